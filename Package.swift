@@ -1,0 +1,134 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target is compiled alike: Swift 6 mode, and the coming features that make imports and existentials explicit.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdHTTP2 = Target.Dependency.product(name: "HummingbirdHTTP2", package: "hummingbird")
+let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+
+let package = Package(
+    name: "peal",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "peal", targets: ["peal"]),
+        .executable(name: "peal-sim", targets: ["peal-sim"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-atomics", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML", "CommandLineArguments"]),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "peal", dependencies: ["PealCommands", argumentParser], swiftSettings: settings),
+        .target(
+            name: "PealCommands",
+            dependencies: ["PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1],
+            swiftSettings: settings),
+        .target(
+            name: "PealServer",
+            dependencies: [
+                "PealAPI", "PealCore", "PealDelivery", "PealProviders", "PealSQLite", "PealStore",
+                configuration, crypto, hummingbird, hummingbirdTLS, hummingbirdHTTP2, logging, nioCore, nioPosix,
+                nioSSL, serviceLifecycle, unixSignals,
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "PealAPI",
+            dependencies: ["PealCore", crypto, httpTypes, hummingbird, logging, nioCore],
+            swiftSettings: settings),
+        .target(name: "PealCore", dependencies: [], swiftSettings: settings),
+        .target(name: "PealStore", dependencies: ["PealCore", crypto], swiftSettings: settings),
+        .target(
+            name: "PealSQLite", dependencies: ["PealCore", "PealStore", grdb, grdbSQLite], swiftSettings: settings),
+        .target(
+            name: "PealDelivery", dependencies: ["PealCore", atomics, logging, serviceLifecycle],
+            swiftSettings: settings),
+        .target(
+            name: "PealProviders",
+            dependencies: ["PealCore", atomics, crypto, logging, nioCore, nioHPACK, nioPosix, nioSSL],
+            swiftSettings: settings),
+
+        .executableTarget(
+            name: "peal-sim", dependencies: ["PealSimulator", argumentParser], swiftSettings: settings),
+        .target(
+            name: "PealSimulator",
+            dependencies: [
+                argumentParser, crypto, logging, nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioPosix, nioSSL, x509, yams,
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "PealTesting", dependencies: ["PealCore", "PealSQLite", "PealStore"], swiftSettings: settings),
+
+        .testTarget(name: "PealCoreTests", dependencies: ["PealCore", "PealTesting"], swiftSettings: settings),
+        .testTarget(
+            name: "PealStoreTests", dependencies: ["PealCore", "PealStore", "PealSQLite", "PealTesting"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PealDeliveryTests", dependencies: ["PealCore", "PealDelivery", "PealStore", "PealTesting"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PealProvidersTests",
+            dependencies: [
+                "PealCore", "PealProviders", "PealTesting", crypto, nioCore, nioEmbedded, nioHPACK, nioPosix, nioSSL,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PealAPITests",
+            dependencies: [
+                "PealAPI", "PealCore", "PealStore", "PealTesting", crypto, httpTypes, hummingbird, hummingbirdTesting,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PealSimulatorTests", dependencies: ["PealSimulator", crypto, nioCore, nioPosix, nioSSL],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PealServerTests",
+            dependencies: [
+                "PealCommands", "PealCore", "PealServer", "PealSimulator", "PealTesting", asyncHTTPClient, configuration,
+                nioCore, nioPosix, nioSSL,
+            ],
+            swiftSettings: settings),
+        .testTarget(name: "TidyTests", dependencies: ["PealCore", "PealServer", configuration], swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,67 @@
+/// A set of device keys within one window, one bit a key: union, exclusion and narrowing are word operations, and the
+/// memory is the window's (8 KiB for 65,536 keys), whatever the audience.
+package struct KeySet: Sendable, Hashable {
+    /// The key of bit 0.
+    package let base: DeviceKey
+    package private(set) var words: [UInt64]
+
+    /// The empty set over `range`.
+    package init(range: ClosedRange<DeviceKey>) {
+        base = range.lowerBound
+        words = Array(repeating: 0, count: Int(range.upperBound - range.lowerBound) / 64 + 1)
+    }
+
+    package mutating func insert(_ key: DeviceKey) {
+        let bit = Int(key - base)
+        guard bit >= 0, bit >> 6 < words.count else { return }
+        words[bit >> 6] |= 1 << UInt64(bit & 63)
+    }
+
+    package mutating func remove(_ key: DeviceKey) {
+        let bit = Int(key - base)
+        guard bit >= 0, bit >> 6 < words.count else { return }
+        words[bit >> 6] &= ~(1 << UInt64(bit & 63))
+    }
+
+    package func contains(_ key: DeviceKey) -> Bool {
+        let bit = Int(key - base)
+        guard bit >= 0, bit >> 6 < words.count else { return false }
+        return words[bit >> 6] & 1 << UInt64(bit & 63) != 0
+    }
+
+    /// Both sets must be over the same range.
+    package mutating func formUnion(_ other: KeySet) {
+        precondition(base == other.base && words.count == other.words.count)
+        for index in words.indices { words[index] |= other.words[index] }
+    }
+
+    package mutating func formIntersection(_ other: KeySet) {
+        precondition(base == other.base && words.count == other.words.count)
+        for index in words.indices { words[index] &= other.words[index] }
+    }
+
+    package mutating func subtract(_ other: KeySet) {
+        precondition(base == other.base && words.count == other.words.count)
+        for index in words.indices { words[index] &= ~other.words[index] }
+    }
+
+    package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+
+    /// The keys after `key`, ascending, at most `limit`.
+    package func keys(after key: DeviceKey, limit: Int) -> [DeviceKey] {
+        var keys: [DeviceKey] = []
+        keys.reserveCapacity(min(limit, 1024))
+        var bit = max(0, Int(key - base) + 1)
+        while bit >> 6 < words.count, keys.count < limit {
+            let word = words[bit >> 6] >> UInt64(bit & 63)
+            if word == 0 {
+                bit = (bit >> 6 + 1) << 6
+            } else {
+                bit += word.trailingZeroBitCount
+                keys.append(base + DeviceKey(bit))
+                bit += 1
+            }
+        }
+        return keys
+    }
+}

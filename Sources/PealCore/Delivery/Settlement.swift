@@ -1,0 +1,117 @@
+/// One page's results on their way into the store. It is applied as a whole or, when the lease was lost, not at all.
+package struct Settlement: Sendable, Hashable {
+    package var slice: Slice.ID
+    package var owner: String
+    package var term: Int64
+    package var cursorBefore: DeviceKey
+    package var cursorAfter: DeviceKey
+    /// The slice's counts including this page.
+    package var counts: OutcomeCounts
+    /// nil when the page held nobody.
+    package var logRow: LogRow?
+    /// Keys that were not settled: each list becomes a slice of its own.
+    package var deferrals: [Deferral]
+    package var retirements: [Retirement]
+    package var next: Next
+
+    package init(
+        slice: Slice.ID, owner: String, term: Int64, cursorBefore: DeviceKey, cursorAfter: DeviceKey,
+        counts: OutcomeCounts, logRow: LogRow?, deferrals: [Deferral] = [], retirements: [Retirement] = [], next: Next
+    ) {
+        self.slice = slice
+        self.owner = owner
+        self.term = term
+        self.cursorBefore = cursorBefore
+        self.cursorAfter = cursorAfter
+        self.counts = counts
+        self.logRow = logRow
+        self.deferrals = deferrals
+        self.retirements = retirements
+        self.next = next
+    }
+
+    /// What becomes of the slice.
+    package enum Next: Sendable, Hashable {
+        /// More pages follow under this lease, which is extended to that instant.
+        case keep(leaseUntil: Timestamp)
+        case done
+        /// Given back: ready at once, or at that instant.
+        case release(readyAt: Timestamp?)
+    }
+
+    /// A page's row in the delivery log.
+    package struct LogRow: Sendable, Hashable {
+        package var firstKey: DeviceKey
+        package var lastKey: DeviceKey
+        package var deviceCount: Int
+        package var sentAt: Timestamp
+        package var tookMilliseconds: Int64
+        /// See `DeliveryLog`.
+        package var data: [UInt8]
+
+        package init(
+            firstKey: DeviceKey, lastKey: DeviceKey, deviceCount: Int, sentAt: Timestamp, tookMilliseconds: Int64,
+            data: [UInt8]
+        ) {
+            self.firstKey = firstKey
+            self.lastKey = lastKey
+            self.deviceCount = deviceCount
+            self.sentAt = sentAt
+            self.tookMilliseconds = tookMilliseconds
+            self.data = data
+        }
+    }
+
+    /// Keys of the window to be tried again.
+    package struct Deferral: Sendable, Hashable {
+        /// A fresh random positive number.
+        package var part: Int64
+        /// Sorted.
+        package var keys: [DeviceKey]
+        package var attempt: Int
+        package var readyAt: Timestamp
+        /// Set for stragglers: the settling worker keeps the new slice under lease until then and awaits the answers.
+        package var leasedUntil: Timestamp?
+
+        package init(
+            part: Int64, keys: [DeviceKey], attempt: Int, readyAt: Timestamp, leasedUntil: Timestamp? = nil
+        ) {
+            self.part = part
+            self.keys = keys
+            self.attempt = attempt
+            self.readyAt = readyAt
+            self.leasedUntil = leasedUntil
+        }
+    }
+
+    /// A dead address. It is applied only where the device still has the address revision that was read and has not
+    /// registered after `notAfter`.
+    package struct Retirement: Sendable, Hashable {
+        package var key: DeviceKey
+        package var revision: Int64
+        package var notAfter: Timestamp
+        package var reason: String
+
+        package init(key: DeviceKey, revision: Int64, notAfter: Timestamp, reason: String) {
+            self.key = key
+            self.revision = revision
+            self.notAfter = notAfter
+            self.reason = reason
+        }
+    }
+
+    package struct Result: Sendable, Hashable {
+        /// false: the lease is somebody else's by now and nothing was written.
+        package var isApplied: Bool
+        /// The leased slices made of deferrals with `leasedUntil`, in their order.
+        package var leasedSlices: [Slice]
+        /// Set when this settlement ended the message.
+        package var messageState: Message.State?
+
+        package init(isApplied: Bool, leasedSlices: [Slice] = [], messageState: Message.State? = nil) {
+            self.isApplied = isApplied
+            self.leasedSlices = leasedSlices
+            self.messageState = messageState
+        }
+    }
+}

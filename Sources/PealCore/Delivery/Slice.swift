@@ -1,0 +1,74 @@
+/// A leased range of a message's audience: the unit of work. A window slice covers the keys `keyFrom...keyTo`; a list
+/// slice only `keys` of them (retries, explicit audiences).
+package struct Slice: Sendable, Hashable {
+    package struct ID: Sendable, Hashable {
+        package let app: AppKey
+        package let message: MessageID
+        package let route: Route
+        /// Number of the window of keys; `addressWindow` for addresses that no device owns.
+        package let window: Int64
+        /// 0 for the window itself, a random positive number for each list cut out of it.
+        package let part: Int64
+
+        package init(app: AppKey, message: MessageID, route: Route, window: Int64, part: Int64) {
+            self.app = app
+            self.message = message
+            self.route = route
+            self.window = window
+            self.part = part
+        }
+
+        package static let addressWindow: Int64 = -1
+        package var holdsAddresses: Bool { window == Self.addressWindow }
+    }
+
+    package var id: ID
+    /// Sends tried before, 0 at first.
+    package var attempt: Int
+    package var keyFrom: DeviceKey
+    package var keyTo: DeviceKey
+    /// Sorted; nil = every key of the range that the audience holds.
+    package var keys: [DeviceKey]?
+    /// Every key up to here is settled.
+    package var cursor: DeviceKey
+    /// Rows written to the delivery log so far.
+    package var pageCount: Int
+    package var estimate: Int
+    package var counts: OutcomeCounts
+    /// Counts the leases of this slice: a settle must name the present one.
+    package var term: Int64
+    package var lane: Lane
+
+    package init(
+        id: ID, attempt: Int = 0, keyFrom: DeviceKey, keyTo: DeviceKey, keys: [DeviceKey]? = nil, cursor: DeviceKey,
+        pageCount: Int = 0, estimate: Int, counts: OutcomeCounts = .init(), term: Int64 = 0, lane: Lane
+    ) {
+        self.id = id
+        self.attempt = attempt
+        self.keyFrom = keyFrom
+        self.keyTo = keyTo
+        self.keys = keys
+        self.cursor = cursor
+        self.pageCount = pageCount
+        self.estimate = estimate
+        self.counts = counts
+        self.term = term
+        self.lane = lane
+    }
+
+    /// Small messages do not wait behind large ones. The raw value is stored and sorted by.
+    package enum Lane: Int64, Sendable, Hashable {
+        case direct = 0
+        case bulk = 1
+    }
+
+    /// The life of a slice; `docs/states.md` draws it. The raw value is stored.
+    package enum State: Int64, CaseIterable, Sendable, Hashable {
+        /// Due later.
+        case waiting = 0
+        case ready = 1
+        case leased = 2
+        /// Its message is paused.
+        case held = 3
+    }
+}

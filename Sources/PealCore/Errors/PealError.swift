@@ -1,0 +1,74 @@
+/// A refusal that a caller can act on. Dialects write it in their own envelope and never add codes of their own.
+package struct PealError: Error, Hashable, Sendable {
+    package let code: Code
+    /// One sentence for the person who reads the answer.
+    package let message: String
+    /// Path of the field at fault in the request body, as in `content.title` or `devices[3].address`.
+    package let field: String?
+    package let retryAfterSeconds: Int?
+
+    package init(_ code: Code, _ message: String, field: String? = nil, retryAfterSeconds: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.field = field
+        self.retryAfterSeconds = retryAfterSeconds
+    }
+
+    /// The same refusal seen from a document around it: `address` under `devices[3]` is `devices[3].address`.
+    package func under(_ path: String) -> PealError {
+        let nested = field.map { $0.hasPrefix("[") ? path + $0 : "\(path).\($0)" } ?? path
+        return PealError(code, message, field: nested, retryAfterSeconds: retryAfterSeconds)
+    }
+}
+
+extension PealError {
+    /// The closed vocabulary of refusals; each has one row in `docs/errors.md`.
+    package enum Code: String, CaseIterable, Sendable {
+        case invalidJSON = "invalid_json"
+        case invalidField = "invalid_field"
+        case missingField = "missing_field"
+        case notSupported = "not_supported"
+        case unauthorized
+        case forbidden
+        case notFound = "not_found"
+        case methodNotAllowed = "method_not_allowed"
+        case conflict
+        case idempotencyMismatch = "idempotency_mismatch"
+        case bodyTooLarge = "body_too_large"
+        case payloadTooLarge = "payload_too_large"
+        case unsupportedMediaType = "unsupported_media_type"
+        case rateLimited = "rate_limited"
+        case unavailable
+        case `internal`
+
+        /// The HTTP status of a refusal with this code.
+        package var httpStatus: Int {
+            switch self {
+            case .invalidJSON, .invalidField, .missingField, .notSupported, .payloadTooLarge: 400
+            case .unauthorized: 401
+            case .forbidden: 403
+            case .notFound: 404
+            case .methodNotAllowed: 405
+            case .conflict, .idempotencyMismatch: 409
+            case .bodyTooLarge: 413
+            case .unsupportedMediaType: 415
+            case .rateLimited: 429
+            case .unavailable: 503
+            case .internal: 500
+            }
+        }
+    }
+}
+
+extension PealError {
+    package static func invalid(_ field: String, _ message: String) -> PealError {
+        PealError(.invalidField, message, field: field)
+    }
+    package static func missing(_ field: String) -> PealError {
+        PealError(.missingField, "\(field) is required", field: field)
+    }
+    package static func unsupported(_ field: String, _ message: String? = nil) -> PealError {
+        PealError(.notSupported, message ?? "\(field) is not supported yet", field: field)
+    }
+    package static func notFound(_ what: String) -> PealError { PealError(.notFound, "\(what) not found") }
+}

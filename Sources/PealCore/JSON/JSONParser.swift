@@ -1,0 +1,256 @@
+/// Reads one JSON document (RFC 8259, UTF-8, nothing around it but white space). It takes bytes from strangers: depth is
+/// limited, and every refusal says where.
+package struct JSONParser {
+    /// Why a text is not JSON, and where: line and column count from 1, the column in bytes.
+    package struct Failure: Error, Equatable, CustomStringConvertible {
+        package let reason: String
+        package let line: Int
+        package let column: Int
+        package var description: String { "\(reason) at line \(line), column \(column)" }
+    }
+
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var position = 0
+    private let depthMax: Int
+
+    private init(_ bytes: UnsafeBufferPointer<UInt8>, depthMax: Int) {
+        self.bytes = bytes
+        self.depthMax = depthMax
+    }
+
+    /// Parses `bytes`; arrays and objects may nest `depthMax` deep.
+    package static func parse(
+        _ bytes: some Collection<UInt8>, depthMax: Int = Limits.jsonDepthMax
+    ) throws(Failure) -> JSON {
+        let contiguous = ContiguousArray(bytes)
+        let result: Result<JSON, Failure> = contiguous.withUnsafeBufferPointer { buffer in
+            var parser = JSONParser(buffer, depthMax: depthMax)
+            do throws(Failure) {
+                return .success(try parser.document())
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    package static func parse(_ text: String, depthMax: Int = Limits.jsonDepthMax) throws(Failure) -> JSON {
+        try parse(Array(text.utf8), depthMax: depthMax)
+    }
+
+    private mutating func document() throws(Failure) -> JSON {
+        // A byte order mark is no part of JSON, but RFC 8259 §8.1 lets a reader pass over it.
+        if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF { position = 3 }
+        let value = try value(depth: 0)
+        skipSpace()
+        guard position == bytes.count else { throw failure("unexpected text after the document") }
+        return value
+    }
+
+    private mutating func value(depth: Int) throws(Failure) -> JSON {
+        skipSpace()
+        guard position < bytes.count else { throw failure("unexpected end of the document") }
+        switch bytes[position] {
+        case UInt8(ascii: "{"): return try object(depth: depth)
+        case UInt8(ascii: "["): return try array(depth: depth)
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"): return try word("true", .bool(true))
+        case UInt8(ascii: "f"): return try word("false", .bool(false))
+        case UInt8(ascii: "n"): return try word("null", .null)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
+        default: throw failure("unexpected character")
+        }
+    }
+
+    private mutating func object(depth: Int) throws(Failure) -> JSON {
+        guard depth < depthMax else { throw failure("nested deeper than \(depthMax) levels") }
+        position += 1
+        var members = JSON.Members()
+        if skip(UInt8(ascii: "}")) { return .object(members) }
+        repeat {
+            skipSpace()
+            guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
+                throw failure("expected a member name in quotes")
+            }
+            let name = try string()
+            guard skip(UInt8(ascii: ":")) else { throw failure("expected ':' after a member name") }
+            members[name] = try value(depth: depth + 1)
+        } while skip(UInt8(ascii: ","))
+        guard skip(UInt8(ascii: "}")) else { throw failure("expected ',' or '}'") }
+        return .object(members)
+    }
+
+    private mutating func array(depth: Int) throws(Failure) -> JSON {
+        guard depth < depthMax else { throw failure("nested deeper than \(depthMax) levels") }
+        position += 1
+        var elements: [JSON] = []
+        if skip(UInt8(ascii: "]")) { return .array(elements) }
+        repeat {
+            elements.append(try value(depth: depth + 1))
+        } while skip(UInt8(ascii: ","))
+        guard skip(UInt8(ascii: "]")) else { throw failure("expected ',' or ']'") }
+        return .array(elements)
+    }
+
+    private mutating func word(_ word: StaticString, _ value: JSON) throws(Failure) -> JSON {
+        let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+        guard bytes.count - position >= expected.count,
+            bytes[position..<position + expected.count].elementsEqual(expected)
+        else { throw failure("unexpected character") }
+        position += expected.count
+        return value
+    }
+
+    private mutating func number() throws(Failure) -> JSON {
+        let start = position
+        if bytes[position] == UInt8(ascii: "-") { position += 1 }
+        let integerStart = position
+        guard digits() else { throw failure("expected a digit") }
+        if bytes[integerStart] == UInt8(ascii: "0"), position - integerStart > 1 {
+            position = integerStart
+            throw failure("a number may not begin with 0")
+        }
+        if peek(UInt8(ascii: ".")) {
+            position += 1
+            guard digits() else { throw failure("expected a digit after the point") }
+        }
+        if peek(UInt8(ascii: "e")) || peek(UInt8(ascii: "E")) {
+            position += 1
+            if peek(UInt8(ascii: "+")) || peek(UInt8(ascii: "-")) { position += 1 }
+            guard digits() else { throw failure("expected a digit in the exponent") }
+        }
+        return .number(String(decoding: bytes[start..<position], as: UTF8.self))
+    }
+
+    private mutating func digits() -> Bool {
+        let start = position
+        while position < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[position]) {
+            position += 1
+        }
+        return position > start
+    }
+
+    private mutating func skipSpace() {
+        while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
+    }
+
+    private func peek(_ byte: UInt8) -> Bool { position < bytes.count && bytes[position] == byte }
+
+    private mutating func skip(_ byte: UInt8) -> Bool {
+        skipSpace()
+        guard peek(byte) else { return false }
+        position += 1
+        return true
+    }
+
+    private func failure(_ reason: String) -> Failure {
+        let read = bytes[..<min(position, bytes.count)]
+        let lineStart = read.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        let line = read.reduce(1) { $1 == 0x0A ? $0 + 1 : $0 }
+        return Failure(reason: reason, line: line, column: read.count - lineStart + 1)
+    }
+}
+
+extension JSONParser {
+    private mutating func string() throws(Failure) -> String {
+        position += 1
+        let start = position
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                let text = try validated(bytes[start..<position])
+                position += 1
+                return text
+            case UInt8(ascii: "\\"):
+                return try escapedString(from: start)
+            case 0..<0x20:
+                throw failure("control character in a string")
+            default:
+                position += 1
+            }
+        }
+        throw failure("unterminated string")
+    }
+
+    private mutating func escapedString(from start: Int) throws(Failure) -> String {
+        var text = Array(bytes[start..<position])
+        while position < bytes.count {
+            let byte = bytes[position]
+            switch byte {
+            case UInt8(ascii: "\""):
+                let string = try text.withUnsafeBufferPointer { UnsafeBufferPointer(rebasing: $0[...]) }.validatedUTF8
+                    .orThrow(failure("invalid UTF-8 in a string"))
+                position += 1
+                return string
+            case UInt8(ascii: "\\"):
+                position += 1
+                try escape(into: &text)
+            case 0..<0x20:
+                throw failure("control character in a string")
+            default:
+                text.append(byte)
+                position += 1
+            }
+        }
+        throw failure("unterminated string")
+    }
+
+    private mutating func escape(into text: inout [UInt8]) throws(Failure) {
+        guard position < bytes.count else { throw failure("unterminated string") }
+        let byte = bytes[position]
+        position += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
+        case UInt8(ascii: "b"): text.append(0x08)
+        case UInt8(ascii: "f"): text.append(0x0C)
+        case UInt8(ascii: "n"): text.append(0x0A)
+        case UInt8(ascii: "r"): text.append(0x0D)
+        case UInt8(ascii: "t"): text.append(0x09)
+        case UInt8(ascii: "u"): text.append(contentsOf: Array(String(Character(try unicodeScalar())).utf8))
+        default:
+            position -= 1
+            throw failure("unknown escape")
+        }
+    }
+
+    /// One `\u` escape, or two that form a surrogate pair; a lone surrogate cannot be UTF-8 and is refused.
+    private mutating func unicodeScalar() throws(Failure) -> Unicode.Scalar {
+        let first = try hexUnit()
+        if let scalar = Unicode.Scalar(first) { return scalar }
+        guard (0xD800...0xDBFF).contains(first), peek(UInt8(ascii: "\\")) else { throw failure("lone surrogate") }
+        position += 1
+        guard peek(UInt8(ascii: "u")) else { throw failure("lone surrogate") }
+        position += 1
+        let second = try hexUnit()
+        guard (0xDC00...0xDFFF).contains(second) else { throw failure("lone surrogate") }
+        let value = 0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00)
+        guard let scalar = Unicode.Scalar(value) else { throw failure("lone surrogate") }
+        return scalar
+    }
+
+    private mutating func hexUnit() throws(Failure) -> UInt16 {
+        guard bytes.count - position >= 4 else { throw failure("expected four hexadecimal digits") }
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            guard let digit = Hex.digit(bytes[position]) else { throw failure("expected four hexadecimal digits") }
+            unit = unit << 4 | UInt16(digit)
+            position += 1
+        }
+        return unit
+    }
+
+    private func validated(_ slice: Swift.Slice<UnsafeBufferPointer<UInt8>>) throws(Failure) -> String {
+        try UnsafeBufferPointer(rebasing: slice).validatedUTF8.orThrow(failure("invalid UTF-8 in a string"))
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    fileprivate var validatedUTF8: String? { String(validating: self, as: UTF8.self) }
+}
+
+extension Optional {
+    fileprivate func orThrow<Failure: Error>(_ failure: @autoclosure () -> Failure) throws(Failure) -> Wrapped {
+        guard let self else { throw failure() }
+        return self
+    }
+}

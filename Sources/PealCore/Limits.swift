@@ -1,0 +1,65 @@
+/// Every limit of the server, named with its unit. `docs/configuration.md` lists them all; a test compares.
+package enum Limits {
+    // Requests
+    package static let requestBodyBytesMax = 4 * 1024 * 1024
+    package static let jsonDepthMax = 64
+    package static let idempotencyKeyCharactersMax = 255
+    package static let idempotencyLifeSeconds: Int64 = 24 * 3600
+    package static let listItemsMax = 200
+    package static let listItemsDefault = 50
+
+    // Names and texts
+    package static let nameCharactersMax = 255
+    package static let topicBytesMax = 255
+    package static let userIDBytesMax = 255
+    package static let campaignIDBytesMax = 255
+    package static let attributesBytesMax = 4096
+
+    // Audiences
+    package static let audienceDevicesMax = 10_000
+    package static let audienceUsersMax = 10_000
+    package static let audienceTopicsMax = 1024
+    package static let audienceAddressesMax = 1000
+    package static let devicesPerBatchMax = 1000
+    package static let devicesPerUserMax = 32
+    package static let topicsPerDeviceMax = 1024
+
+    // Addresses
+    package static let apnsTokenCharactersMin = 16
+    package static let apnsTokenCharactersMax = 400
+    package static let addressBytesMax = 4096
+
+    // Messages
+    package static let messageLifeSecondsDefault: Int64 = 28 * 24 * 3600
+    package static let localesPerMessageMax = 200
+    package static let variantsPerMessageMax = 512
+    package static let variantBytesPerMessageMax = 8 * 1024 * 1024
+    package static let apnsPayloadBytesMax = 4096
+    package static let apnsVoIPPayloadBytesMax = 5120
+    package static let apnsCollapseIDBytesMax = 64
+
+    // Delivery
+    package static let windowKeys: Int64 = 65_536
+    package static let windowKeysMin: Int64 = 4096
+    package static let pageDevicesMax = 1024
+    package static let pagesInFlightMax = 16
+    package static let pagesInFlightPerSliceMax = 2
+    package static let directDevicesMax = 128
+    package static let listSliceKeysMax = 8192
+    package static let leaseSeconds: Int64 = 30
+    package static let heartbeatSeconds: Int64 = 10
+    package static let requestTimeoutSeconds: Int64 = 15
+    package static let stragglerMilliseconds: Int64 = 500
+    package static let attemptsMax = 12
+    package static let drainSeconds: Int64 = 20
+    package static let logRowBytesMax = 3900
+
+    // Breaker: a route of an app stops when suspicious retirements pass this share of at least this many answers.
+    package static let breakerAnswersMin = 50
+    package static let breakerSuspiciousShare = 0.2
+    package static let breakerDeferredShare = 0.2
+
+    // Writer
+    package static let writerItemsWaitingMax = 4096
+    package static let writerItemsPerCommitMax = 512
+}

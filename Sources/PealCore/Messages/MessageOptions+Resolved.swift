@@ -1,0 +1,25 @@
+extension MessageOptions {
+    /// The options in force on one platform.
+    package func resolved(for platform: Platform, in content: Content) -> MessageOptions {
+        guard let own = content.platforms[platform]?.options else { return self }
+        var options = self
+        options.priority = own.priority ?? priority
+        options.life = own.life ?? life
+        options.collapseKey = own.collapseKey ?? collapseKey
+        options.isBackground = own.isBackground ?? isBackground
+        options.environment = own.environment ?? environment
+        return options
+    }
+
+    /// Priority where none is given: high, and normal for background messages.
+    package var priorityInForce: Priority { priority ?? (isBackground ? .normal : .high) }
+
+    /// The instant after which the message is worth nothing, for a send that starts at `start`.
+    package func expiry(start: Timestamp, lifeSecondsDefault: Int64 = Limits.messageLifeSecondsDefault) -> Timestamp {
+        switch life {
+        case .until(let instant): instant
+        case .seconds(let seconds): start + .seconds(seconds)
+        case nil: start + .seconds(lifeSecondsDefault)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/// How a message is to be sent.
+package struct MessageOptions: Sendable, Hashable {
+    package var priority: Priority?
+    package var life: Life?
+    /// Replaces an undelivered notification with the same key.
+    package var collapseKey: String?
+    package var isBackground = false
+    /// Narrows the APNs devices, and is the environment of addresses that nobody registered.
+    package var environment: Environment?
+    package var lostAnswer = LostAnswer.resend
+
+    package init() {}
+
+    package enum Priority: String, CaseIterable, Sendable, Hashable {
+        case low, normal, high
+    }
+
+    /// Until when a message may be delivered.
+    package enum Life: Sendable, Hashable {
+        case until(Timestamp)
+        /// Seconds from the start of sending; 0 = one attempt, never stored.
+        case seconds(Int64)
+    }
+
+    /// What to do where a request was written and no answer came.
+    package enum LostAnswer: String, CaseIterable, Sendable, Hashable {
+        case resend, drop
+    }
+}
+
+/// Options of one platform's object; what is given wins over the message's own.
+package struct PlatformOptions: Sendable, Hashable {
+    package var priority: MessageOptions.Priority?
+    package var life: MessageOptions.Life?
+    package var collapseKey: String?
+    package var isBackground: Bool?
+    package var environment: Environment?
+
+    package init() {}
+}

@@ -1,0 +1,51 @@
+/// Base64 in the URL alphabet without padding (RFC 4648 §5), and in the plain one (§4) where `decode` meets it.
+package enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
+        var text: [UInt8] = []
+        var buffer: UInt32 = 0
+        var bitCount = 0
+        for byte in bytes {
+            buffer = buffer << 8 | UInt32(byte)
+            bitCount += 8
+            while bitCount >= 6 {
+                bitCount -= 6
+                text.append(alphabet[Int(buffer >> UInt32(bitCount)) & 63])
+            }
+        }
+        if bitCount > 0 { text.append(alphabet[Int(buffer << UInt32(6 - bitCount)) & 63]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The bytes of `text` in either alphabet, padded or not; nil for anything else.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        var characters = Array(text.utf8)[...]
+        for _ in 0..<2 where characters.last == UInt8(ascii: "=") { characters = characters.dropLast() }
+        guard characters.count % 4 != 1 else { return nil }
+        var bytes: [UInt8] = []
+        var buffer: UInt32 = 0
+        var bitCount = 0
+        for character in characters {
+            guard let value = value(of: character) else { return nil }
+            buffer = buffer << 6 | UInt32(value)
+            bitCount += 6
+            if bitCount >= 8 {
+                bitCount -= 8
+                bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bitCount)))
+            }
+        }
+        return bytes
+    }
+
+    private static func value(of character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0") + 52
+        case UInt8(ascii: "-"), UInt8(ascii: "+"): 62
+        case UInt8(ascii: "_"), UInt8(ascii: "/"): 63
+        default: nil
+        }
+    }
+}
