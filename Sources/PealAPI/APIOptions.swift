@@ -1,4 +1,4 @@
-package import PealCore
+internal import PealCore
 
 /// What the configuration says to the API.
 package struct APIOptions: Sendable {

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// Apps: made and deleted by the admin, read and changed by those who may.

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// Who did what to which object.

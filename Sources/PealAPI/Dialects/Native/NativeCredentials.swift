@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// What apps show the push networks: put, told of, removed; the secrets are never told.

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// Keys: made (the secret is shown this once), listed, revoked.

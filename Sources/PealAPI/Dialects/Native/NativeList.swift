@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// The part of a list that a request asks for: `?limit=1…200&cursor=…`.

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// Stopping, holding and letting go of messages.

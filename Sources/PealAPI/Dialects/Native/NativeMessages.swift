@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// Messages: sent, checked without sending, shown, listed, changed while they wait.

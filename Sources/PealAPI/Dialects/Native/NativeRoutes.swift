@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// Every path of the native API.

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// Topics: listed with how many devices they have, made, given an expiry, removed.

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// `GET /v1/receipts/{id}`: what became of a push.

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// `/v1/registration`: how the vendor's SDKs register their devices.

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// The paths of Pivotal Push 1.8 that are built.

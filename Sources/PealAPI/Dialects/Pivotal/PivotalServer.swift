@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// What tells clients which server they talk to.
