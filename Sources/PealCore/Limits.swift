@@ -68,6 +68,16 @@ package enum Limits {
     package static let attemptsMax = 12
     package static let drainSeconds: Int64 = 20
     package static let logRowBytesMax = 3900
+    package static let logRowDevicesMax = 65_536
+    package static let logReasonBytesMax = 64
+    package static let slicesActiveMax = 16
+    package static let directSlicesActiveMax = 256
+    package static let directSlicesWaitingMax = 4096
+    package static let stragglerPagesMax = 64
+    package static let probeDevicesMax = 64
+    package static let parkSecondsMax: Int64 = 60
+    package static let messagesCachedMax = 64
+    package static let oneAttemptSeconds: Int64 = 900
 
     // Breaker: a route of an app stops when suspicious retirements pass this share of at least this many answers.
     package static let breakerAnswersMin = 50
