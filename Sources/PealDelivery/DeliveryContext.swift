@@ -17,7 +17,7 @@ final class DeliveryContext: Sendable {
     let leases = LeaseBoard()
     let messages = MessageCache()
     let access = AccessCache()
-    let budget = PageBudget(Limits.pagesInFlightMax)
+    let budget: PageBudget
     let settler: Settler
     let latecomers = LatecomerQueue()
     let direct = DirectQueue()
@@ -41,6 +41,7 @@ final class DeliveryContext: Sendable {
         owner = "peal-" + Hex.encode(randomness.bytes(8))
         settler = Settler(store: store, time: time, logger: logger, metrics: metrics)
         stop = StopSwitch(drain: options.drain)
+        budget = PageBudget(options.pagesInFlightMax)
     }
 
     /// When a lease that is taken now ends.

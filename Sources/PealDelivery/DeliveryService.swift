@@ -1,14 +1,16 @@
 package import Logging
 package import PealCore
 internal import ServiceLifecycle
+internal import Synchronization
 
 /// The delivery engine of one process: receives due messages from the store, and hands their devices page by page to the
 /// providers until every one of them has its outcome in the log.
 ///
 /// It holds no truth. Killed at any instant, it loses nothing: what was in flight is sent again, at most
-/// `Limits.pagesInFlightMax` pages of `Limits.pageDevicesMax` devices and the direct messages on the wire.
+/// `DeliveryOptions.pagesInFlightMax` pages of `Limits.pageDevicesMax` devices and the direct messages on the wire.
 package final class DeliveryService: DeliveryEngine, Service {
     private let context: DeliveryContext
+    private let running = Atomic(false)
 
     /// - Parameters:
     ///   - providers: Devices of other networks end as `suppressed`, `NoProvider`.
@@ -23,6 +25,8 @@ package final class DeliveryService: DeliveryEngine, Service {
 
     package var owner: String { context.owner }
     package var metrics: DeliveryMetrics { context.metrics }
+    /// Whether the services are at work.
+    package var isRunning: Bool { running.load(ordering: .relaxed) }
 
     /// Works until the calling task is cancelled or a graceful shutdown begins; then it begins nothing more, awaits the
     /// answers to what is on the wire for at most `DeliveryOptions.drain`, settles them and gives its leases back.
@@ -42,6 +46,8 @@ package final class DeliveryService: DeliveryEngine, Service {
 
     private func serve() async {
         await Rescuer(context: context).start()
+        running.store(true, ordering: .relaxed)
+        defer { running.store(false, ordering: .relaxed) }
         await withTaskGroup(of: Void.self) { outer in
             outer.addTask { await self.context.settler.run() }
             outer.addTask { await Heartbeat(context: self.context).run() }
