@@ -14,12 +14,18 @@ package enum Limits {
     package static let userIDBytesMax = 255
     package static let campaignIDBytesMax = 255
     package static let attributesBytesMax = 4096
+    package static let localeCharactersMax = 35
+    package static let timeZoneCharactersMax = 64
+    package static let privateKeyBytesMax = 16 * 1024
+    package static let signedUserIDBytesMax = 2048
 
     // Audiences
     package static let audienceDevicesMax = 10_000
     package static let audienceUsersMax = 10_000
     package static let audienceTopicsMax = 1024
     package static let audienceAddressesMax = 1000
+    package static let pivotalDevicesMax = 4096
+    package static let pivotalUsersMax = 4096
     package static let devicesPerBatchMax = 1000
     package static let devicesPerUserMax = 32
     package static let topicsPerDeviceMax = 1024
@@ -38,6 +44,15 @@ package enum Limits {
     package static let apnsVoIPPayloadBytesMax = 5120
     package static let apnsCollapseIDBytesMax = 64
 
+    /// How long the one attempt of a message that lives for 0 seconds may take to reach the last device.
+    package static let singleAttemptSeconds: Int64 = 3600
+    package static let ttlSecondsMax: Int64 = 10 * 365 * 24 * 3600
+    package static let imageURLBytesMax = 2048
+    /// Pivotal pushes due within this time are sent at once.
+    package static let pivotalImmediateSeconds: Int64 = 60
+    /// Pivotal's `apns-expiration` where a push gives none: the last second of a signed 32-bit clock.
+    package static let pivotalExpirationSeconds: Int64 = 2_147_483_647
+
     // Delivery
     package static let windowKeys: Int64 = 65_536
     package static let windowKeysMin: Int64 = 4096
@@ -53,6 +68,16 @@ package enum Limits {
     package static let attemptsMax = 12
     package static let drainSeconds: Int64 = 20
     package static let logRowBytesMax = 3900
+    package static let logRowDevicesMax = 65_536
+    package static let logReasonBytesMax = 64
+    package static let slicesActiveMax = 16
+    package static let directSlicesActiveMax = 256
+    package static let directSlicesWaitingMax = 4096
+    package static let stragglerPagesMax = 64
+    package static let probeDevicesMax = 64
+    package static let parkSecondsMax: Int64 = 60
+    package static let messagesCachedMax = 64
+    package static let oneAttemptSeconds: Int64 = 900
 
     // Breaker: a route of an app stops when suspicious retirements pass this share of at least this many answers.
     package static let breakerAnswersMin = 50
@@ -62,4 +87,24 @@ package enum Limits {
     // Writer
     package static let writerItemsWaitingMax = 4096
     package static let writerItemsPerCommitMax = 512
+}
+
+extension Limits {
+    // Sender
+    package static let connectionsPerPoolMax = 4
+    package static let streamsPerConnectionMax = 2000
+    package static let connectTimeoutSeconds: Int64 = 10
+    package static let reconnectMillisecondsMin: Int64 = 100
+    package static let reconnectMillisecondsMax: Int64 = 30_000
+    package static let stallSeconds: Int64 = 5
+    package static let idlePingSeconds: Int64 = 3600
+    package static let idleConnectionSeconds: Int64 = 300
+    package static let resendsMax = 3
+    package static let devicesPerPullMax = 64
+    package static let flushBytes = 60_000
+    package static let directWindowBytes = 32 * 1024
+    package static let responseBodyBytesMax = 4096
+    package static let responseHeaderBytesMax = 16 * 1024
+    package static let quietFramesMax = 10_000
+    package static let receiveWindowBytes = 8 * 1024 * 1024
 }
