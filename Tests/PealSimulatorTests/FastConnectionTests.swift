@@ -145,7 +145,7 @@ struct FastConnectionTests {
             (FastClient.frame(8, stream: 0, FastClient.word(0x7FFF_FFFF)), 3),
             (FastClient.frame(0, stream: 0), 1), (FastClient.frame(5, stream: 1), 1),
             (FastClient.word(0x0040_0100) + [0, 0, 0, 0, 0], 6),
-        ])
+        ] as [([UInt8], UInt32)])
     func brokenRules(bytes: [UInt8], code: UInt32) throws {
         let frames = begun(try FastClient()).send(bytes)
         let farewell = try #require(frames.last)
