@@ -17,6 +17,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdHTTP2 = Target.Dependency.product(name: "HummingbirdHTTP2", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
@@ -69,8 +70,8 @@ let package = Package(
             name: "PealServer",
             dependencies: [
                 "PealAPI", "PealCore", "PealDelivery", "PealProviders", "PealSQLite", "PealStore",
-                configuration, crypto, hummingbird, hummingbirdTLS, hummingbirdHTTP2, logging, nioCore, nioPosix,
-                nioSSL, serviceLifecycle, unixSignals,
+                configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, logging, nioCore, nioPosix,
+                nioSSL, serviceLifecycle, unixSignals, yams,
             ],
             swiftSettings: settings),
         .target(

@@ -88,3 +88,23 @@ package enum Limits {
     package static let writerItemsWaitingMax = 4096
     package static let writerItemsPerCommitMax = 512
 }
+
+extension Limits {
+    // Sender
+    package static let connectionsPerPoolMax = 4
+    package static let streamsPerConnectionMax = 2000
+    package static let connectTimeoutSeconds: Int64 = 10
+    package static let reconnectMillisecondsMin: Int64 = 100
+    package static let reconnectMillisecondsMax: Int64 = 30_000
+    package static let stallSeconds: Int64 = 5
+    package static let idlePingSeconds: Int64 = 3600
+    package static let idleConnectionSeconds: Int64 = 300
+    package static let resendsMax = 3
+    package static let devicesPerPullMax = 64
+    package static let flushBytes = 60_000
+    package static let directWindowBytes = 32 * 1024
+    package static let responseBodyBytesMax = 4096
+    package static let responseHeaderBytesMax = 16 * 1024
+    package static let quietFramesMax = 10_000
+    package static let receiveWindowBytes = 8 * 1024 * 1024
+}

@@ -21,10 +21,8 @@ enum BackOff {
 
     /// Rounds a wait up to one of few, because all devices with the same one share a slice.
     private static func bucket(_ after: Duration) -> Duration {
-        let seconds = min(after, longest).components.seconds
         let steps: [Int64] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400]
-        guard let step = steps.first(where: { .seconds($0) >= after }) else { return longest }
-        return .seconds(max(step, seconds))
+        return steps.first { .seconds($0) >= after }.map { .seconds($0) } ?? longest
     }
 
     /// From the wait itself to a fifth more.

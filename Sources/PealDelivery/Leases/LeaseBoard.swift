@@ -45,6 +45,4 @@ final class LeaseBoard: Sendable {
     func stale(since instant: Duration) -> [(id: Slice.ID, term: Int64)] {
         leases.withLock { $0.filter { $0.value.renewedAt <= instant }.map { (id: $0.key, term: $0.value.term) } }
     }
-
-    var count: Int { leases.withLock { $0.count } }
 }

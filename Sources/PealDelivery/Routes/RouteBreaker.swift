@@ -68,6 +68,8 @@ struct RouteBreaker: Sendable {
     private var stumbles = 0
     private var window = Tally()
 
+    /// nil while the route is open.
+    var closedUntil: Duration? { closure?.until }
     var isStopped: Bool { closure?.isStop ?? false }
 
     /// Asks to begin a page. Whoever gets `probe` must report it with `judge` or `stumble`, or it is lost after a minute.

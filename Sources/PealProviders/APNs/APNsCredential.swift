@@ -1,0 +1,37 @@
+import Crypto
+import PealCore
+
+/// Checks what an app shows APNs.
+enum APNsCredential {
+    /// - Throws: `invalid_field`, naming the field.
+    static func check(_ credential: Credential.APNsToken) throws(PealError) {
+        try checkName(credential.keyID, field: "key_id")
+        try checkName(credential.teamID, field: "team_id")
+        try checkName(credential.bundleID, field: "bundle_id")
+        _ = try signingKey(credential.privateKey)
+    }
+
+    /// The key of a `.p8` file: PEM, PKCS#8, P-256.
+    static func signingKey(_ pem: String) throws(PealError) -> P256.Signing.PrivateKey {
+        guard pem.contains("-----BEGIN PRIVATE KEY-----"),
+            let key = try? P256.Signing.PrivateKey(pemRepresentation: pem)
+        else { throw .invalid("private_key", "private_key must be a P-256 key in PEM (PKCS#8), as in Apple's .p8 file") }
+        return key
+    }
+
+    private static func checkName(_ name: String, field: String) throws(PealError) {
+        let isLegal = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: ":"),
+                UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+        guard isLegal, (1...Limits.nameCharactersMax).contains(name.utf8.count) else {
+            throw .invalid(
+                field, "\(field) must be 1 to \(Limits.nameCharactersMax) letters, digits or the characters . _ : -")
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import Logging
+import NIOCore
+import PealCore
+import Synchronization
+
+/// The connections to one endpoint under one credential: takes page orders, lets its connections pull from them, opens
+/// and replaces connections, and sees to it that every device of every order gets its one answer.
+final class ConnectionPool: Sendable {
+    struct Settings: Sendable {
+        var connectionsMax = Limits.connectionsPerPoolMax
+        /// Least time between two openings, so that a new connection shows what it brings.
+        var openingPause = Duration.milliseconds(50)
+    }
+
+    let exchange: any Exchange
+    let connector: Connector
+    let settings: Settings
+    let time: any TimeSource
+    let randomness: any Randomness
+    let logger: Logger
+    private let state: Mutex<PoolState>
+    private let ticking: Mutex<RepeatedTask?>
+
+    init(
+        connector: Connector, exchange: any Exchange, settings: Settings = .init(), time: any TimeSource,
+        randomness: any Randomness, logger: Logger
+    ) {
+        self.connector = connector
+        self.exchange = exchange
+        self.settings = settings
+        self.time = time
+        self.randomness = randomness
+        self.logger = logger
+        state = Mutex(PoolState(connectionsMax: settings.connectionsMax, openingPause: settings.openingPause))
+        ticking = Mutex(nil)
+        let task = connector.group.next().scheduleRepeatedTask(
+            initialDelay: .milliseconds(250), delay: .milliseconds(250)
+        ) { [weak self] task in
+            if let self { self.sweep() } else { task.cancel() }
+        }
+        ticking.withLock { $0 = task }
+    }
+
+    // From the provider
+
+    /// Takes an order; its answers go to its flight.
+    func submit(_ order: PageOrder) {
+        let open = OpenOrder(order)
+        transact { state, effects in state.submit(open, &effects) }
+    }
+
+    /// Begins nothing more; connections go when they are answered.
+    func drain() {
+        transact { state, effects in state.drain(&effects) }
+    }
+
+    /// Ends every connection at once and returns when they are gone.
+    func close() async {
+        transact { state, effects in state.drain(&effects) }
+        let handles = state.withLock { $0.handles }
+        for handle in handles { handle.abort() }
+        await withCheckedContinuation { continuation in
+            let isGone = state.withLock { $0.waitForEnd(continuation) }
+            if isGone { continuation.resume() }
+        }
+        ticking.withLock { $0.take() }?.cancel()
+    }
+
+    /// Whether no connection is left.
+    var isGone: Bool { state.withLock { $0.handles.isEmpty } }
+
+    // From connections
+
+    /// A connection came to life. Returns false when it is to go again.
+    func attach(_ id: Int, _ handle: ConnectionHandle) -> Bool {
+        transact { state, _ in state.attach(id, handle) }
+    }
+
+    /// The next devices for a connection; nil when there is nothing, or nothing that fits: it will be woken, or asks
+    /// again when it has more room.
+    func pull(_ id: Int, _ budget: PoolQueue.Budget) -> PoolQueue.Run? {
+        transact { state, effects in state.pull(id, budget, uptime: time.uptime, &effects) }
+    }
+
+    /// The connection's first answer came.
+    func prove(_ id: Int) {
+        transact { state, _ in state.prove(id) }
+    }
+
+    /// Takes back requests that were proven unprocessed.
+    func requeue(_ resends: [PoolQueue.Resend]) {
+        transact { state, effects in state.requeue(resends, &effects) }
+    }
+
+    /// The credential was refused: nothing more of the order may begin.
+    func stop(_ order: OpenOrder) {
+        transact { state, effects in
+            effects.refusals += state.queue.remove { $0 === order ? .unsent("RouteStopped") : nil }
+        }
+    }
+
+    /// The connection begins nothing more.
+    func retire(_ id: Int) {
+        transact { state, _ in state.retire(id) }
+    }
+
+    /// Whether an idle connection is one too many.
+    func isSpare(_ id: Int) -> Bool { state.withLock { $0.lead != id } }
+
+    /// The connection is gone. Called once for each that was opened.
+    func end(_ id: Int, hasAnswered: Bool) {
+        let jitter = Double(randomness.next() % 1000) / 1000
+        transact { state, effects in
+            state.end(id, hasAnswered: hasAnswered, uptime: time.uptime, jitter: jitter, &effects)
+        }
+    }
+
+    private func sweep() {
+        transact { state, effects in state.sweep(uptime: time.uptime, &effects) }
+    }
+
+    /// Changes the state under the lock and does the rest outside of it.
+    private func transact<R>(_ body: (inout PoolState, inout PoolState.Effects) -> R) -> R where R: Sendable {
+        var effects = PoolState.Effects()
+        let result = state.withLock { state in
+            let result = body(&state, &effects)
+            state.consider(uptime: time.uptime, &effects)
+            return result
+        }
+        for refusal in effects.refusals { refusal.deliver() }
+        for handle in effects.wakes { handle.wake() }
+        for handle in effects.finishes { handle.finish() }
+        for id in effects.openings { open(id) }
+        effects.ended?.resume()
+        return result
+    }
+
+    private func open(_ id: Int) {
+        logger.debug("opening a connection", metadata: ["host": "\(connector.endpoint.authority)"])
+        connector.connect { [self] in HTTP2ConnectionHandler(pool: self, id: id) }
+            .whenFailure { [self] error in
+                logger.warning(
+                    "connecting failed",
+                    metadata: ["host": "\(connector.endpoint.authority)", "error": "\(error)"])
+                end(id, hasAnswered: false)
+            }
+    }
+}

@@ -1,0 +1,13 @@
+import PealCore
+
+/// What a provider adds to a connection: who we are, and what its answers mean. Called from event loops.
+protocol Exchange: Sendable {
+    /// The field that carries each request's id; nil = none.
+    var idName: String? { get }
+    /// Whether a connection must hold back until its first request was let in.
+    var provesFirst: Bool { get }
+    /// The authorization of requests that begin now; nil = none is sent.
+    func authorization() -> Authorization?
+    /// Judges an answer that is not a plain 200.
+    func answer(to response: ProviderResponse) -> Answer
+}

@@ -1,0 +1,96 @@
+import Logging
+import PealCore
+
+/// Answers coming in.
+extension HTTP2ConnectionHandler {
+    /// Turns what ended in this read into answers, and hands them on by runs.
+    func settleEndings() {
+        guard !endings.isEmpty else { return }
+        var touched: [Int32] = []
+        if !endings.accepted.isEmpty { noticeAnswer(proves: true) }
+        settleAccepted(&touched)
+        settleOthers(&touched)
+        endings.removeAll()
+        for number in touched {
+            orders[number]?.deliver()
+            orders.release(number)
+        }
+    }
+
+    private func settleAccepted(_ touched: inout [Int32]) {
+        var number: Int32 = -1
+        var slot: OrderSlot?
+        for ticket in endings.accepted {
+            if ticket.order != number {
+                number = ticket.order
+                slot = orders[number]
+                touch(slot, number, &touched)
+            }
+            slot?.accepted.append(ticket.index)
+            slot?.outstanding -= 1
+        }
+    }
+
+    private func settleOthers(_ touched: inout [Int32]) {
+        var resends: [PoolQueue.Resend] = []
+        for ending in endings.others {
+            guard let slot = orders[ending.ticket.order] else { continue }
+            slot.outstanding -= 1
+            touch(slot, ending.ticket.order, &touched)
+            switch ending.kind {
+            case .response(let response):
+                settle(response, of: ending.ticket, slot)
+            case .lost(let reason):
+                slot.others.append((Int(ending.ticket.index), .lost(reason)))
+            case .unprocessed:
+                if let resend = resend(of: ending.ticket, slot) { resends.append(resend) }
+            }
+        }
+        if !resends.isEmpty { pool.requeue(resends) }
+    }
+
+    private func touch(_ slot: OrderSlot?, _ number: Int32, _ touched: inout [Int32]) {
+        guard let slot, !slot.isTouched else { return }
+        slot.isTouched = true
+        touched.append(number)
+    }
+
+    private func settle(_ response: ProviderResponse, of ticket: StreamTicket, _ slot: OrderSlot) {
+        noticeAnswer(proves: response.status != 403)
+        let answer = exchange.answer(to: response)
+        slot.others.append((Int(ticket.index), answer))
+        switch answer.result {
+        case .verdict(.stopApp), .verdict(.holdApp): pool.stop(slot.open)
+        case .verdict(.reconnect): finish()
+        default: break
+        }
+    }
+
+    /// Sends a request again that was not processed, unless that was so too often. A connection that answered others
+    /// before it went is no refusal: the request would have had its turn.
+    private func resend(of ticket: StreamTicket, _ slot: OrderSlot) -> PoolQueue.Resend? {
+        let isRefusal = state.goAway == nil || !hasAnswered
+        let count = ticket.resends + (isRefusal ? 1 : 0)
+        guard Int(count) <= Limits.resendsMax else {
+            slot.others.append((Int(ticket.index), .unsent("Refused")))
+            return nil
+        }
+        return PoolQueue.Resend(order: slot.open, index: ticket.index, count: count)
+    }
+
+    private func noticeAnswer(proves: Bool) {
+        if !hasAnswered {
+            hasAnswered = true
+            pool.prove(id)
+        }
+        if proves { isProven = true }
+    }
+
+    func noticeGoAway() {
+        guard let goAway = state.goAway, !isFinishing else { return }
+        pool.logger.debug(
+            "the provider ends a connection",
+            metadata: metadata(goAway.reason ?? "").merging(["code": "\(goAway.code)"]) { first, _ in first })
+        finish()
+    }
+}

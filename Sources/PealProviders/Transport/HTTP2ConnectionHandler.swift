@@ -1,0 +1,156 @@
+import Logging
+import NIOCore
+import NIOSSL
+import PealCore
+
+/// One connection's thin shell: pulls devices from its pool, lets the state machine write them into one buffer that goes
+/// out in one piece, and gives answers back once per read. All of it on the connection's event loop.
+final class HTTP2ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    let pool: ConnectionPool
+    let id: Int
+    let exchange: any Exchange
+    var state: HTTP2ConnectionState
+    var out: ByteBuffer
+    private var input = ByteBuffer()
+    var endings = StreamEndings()
+    var orders = OrderSlots()
+    var context: ChannelHandlerContext?
+    /// Whether an answer came: the credential was let in, and more than one stream may be open.
+    var isProven = false
+    var hasAnswered = false
+    /// Begin nothing more, and close when everything is answered.
+    var isFinishing = false
+    private var hasEnded = false
+    var pulse: ConnectionPulse
+    private var tickTask: RepeatedTask?
+
+    init(pool: ConnectionPool, id: Int) {
+        self.pool = pool
+        self.id = id
+        exchange = pool.exchange
+        state = HTTP2ConnectionState(
+            authority: pool.connector.endpoint.authority, idName: pool.exchange.idName)
+        out = ByteBufferAllocator().buffer(capacity: 128 * 1024)
+        isProven = !pool.exchange.provesFirst
+        pulse = ConnectionPulse(uptime: pool.time.uptime)
+    }
+
+    /// The channel is connected: see `Connector`.
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        let loop = context.eventLoop
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        let handle = ConnectionHandle(
+            wake: { loop.execute { bound.value.pump() } },
+            finish: { loop.execute { bound.value.finish() } },
+            abort: { loop.execute { bound.value.abort() } })
+        isFinishing = !pool.attach(id, handle)
+        tickTask = loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in bound.value.tick() }
+        state.start(into: &out)
+        flush()
+        closeIfDone()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var buffer = unwrapInboundIn(data)
+        if input.readableBytes > 0 {
+            input.discardReadBytes()
+            input.writeBuffer(&buffer)
+        } else {
+            input = buffer
+        }
+        pulse.hasRead = true
+        guard !hasEnded else { return }
+        do throws(HTTP2Fault) {
+            try state.receive(&input, into: &out, endings: &endings)
+        } catch {
+            fail(error)
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        settleEndings()
+        noticeGoAway()
+        pump()
+        flush()
+        closeIfDone()
+        context.fireChannelReadComplete()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        pump()
+        context.fireChannelWritabilityChanged()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end()
+        self.context = nil
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // Peers often close without TLS's closing alert; nothing is lost by it that a closed connection does not lose.
+        if case .some(.uncleanShutdown) = error as? NIOSSLError {} else {
+            pool.logger.warning("connection failed", metadata: metadata("\(error)"))
+        }
+        context.close(promise: nil)
+    }
+
+    /// Sends what is in the buffer and makes it ready to be filled again; it is the same memory once TLS has read it.
+    func flush() {
+        guard out.readableBytes > 0, let context else { return }
+        context.writeAndFlush(wrapOutboundOut(out), promise: nil)
+        out.clear(minimumCapacity: 128 * 1024)
+    }
+
+    /// The peer broke the protocol.
+    private func fail(_ fault: HTTP2Fault) {
+        pool.logger.warning("protocol broken by the peer", metadata: metadata(fault.reason))
+        state.farewell(fault.code, into: &out)
+        flush()
+        abort()
+    }
+
+    func finish() {
+        guard !isFinishing else { return }
+        isFinishing = true
+        pool.retire(id)
+        closeIfDone()
+    }
+
+    func closeIfDone() {
+        guard isFinishing, !hasEnded, state.openCount == 0, let context else { return }
+        state.farewell(.noError, into: &out)
+        flush()
+        context.close(promise: nil)
+    }
+
+    func abort() {
+        end()
+        context?.close(promise: nil)
+    }
+
+    /// Answers what is open and takes leave of the pool, once.
+    private func end() {
+        guard !hasEnded else { return }
+        hasEnded = true
+        tickTask?.cancel()
+        settleEndings()
+        for ticket in state.giveUpAll() {
+            endings.others.append(.init(ticket: ticket, kind: .lost("ConnectionLost")))
+        }
+        settleEndings()
+        pool.end(id, hasAnswered: hasAnswered)
+    }
+
+    func metadata(_ reason: String) -> Logger.Metadata {
+        ["host": "\(pool.connector.endpoint.authority)", "reason": "\(reason)"]
+    }
+}

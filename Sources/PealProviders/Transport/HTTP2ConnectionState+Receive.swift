@@ -1,0 +1,90 @@
+import NIOCore
+import PealCore
+
+/// Frames on their way in, one after the other in the order they came.
+extension HTTP2ConnectionState {
+    /// Parses whole frames off the front of `input` and leaves the rest.
+    /// - Parameters:
+    ///   - out: where acknowledgements and window updates go.
+    ///   - endings: where ended requests go; also filled when it throws.
+    mutating func receive(
+        _ input: inout ByteBuffer, into out: inout ByteBuffer, endings: inout StreamEndings
+    ) throws(HTTP2Fault) {
+        while let header = HTTP2Frame.Header(peeking: input) {
+            guard header.payloadBytes <= HTTP2Frame.payloadBytesMin else {
+                throw HTTP2Fault(.frameSizeError, "frame too large")
+            }
+            let payloadIndex = input.readerIndex + HTTP2Frame.headerBytes
+            guard let payload = input.getSlice(at: payloadIndex, length: header.payloadBytes) else { break }
+            input.moveReaderIndex(forwardBy: HTTP2Frame.headerBytes + header.payloadBytes)
+            try take(header, payload, into: &out, endings: &endings)
+        }
+        if receivedBytes >= 256 * 1024 { topUpWindow(into: &out) }
+        if !pendingBodies.isEmpty { sendPendingBodies(into: &out) }
+    }
+
+    private mutating func take(
+        _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer, endings: inout StreamEndings
+    ) throws(HTTP2Fault) {
+        if let block = headerBlock,
+            header.kind != HTTP2Frame.Kind.continuation || header.streamID != block.streamID
+        {
+            throw HTTP2Fault(.protocolError, "header block interrupted")
+        }
+        if !isSettled && (header.kind != HTTP2Frame.Kind.settings || header.has(HTTP2Frame.Flag.acknowledgement)) {
+            throw HTTP2Fault(.protocolError, "first frame is not SETTINGS")
+        }
+        quietFrames += 1
+        guard quietFrames <= Limits.quietFramesMax else {
+            throw HTTP2Fault(.enhanceYourCalm, "too many frames that answer nothing")
+        }
+        switch header.kind {
+        case HTTP2Frame.Kind.headers: try takeHeaders(header, payload, into: &out, endings: &endings)
+        case HTTP2Frame.Kind.data: try takeData(header, payload, into: &out, endings: &endings)
+        case HTTP2Frame.Kind.continuation: try takeContinuation(header, payload, into: &out, endings: &endings)
+        case HTTP2Frame.Kind.reset: try takeReset(header, payload, endings: &endings)
+        case HTTP2Frame.Kind.settings: try takeSettings(header, payload, into: &out)
+        case HTTP2Frame.Kind.windowUpdate: try takeWindowUpdate(header, payload, into: &out, endings: &endings)
+        case HTTP2Frame.Kind.ping: try takePing(header, payload, into: &out)
+        case HTTP2Frame.Kind.goAway: try takeGoAway(header, payload, endings: &endings)
+        case HTTP2Frame.Kind.priority: try takePriority(header)
+        case HTTP2Frame.Kind.pushPromise: throw HTTP2Fault(.protocolError, "push was not allowed")
+        default: break
+        }
+    }
+
+    /// A stream that the peer may speak on: one that we began, open or closed.
+    func requireBegun(_ streamID: UInt32) throws(HTTP2Fault) {
+        guard streamID & 1 == 1, streamID < nextStreamID else {
+            throw HTTP2Fault(.protocolError, "frame on a stream that was not begun")
+        }
+    }
+
+    /// Takes the padding off (RFC 9113 §6.1).
+    func unpadded(_ header: HTTP2Frame.Header, _ payload: ByteBuffer) throws(HTTP2Fault) -> ByteBuffer {
+        guard header.has(HTTP2Frame.Flag.padded) else { return payload }
+        var payload = payload
+        guard let padding = payload.readInteger(as: UInt8.self) else {
+            throw HTTP2Fault(.frameSizeError, "padded frame without its length")
+        }
+        guard let content = payload.readSlice(length: payload.readableBytes - Int(padding)) else {
+            throw HTTP2Fault(.protocolError, "more padding than payload")
+        }
+        return content
+    }
+
+    private mutating func topUpWindow(into out: inout ByteBuffer) {
+        out.writeNumberFrame(HTTP2Frame.Kind.windowUpdate, streamID: 0, UInt32(receivedBytes))
+        receiveWindow += receivedBytes
+        receivedBytes = 0
+    }
+
+    /// Ends a stream that the peer uses wrongly, and only that.
+    mutating func resetStream(
+        _ place: Int, _ code: HTTP2Code, reason: String, into out: inout ByteBuffer, endings: inout StreamEndings
+    ) {
+        let slot = close(place)
+        out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: slot.id, code.rawValue)
+        endings.others.append(.init(ticket: slot.ticket, kind: .lost(reason)))
+    }
+}

@@ -1,0 +1,159 @@
+import NIOCore
+import NIOHPACK
+import PealCore
+
+/// HEADERS, CONTINUATION, DATA and RST_STREAM: the answers.
+extension HTTP2ConnectionState {
+    mutating func takeHeaders(
+        _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer, endings: inout StreamEndings
+    ) throws(HTTP2Fault) {
+        try requireBegun(header.streamID)
+        var block = try unpadded(header, payload)
+        if header.has(HTTP2Frame.Flag.priority) {
+            guard block.readableBytes >= 5 else { throw HTTP2Fault(.frameSizeError, "priority without its octets") }
+            block.moveReaderIndex(forwardBy: 5)
+        }
+        let endsStream = header.has(HTTP2Frame.Flag.endStream)
+        guard header.has(HTTP2Frame.Flag.endHeaders) else {
+            headerBlock = OpenHeaderBlock(streamID: header.streamID, endsStream: endsStream, bytes: block)
+            return
+        }
+        try takeBlock(&block, header.streamID, endsStream: endsStream, into: &out, endings: &endings)
+    }
+
+    mutating func takeContinuation(
+        _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer, endings: inout StreamEndings
+    ) throws(HTTP2Fault) {
+        guard var block = headerBlock else { throw HTTP2Fault(.protocolError, "continuation of nothing") }
+        guard block.bytes.readableBytes + payload.readableBytes <= 2 * Limits.responseHeaderBytesMax else {
+            throw HTTP2Fault(.enhanceYourCalm, "header block too large")
+        }
+        headerBlock = nil
+        block.bytes.writeImmutableBuffer(payload)
+        guard header.has(HTTP2Frame.Flag.endHeaders) else {
+            headerBlock = block
+            return
+        }
+        try takeBlock(&block.bytes, block.streamID, endsStream: block.endsStream, into: &out, endings: &endings)
+    }
+
+    /// Decodes a whole block, also of a stream that is no longer open: the table must follow the peer's.
+    private mutating func takeBlock(
+        _ block: inout ByteBuffer, _ streamID: UInt32, endsStream: Bool, into out: inout ByteBuffer,
+        endings: inout StreamEndings
+    ) throws(HTTP2Fault) {
+        // The bare `:status 200` of the static table neither reads nor changes the dynamic one.
+        if endsStream, block.readableBytes == 1, block.getInteger(at: block.readerIndex) == UInt8(0x88),
+            let place = streams.find(streamID), streams[place].status == 0
+        {
+            return finish(place, status: 200, into: &out, endings: &endings)
+        }
+        let headers: HPACKHeaders
+        do { headers = try decoder.decodeHeaders(from: &block) } catch {
+            throw HTTP2Fault(.compressionError, "header block does not decode")
+        }
+        guard let place = streams.find(streamID) else { return }
+        guard streams[place].status == 0 else {
+            // Trailers end the stream and carry no status (RFC 9113 §8.1).
+            guard endsStream, !headers.contains(name: ":status") else {
+                return resetStream(place, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
+            }
+            return finish(place, status: Int(streams[place].status), into: &out, endings: &endings)
+        }
+        guard let status = Self.status(of: headers), status >= 200 || !endsStream else {
+            return resetStream(place, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
+        }
+        guard status >= 200 else { return }
+        streams[place].status = Int16(status)
+        if status != 200, let seconds = headers.first(name: "retry-after").flatMap(Int.init), seconds >= 0 {
+            drafts[streamID, default: ResponseDraft()].retryAfterSeconds = seconds
+        }
+        if endsStream { finish(place, status: status, into: &out, endings: &endings) }
+    }
+
+    /// Three digits and nothing else (RFC 9110 §15).
+    private static func status(of headers: HPACKHeaders) -> Int? {
+        guard let text = headers.first(name: ":status"), text.utf8.count == 3 else { return nil }
+        var status = 0
+        for digit in text.utf8 {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            status = status * 10 + Int(digit - UInt8(ascii: "0"))
+        }
+        return status >= 100 ? status : nil
+    }
+
+    mutating func takeData(
+        _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer, endings: inout StreamEndings
+    ) throws(HTTP2Fault) {
+        try requireBegun(header.streamID)
+        receiveWindow -= payload.readableBytes
+        receivedBytes += payload.readableBytes
+        guard receiveWindow >= 0 else { throw HTTP2Fault(.flowControlError, "more data than the window") }
+        let content = try unpadded(header, payload)
+        guard let place = streams.find(header.streamID) else { return }
+        let status = Int(streams[place].status)
+        guard status != 0 else {
+            return resetStream(place, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
+        }
+        let isTooLong = status != 200 && !keep(content, of: header.streamID)
+        if header.has(HTTP2Frame.Flag.endStream) {
+            finish(place, status: status, into: &out, endings: &endings)
+        } else if isTooLong {
+            // The status is known and the rest says nothing more.
+            out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: header.streamID, HTTP2Code.cancel.rawValue)
+            pendingBodies.removeAll { $0.streamID == header.streamID }
+            finish(place, status: status, into: &out, endings: &endings)
+        }
+    }
+
+    /// Keeps an error's body, up to the limit. Returns whether it was all kept.
+    private mutating func keep(_ content: ByteBuffer, of streamID: UInt32) -> Bool {
+        var draft = drafts[streamID] ?? ResponseDraft()
+        let room = Limits.responseBodyBytesMax - draft.body.count
+        draft.body.append(contentsOf: content.readableBytesView.prefix(room))
+        drafts[streamID] = draft
+        return content.readableBytes <= room
+    }
+
+    mutating func takeReset(
+        _ header: HTTP2Frame.Header, _ payload: ByteBuffer, endings: inout StreamEndings
+    ) throws(HTTP2Fault) {
+        try requireBegun(header.streamID)
+        guard payload.readableBytes == 4, let code = payload.getInteger(at: payload.readerIndex, as: UInt32.self)
+        else { throw HTTP2Fault(.frameSizeError, "reset of another size") }
+        // A stream that was answered in full may be reset afterwards (RFC 9113 §8.1): nothing is left of it here.
+        guard let place = streams.find(header.streamID) else { return }
+        quietFrames = 0
+        let slot = streams[place]
+        if slot.status != 0 {
+            end(place, status: Int(slot.status), endings: &endings)
+        } else {
+            close(place)
+            let isRefused = code == HTTP2Code.refusedStream.rawValue
+            endings.others.append(.init(ticket: slot.ticket, kind: isRefused ? .unprocessed : .lost("StreamReset")))
+        }
+    }
+
+    /// The answer is complete. Where the request is not, the rest of it is not wanted.
+    private mutating func finish(
+        _ place: Int, status: Int, into out: inout ByteBuffer, endings: inout StreamEndings
+    ) {
+        let streamID = streams[place].id
+        if !pendingBodies.isEmpty, pendingBodies.contains(where: { $0.streamID == streamID }) {
+            out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: streamID, HTTP2Code.noError.rawValue)
+        }
+        quietFrames = 0
+        end(place, status: status, endings: &endings)
+    }
+
+    private mutating func end(_ place: Int, status: Int, endings: inout StreamEndings) {
+        guard status != 200 else {
+            endings.accepted.append(close(place).ticket)
+            return
+        }
+        let draft = drafts[streams[place].id] ?? ResponseDraft()
+        let response = ProviderResponse(
+            status: status, body: draft.body, retryAfterSeconds: draft.retryAfterSeconds)
+        endings.others.append(.init(ticket: close(place).ticket, kind: .response(response)))
+    }
+}

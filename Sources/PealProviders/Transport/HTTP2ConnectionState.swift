@@ -1,0 +1,126 @@
+import NIOCore
+import NIOHPACK
+import PealCore
+
+/// The client's side of one HTTP/2 connection (RFC 9113) as a pure state machine: it takes the octets that came and the
+/// requests to begin, and gives the octets to send and how requests ended. It knows no socket, no clock and no thread.
+struct HTTP2ConnectionState {
+    /// What the peer's GOAWAY said.
+    struct GoAway: Hashable {
+        /// Streams above it were not processed.
+        var lastStreamID: UInt32
+        var code: UInt32
+        /// The provider's own word in the debug data, as `IdleTimeout`; nil when there was none.
+        var reason: String?
+    }
+
+    /// The rest of a body that found the windows too small.
+    struct PendingBody {
+        let streamID: UInt32
+        let bytes: [UInt8]
+        var sent: Int
+    }
+
+    /// A header block that goes on in CONTINUATION frames.
+    struct OpenHeaderBlock {
+        let streamID: UInt32
+        let endsStream: Bool
+        var bytes: ByteBuffer
+    }
+
+    /// What came of an answer that is not a plain 200.
+    struct ResponseDraft {
+        var body: [UInt8] = []
+        var retryAfterSeconds: Int?
+    }
+
+    var peer = PeerSettings()
+    /// Whether the peer's SETTINGS came: nothing may begin earlier.
+    var isSettled = false
+    var goAway: GoAway?
+    var streams: StreamTable
+    var nextStreamID: UInt32 = 1
+    /// No stream may have a larger id: the connection is to be replaced before.
+    let streamIDMax: UInt32
+    var encoder: HeaderEncoder
+    var decoder: HPACKDecoder
+    var sendWindow = 65_535
+    /// What the peer may still send, and what it sent since we last topped it up.
+    var receiveWindow = Limits.receiveWindowBytes
+    var receivedBytes = 0
+    var headerBlock: OpenHeaderBlock?
+    var drafts: [UInt32: ResponseDraft] = [:]
+    var pendingBodies: [PendingBody] = []
+    /// Acknowledged PINGs of ours.
+    var pongCount = 0
+    /// Frames since the last that did something for a request.
+    var quietFrames = 0
+
+    /// - Parameters:
+    ///   - authority: the value of `:authority`.
+    ///   - idName: the field that carries each request's id; nil = none.
+    init(authority: String, idName: String?, streamIDMax: UInt32 = HTTP2Frame.streamIDMax) {
+        encoder = HeaderEncoder(authority: authority, idName: idName)
+        decoder = HPACKDecoder(
+            allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096,
+            maxHeaderListSize: Limits.responseHeaderBytesMax)
+        self.streamIDMax = streamIDMax
+        streams = StreamTable(capacity: 4096)
+    }
+
+    var openCount: Int { streams.openCount }
+    /// Whether streams may still begin, now or when there is room.
+    var takesRequests: Bool { goAway == nil && nextStreamID <= streamIDMax - 2 }
+
+    /// Writes the preface and our settings: no push, small header lists, a large connection window.
+    mutating func start(into out: inout ByteBuffer) {
+        out.writeString(HTTP2Frame.preface)
+        let settings: [(UInt16, UInt32)] = [
+            (PeerSettings.Name.enablePush, 0),
+            (PeerSettings.Name.headerListBytesMax, UInt32(Limits.responseHeaderBytesMax)),
+        ]
+        out.writeFrameHeader(.init(payloadBytes: settings.count * 6, kind: HTTP2Frame.Kind.settings))
+        for (name, value) in settings {
+            out.writeInteger(name)
+            out.writeInteger(value)
+        }
+        let increment = UInt32(Limits.receiveWindowBytes - 65_535)
+        out.writeNumberFrame(HTTP2Frame.Kind.windowUpdate, streamID: 0, increment)
+    }
+
+    /// Writes a PING of ours; its answer raises `pongCount`.
+    func ping(into out: inout ByteBuffer) {
+        out.writeFrameHeader(.init(payloadBytes: 8, kind: HTTP2Frame.Kind.ping))
+        out.writeInteger(UInt64(1))
+    }
+
+    /// Writes our GOAWAY: the last thing to be sent.
+    func farewell(_ code: HTTP2Code, into out: inout ByteBuffer) {
+        out.writeFrameHeader(.init(payloadBytes: 8, kind: HTTP2Frame.Kind.goAway))
+        out.writeInteger(UInt32(0))
+        out.writeInteger(code.rawValue)
+    }
+
+    /// Gives up every stream opened before `id`: their answers would come too late. Returns them.
+    mutating func giveUp(before id: UInt32, into out: inout ByteBuffer) -> [StreamTicket] {
+        streams.places { $0 < id }.map { place in
+            out.writeNumberFrame(
+                HTTP2Frame.Kind.reset, streamID: streams[place].id, HTTP2Code.cancel.rawValue)
+            return close(place).ticket
+        }
+    }
+
+    /// Ends every stream, as the connection is gone. Returns them.
+    mutating func giveUpAll() -> [StreamTicket] {
+        streams.places { _ in true }.map { close($0).ticket }
+    }
+
+    /// Forgets a stream and all that was kept for it.
+    @discardableResult
+    mutating func close(_ place: Int) -> StreamTable.Slot {
+        let slot = streams.close(place)
+        if !drafts.isEmpty { drafts[slot.id] = nil }
+        if !pendingBodies.isEmpty { pendingBodies.removeAll { $0.streamID == slot.id } }
+        return slot
+    }
+}

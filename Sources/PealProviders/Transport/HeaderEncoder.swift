@@ -1,0 +1,118 @@
+import PealCore
+
+/// Encodes request headers. The first request on a connection puts its constant fields into the peer's dynamic table;
+/// nothing is put in later, so indices never move and a template, once made, stays right: an equal field costs one
+/// octet, another value of a known name its literal. When the peer changes its table, it is emptied and filled anew.
+struct HeaderEncoder {
+    private struct Entry {
+        let name: String
+        let value: [UInt8]
+        /// RFC 7541 §4.1.
+        var size: Int { name.utf8.count + value.count + 32 }
+    }
+
+    /// The size that every peer begins with, and the most that we use.
+    static let tableBytesMax = 4096
+
+    private let authority: [UInt8]
+    private let idName: String?
+    private var entries: [Entry] = []
+    private var usedBytes = 0
+    private var tableBytes = Self.tableBytesMax
+    private var isFilled = false
+    private var mustAnnounceSize = false
+    /// Grows when templates made before are no longer right.
+    private(set) var epoch = 0
+
+    /// - Parameter idName: the field that carries the id of each request; nil = none.
+    init(authority: String, idName: String?) {
+        self.authority = Array(authority.utf8)
+        self.idName = idName
+    }
+
+    /// Takes the peer's SETTINGS_HEADER_TABLE_SIZE.
+    mutating func setTableBytes(_ peerBytes: Int) {
+        let bytes = min(peerBytes, Self.tableBytesMax)
+        guard bytes != tableBytes else { return }
+        tableBytes = bytes
+        entries = []
+        usedBytes = 0
+        isFilled = false
+        mustAnnounceSize = true
+        epoch += 1
+    }
+
+    /// Whether `template` may be written as the next header block.
+    func isCurrent(_ template: RequestTemplate, _ authorization: Authorization?) -> Bool {
+        template.epoch == epoch && template.authorizationVersion == authorization?.version ?? 0
+    }
+
+    /// Encodes a variant. A template whose `epoch` is not the encoder's fills the table: it is to be written next, and once.
+    mutating func template(_ notification: Notification, _ authorization: Authorization?) -> RequestTemplate {
+        let templateEpoch = isFilled ? epoch : -1
+        var head: [UInt8] = []
+        if mustAnnounceSize {
+            // Empties the table, whatever sizes the peer passed through (RFC 7541 §4.2).
+            HeaderField.writeTableSize(0, to: &head)
+            if tableBytes > 0 { HeaderField.writeTableSize(tableBytes, to: &head) }
+            mustAnnounceSize = false
+        }
+        head += [HeaderField.Static.methodPost, HeaderField.Static.schemeHTTPS]
+        write(":authority", authority, to: &head)
+        head.append(HeaderField.Static.pathLiteral)
+        var tail: [UInt8] = []
+        for header in notification.headers { write(header.name, Array(header.value.utf8), to: &tail) }
+        if let authorization {
+            HeaderField.writeName("authorization", index: HeaderField.Static.authorization, .never, to: &tail)
+            HeaderField.writeString(authorization.value, to: &tail)
+        }
+        if let idName {
+            writeName(idName, valueBytes: 36, to: &tail)
+            tail.append(36)
+        }
+        if !isFilled {
+            isFilled = true
+            epoch += 1
+        }
+        return RequestTemplate(
+            head: head, path: notification.path, tail: tail, endsInID: idName != nil, body: notification.body,
+            epoch: templateEpoch, authorizationVersion: authorization?.version ?? 0)
+    }
+
+    private mutating func write(_ name: String, _ value: [UInt8], to out: inout [UInt8]) {
+        if let position = entries.lastIndex(where: { $0.name == name && $0.value == value }) {
+            HeaderField.writeIndexed(index(position), to: &out)
+            return
+        }
+        let nameIndex = index(ofName: name)
+        let indexing = insert(Entry(name: name, value: value)) ? HeaderField.Indexing.insert : .without
+        HeaderField.writeName(name, index: nameIndex, indexing, to: &out)
+        HeaderField.writeString(value, to: &out)
+    }
+
+    /// Writes the name of a field whose value is made per request.
+    private mutating func writeName(_ name: String, valueBytes: Int, to out: inout [UInt8]) {
+        let nameIndex = index(ofName: name)
+        // The first request's own value goes into the table with the name; nobody refers to it.
+        let entry = Entry(name: name, value: Array(repeating: 0, count: valueBytes))
+        let isKnown = nameIndex.map { $0 > HeaderField.Static.count } ?? false
+        let indexing = !isKnown && insert(entry) ? HeaderField.Indexing.insert : .without
+        HeaderField.writeName(name, index: nameIndex, indexing, to: &out)
+    }
+
+    /// Adds an entry while the first template is made, if it fits without evicting another.
+    private mutating func insert(_ entry: Entry) -> Bool {
+        guard !isFilled, usedBytes + entry.size <= tableBytes else { return false }
+        entries.append(entry)
+        usedBytes += entry.size
+        return true
+    }
+
+    private func index(ofName name: String) -> Int? {
+        if name == ":authority" { return HeaderField.Static.authority }
+        return HeaderField.Static.names[name] ?? entries.lastIndex { $0.name == name }.map(index)
+    }
+
+    /// The latest entry has the lowest index.
+    private func index(_ position: Int) -> Int { HeaderField.Static.count + entries.count - position }
+}

@@ -1,0 +1,35 @@
+import PealCore
+
+/// A page order in a pool, with what connections read of it for each device at hand.
+final class OpenOrder: Sendable {
+    let order: PageOrder
+    let keys: [DeviceKey]
+    let addressEnds: [Int32]
+    let addresses: [UInt8]
+    let variants: [UInt16]
+    /// The largest body of the order.
+    let bodyBytesMax: Int
+
+    init(_ order: PageOrder) {
+        self.order = order
+        keys = order.page.keys
+        addressEnds = order.page.addressEnds
+        addresses = order.page.arena
+        variants = order.variants
+        let addressBytes = order.notifications.contains { $0.body.gap != .none } ? Limits.addressBytesMax : 0
+        bodyBytesMax = order.notifications.map { $0.body.byteCount(address: addressBytes) }.max() ?? 0
+    }
+
+    var count: Int { keys.count }
+
+    /// Why no further request of the order may begin; nil while one may.
+    func refusal(at uptime: Duration) -> Answer? {
+        if order.control.isStopped { return .unsent("Stopped") }
+        return uptime > order.deadline ? .unsent("Deadline") : nil
+    }
+}
+
+extension Answer {
+    static func unsent(_ reason: String) -> Answer { Answer(.unsent, reason: reason) }
+    static func lost(_ reason: String) -> Answer { Answer(.lost, reason: reason) }
+}

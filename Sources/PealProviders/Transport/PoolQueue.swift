@@ -1,0 +1,164 @@
+import NIOCore
+import PealCore
+
+/// What waits in a pool: requests that were proven unprocessed first, then small messages, then large ones. A value
+/// without a lock; the pool has it.
+struct PoolQueue {
+    /// What a connection has room for.
+    struct Budget {
+        var streams: Int
+        var windowBytes: Int
+        /// The same for large messages: less, on the connection that keeps a share free for small ones.
+        var bulkStreams: Int
+        var bulkWindowBytes: Int
+        /// The window of a new stream, and how many bodies may begin that do not fit into theirs.
+        var streamWindow: Int
+        var partialBodies: Int
+        /// Whether nothing is open, so that waiting for a larger window might be for ever.
+        var isIdle: Bool
+    }
+
+    /// Devices of one order that a connection begins now.
+    struct Run {
+        let order: OpenOrder
+        let indices: Indices
+        let resends: UInt8
+
+        enum Indices {
+            case range(Range<Int32>)
+            case list([Int32])
+        }
+
+        var count: Int {
+            switch indices {
+            case .range(let range): range.count
+            case .list(let list): list.count
+            }
+        }
+    }
+
+    /// Devices that will not be sent to, with the reason.
+    struct Refusal {
+        let order: OpenOrder
+        let indices: [Int32]
+        let answer: Answer
+
+        /// Hands it on. Not under the pool's lock.
+        func deliver() {
+            order.order.flight.answer(accepted: [], others: indices.map { (index: Int($0), answer: answer) })
+        }
+    }
+
+    private struct Waiting {
+        let order: OpenOrder
+        var next: Int32 = 0
+
+        var rest: [Int32] { Array(next..<Int32(order.count)) }
+    }
+
+    struct Resend {
+        let order: OpenOrder
+        let index: Int32
+        let count: UInt8
+    }
+
+    private var resends = CircularBuffer<Resend>()
+    private var direct = CircularBuffer<Waiting>()
+    private var bulk = CircularBuffer<Waiting>()
+
+    var isEmpty: Bool { resends.isEmpty && direct.isEmpty && bulk.isEmpty }
+
+    mutating func append(_ order: OpenOrder) {
+        guard order.count > 0 else { return }
+        if order.order.lane == .direct {
+            direct.append(Waiting(order: order))
+        } else {
+            bulk.append(Waiting(order: order))
+        }
+    }
+
+    mutating func append(_ resend: Resend) { resends.append(resend) }
+
+    /// Takes the next run that fits; orders that may not begin any more go to `refusals`.
+    mutating func pull(_ budget: Budget, uptime: Duration, refusals: inout [Refusal]) -> Run? {
+        if let run = pullResends(budget, uptime: uptime, refusals: &refusals) { return run }
+        if let run = Self.pull(
+            from: &direct, streams: budget.streams, windowBytes: budget.windowBytes, budget, uptime, &refusals)
+        {
+            return run
+        }
+        return Self.pull(
+            from: &bulk, streams: budget.bulkStreams, windowBytes: budget.bulkWindowBytes, budget, uptime, &refusals)
+    }
+
+    private static func pull(
+        from lane: inout CircularBuffer<Waiting>, streams: Int, windowBytes: Int, _ budget: Budget,
+        _ uptime: Duration, _ refusals: inout [Refusal]
+    ) -> Run? {
+        while let first = lane.first {
+            if let answer = first.order.refusal(at: uptime) {
+                refusals.append(Refusal(order: first.order, indices: first.rest, answer: answer))
+                lane.removeFirst()
+                continue
+            }
+            let rest = first.order.count - Int(first.next)
+            let count = Int32(min(rest, fitting(first.order, streams: streams, windowBytes: windowBytes, budget)))
+            guard count > 0 else { return nil }
+            let range = first.next..<first.next + count
+            if Int(count) == rest { lane.removeFirst() } else { lane[lane.startIndex].next += count }
+            return Run(order: first.order, indices: .range(range), resends: 0)
+        }
+        return nil
+    }
+
+    private mutating func pullResends(_ budget: Budget, uptime: Duration, refusals: inout [Refusal]) -> Run? {
+        while let first = resends.first {
+            let refusal = first.order.refusal(at: uptime)
+            let room = fittingResends(first, refusal, budget)
+            guard room > 0 else { return nil }
+            var list: [Int32] = []
+            while let next = resends.first, next.order === first.order, next.count == first.count, list.count < room {
+                list.append(next.index)
+                resends.removeFirst()
+            }
+            guard let refusal else { return Run(order: first.order, indices: .list(list), resends: first.count) }
+            refusals.append(Refusal(order: first.order, indices: list, answer: refusal))
+        }
+        return nil
+    }
+
+    private func fittingResends(_ first: Resend, _ refusal: Answer?, _ budget: Budget) -> Int {
+        guard refusal == nil else { return Int.max }
+        let isDirect = first.order.order.lane == .direct
+        return Self.fitting(
+            first.order, streams: isDirect ? budget.streams : budget.bulkStreams,
+            windowBytes: isDirect ? budget.windowBytes : budget.bulkWindowBytes, budget)
+    }
+
+    private static func fitting(_ order: OpenOrder, streams: Int, windowBytes: Int, _ budget: Budget) -> Int {
+        let streams = min(streams, Limits.devicesPerPullMax)
+        let body = max(order.bodyBytesMax, 1)
+        if body > budget.streamWindow { return min(streams, budget.partialBodies, 1) }
+        let fitting = min(streams, max(0, windowBytes) / body)
+        return fitting == 0 && budget.isIdle ? min(streams, 1) : fitting
+    }
+
+    /// Takes out what `refusal` gives an answer for.
+    mutating func remove(_ refusal: (OpenOrder) -> Answer?) -> [Refusal] {
+        guard !isEmpty else { return [] }
+        var refusals: [Refusal] = []
+        for lane in [\PoolQueue.direct, \PoolQueue.bulk] {
+            self[keyPath: lane].removeAll { waiting in
+                guard let answer = refusal(waiting.order) else { return false }
+                refusals.append(Refusal(order: waiting.order, indices: waiting.rest, answer: answer))
+                return true
+            }
+        }
+        resends.removeAll { resend in
+            guard let answer = refusal(resend.order) else { return false }
+            refusals.append(Refusal(order: resend.order, indices: [resend.index], answer: answer))
+            return true
+        }
+        return refusals
+    }
+}

@@ -1,0 +1,163 @@
+import PealCore
+
+/// What a pool knows, and what follows from each event. A value: the pool has the lock, the effects are done outside.
+struct PoolState {
+    struct Effects {
+        var refusals: [PoolQueue.Refusal] = []
+        var wakes: [ConnectionHandle] = []
+        var finishes: [ConnectionHandle] = []
+        var openings: [Int] = []
+        var ended: CheckedContinuation<Void, Never>?
+    }
+
+    private struct Member {
+        let id: Int
+        var handle: ConnectionHandle?
+        var phase = Phase.opening
+        /// It asked when nothing waited, and must be woken.
+        var isStarved = false
+
+        enum Phase { case opening, open, retired }
+    }
+
+    private let connectionsMax: Int
+    private let openingPause: Duration
+    var queue = PoolQueue()
+    /// In order of their opening.
+    private var members: [Member] = []
+    private var nextID = 0
+    private var isDraining = false
+    private var waiter: CheckedContinuation<Void, Never>?
+    private var failures = 0
+    private var retryAt = Duration.zero
+    private var openedAt: Duration?
+    private var wantsMore = false
+
+    init(connectionsMax: Int, openingPause: Duration) {
+        self.connectionsMax = connectionsMax
+        self.openingPause = openingPause
+    }
+
+    var handles: [ConnectionHandle] { members.compactMap(\.handle) }
+    /// The connection that keeps a share free for small messages.
+    var lead: Int? { members.first { $0.phase == .open }?.id }
+
+    mutating func submit(_ order: OpenOrder, _ effects: inout Effects) {
+        guard !isDraining else {
+            effects.refusals.append(
+                .init(order: order, indices: Array(0..<Int32(order.count)), answer: .unsent("Draining")))
+            return
+        }
+        queue.append(order)
+        wakeStarved((order.count + Limits.devicesPerPullMax - 1) / Limits.devicesPerPullMax, &effects)
+    }
+
+    mutating func requeue(_ resends: [PoolQueue.Resend], _ effects: inout Effects) {
+        for resend in resends {
+            if isDraining {
+                effects.refusals.append(
+                    .init(order: resend.order, indices: [resend.index], answer: .unsent("Draining")))
+            } else {
+                queue.append(resend)
+            }
+        }
+        wakeStarved(connectionsMax, &effects)
+    }
+
+    private mutating func wakeStarved(_ count: Int, _ effects: inout Effects) {
+        var count = count
+        for place in members.indices where count > 0 && members[place].isStarved && members[place].phase == .open {
+            members[place].isStarved = false
+            if let handle = members[place].handle { effects.wakes.append(handle) }
+            count -= 1
+        }
+    }
+
+    mutating func drain(_ effects: inout Effects) {
+        isDraining = true
+        effects.refusals += queue.remove { _ in .unsent("Draining") }
+        effects.finishes += handles
+        // Those still connecting find themselves unknown when they are through.
+        members.removeAll { $0.handle == nil }
+    }
+
+    /// Returns whether nothing is left to wait for.
+    mutating func waitForEnd(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
+        guard !members.isEmpty else { return true }
+        waiter = continuation
+        return false
+    }
+
+    mutating func attach(_ id: Int, _ handle: ConnectionHandle) -> Bool {
+        guard let place = members.firstIndex(where: { $0.id == id }) else { return false }
+        members[place].handle = handle
+        return !isDraining
+    }
+
+    mutating func pull(
+        _ id: Int, _ budget: PoolQueue.Budget, uptime: Duration, _ effects: inout Effects
+    ) -> PoolQueue.Run? {
+        guard let place = members.firstIndex(where: { $0.id == id }), members[place].phase != .retired else { return nil }
+        members[place].phase = .open
+        guard !isDraining else { return nil }
+        var budget = budget
+        if lead != id {
+            budget.bulkStreams = budget.streams
+            budget.bulkWindowBytes = budget.windowBytes
+        }
+        if let run = queue.pull(budget, uptime: uptime, refusals: &effects.refusals) { return run }
+        if queue.isEmpty { members[place].isStarved = true } else { wantsMore = true }
+        return nil
+    }
+
+    mutating func prove(_ id: Int) {
+        failures = 0
+        retryAt = .zero
+    }
+
+    mutating func retire(_ id: Int) {
+        guard let place = members.firstIndex(where: { $0.id == id }) else { return }
+        members[place].phase = .retired
+    }
+
+    mutating func end(
+        _ id: Int, hasAnswered: Bool, uptime: Duration, jitter: Double, _ effects: inout Effects
+    ) {
+        guard let place = members.firstIndex(where: { $0.id == id }) else { return }
+        members.remove(at: place)
+        if !hasAnswered { fail(uptime: uptime, jitter: jitter, &effects) }
+        if members.isEmpty { effects.ended = waiter.take() }
+    }
+
+    /// A connection brought nothing. When none is left, the round is over for what waits: the engine decides when to try
+    /// again, and the next attempt here waits too.
+    private mutating func fail(uptime: Duration, jitter: Double, _ effects: inout Effects) {
+        let pause = min(Limits.reconnectMillisecondsMin << min(failures, 16), Limits.reconnectMillisecondsMax)
+        retryAt = uptime + .milliseconds(pause) * (0.5 + jitter / 2)
+        failures += 1
+        guard !members.contains(where: { $0.phase != .retired }) else { return }
+        effects.refusals += queue.remove { _ in .unsent("NoConnection") }
+    }
+
+    mutating func sweep(uptime: Duration, _ effects: inout Effects) {
+        effects.refusals += queue.remove { $0.refusal(at: uptime) }
+    }
+
+    /// Opens a connection where work waits and none takes it.
+    mutating func consider(uptime: Duration, _ effects: inout Effects) {
+        defer { wantsMore = false }
+        guard !queue.isEmpty, !isDraining, uptime >= retryAt else { return }
+        var usable = 0
+        for member in members where member.phase != .retired {
+            if member.phase == .opening { return }
+            usable += 1
+        }
+        if usable > 0 {
+            guard wantsMore, usable < connectionsMax, openedAt.map({ uptime - $0 >= openingPause }) ?? true else { return }
+        }
+        members.append(Member(id: nextID))
+        effects.openings.append(nextID)
+        nextID += 1
+        openedAt = uptime
+    }
+}

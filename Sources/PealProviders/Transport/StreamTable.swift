@@ -1,0 +1,77 @@
+/// Whose request a stream carries: numbers only, so that a stream costs no reference.
+struct StreamTicket: Hashable, Sendable {
+    /// Place in the connection's table of open orders.
+    var order: Int32
+    /// Device within the order's page.
+    var index: Int32
+    /// How often the request was proven unprocessed before.
+    var resends: UInt8 = 0
+}
+
+/// The open streams of a connection, in a ring by stream number: no hashing and no allocation per request. A stream that
+/// stays open long keeps its place, and newer ones pass over that number.
+struct StreamTable {
+    struct Slot {
+        /// 0 = free.
+        var id: UInt32 = 0
+        /// HTTP status of the final header block; 0 before it came.
+        var status: Int16 = 0
+        var ticket = StreamTicket(order: 0, index: 0)
+        /// What the peer lets us send on this stream; negative after it lowered its initial window.
+        var window = 0
+    }
+
+    private var slots: [Slot]
+    private let mask: UInt32
+    private(set) var openCount = 0
+
+    /// - Parameter capacity: a power of two, at least twice the streams ever open at once.
+    init(capacity: Int) {
+        precondition(capacity > 0 && capacity & (capacity - 1) == 0)
+        slots = Array(repeating: Slot(), count: capacity)
+        mask = UInt32(capacity - 1)
+    }
+
+    /// Place of an open stream; nil when it is not (or no longer) open.
+    @inline(__always)
+    func find(_ id: UInt32) -> Int? {
+        let place = Int((id >> 1) & mask)
+        return id != 0 && slots[place].id == id ? place : nil
+    }
+
+    func isFree(_ id: UInt32) -> Bool { slots[Int((id >> 1) & mask)].id == 0 }
+
+    mutating func open(_ id: UInt32, ticket: StreamTicket, window: Int) {
+        slots[Int((id >> 1) & mask)] = Slot(id: id, ticket: ticket, window: window)
+        openCount += 1
+    }
+
+    /// Frees the place and gives back what it held.
+    @discardableResult
+    mutating func close(_ place: Int) -> Slot {
+        let slot = slots[place]
+        slots[place].id = 0
+        openCount -= 1
+        return slot
+    }
+
+    subscript(place: Int) -> Slot {
+        get { slots[place] }
+        set { slots[place] = newValue }
+    }
+
+    /// Places of all open streams whose id satisfies `condition`.
+    func places(where condition: (UInt32) -> Bool) -> [Int] {
+        guard openCount > 0 else { return [] }
+        return slots.indices.filter { slots[$0].id != 0 && condition(slots[$0].id) }
+    }
+
+    /// Moves every open stream's window by `change`. Returns false when one would pass the largest legal window.
+    mutating func shiftWindows(by change: Int) -> Bool {
+        for place in slots.indices where slots[place].id != 0 {
+            slots[place].window += change
+            if slots[place].window > HTTP2Frame.windowMax { return false }
+        }
+        return true
+    }
+}
