@@ -54,16 +54,22 @@ struct ListenerPlan {
     }
 
     private func openAPNs(_ desk: APNsDesk, port: Int) async throws -> any Channel {
-        let (tls, connections) = (tls, connections)
-        return try await bootstrap().childChannelInitializer { channel in
-            channel.eventLoop.makeCompletedFuture {
-                connections.add(channel)
-                try channel.pipeline.syncOperations.addHandlers([
-                    NIOSSLServerHandler(context: tls), Self.framing(), StrictHandler(desk: desk),
-                ])
+        let (tls, connections, mode) = (tls, connections, options.mode)
+        return try await bootstrap()
+            .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 64 << 10))
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 256 << 10, high: 1 << 20))
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    connections.add(channel)
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(NIOSSLServerHandler(context: tls))
+                    switch mode {
+                    case .strict: try pipeline.addHandlers([Self.framing(), StrictHandler(desk: desk)])
+                    case .fast: try pipeline.addHandler(FastHandler(desk: desk))
+                    }
+                }
             }
-        }
-        .bind(host: options.host, port: port).get()
+            .bind(host: options.host, port: port).get()
     }
 
     /// The HTTP/2 of a new connection: one stream, until a good provider token has been shown.

@@ -1,5 +1,7 @@
 import HTTPTypes
+import PealAPI
 import PealCore
+import Synchronization
 import Testing
 
 @Suite("Bad input")
@@ -148,7 +150,7 @@ struct BadInputTests {
         Case(.post, "/peal/v1/apps", "{\"name\":\"\"}", "invalid_field", "name"),
         Case(.post, "/peal/v1/apps", "{\"name\":\"a\",\"id\":\"b\"}", "invalid_field", "id"),
         Case(
-            .post, "/peal/v1/apps", "{\"name\":\"a\",\"id\":\"00000000-0000-4000-8000-00000000000a\"}", "conflict", nil),
+            .post, "/peal/v1/apps", "{\"name\":\"a\",\"id\":\"00000000-0000-4000-8000-00000000000a\"}", "conflict", "id"),
         Case(
             .post, "/peal/v1/apps", "{\"name\":\"a\",\"settings\":{\"pivotal\":{\"send_receipt\":1}}}",
             "invalid_field", "settings.pivotal.send_receipt"),

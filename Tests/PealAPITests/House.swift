@@ -46,7 +46,7 @@ struct House: Sendable {
         _ body: @escaping @Sendable (House) async throws -> Void
     ) async throws {
         let file = try await StoreUnderTest.sqlite.open()
-        let store = file.store
+        let store: any Store = file.store
         let (clock, engine, provider) = (ManualTime(), RecordingEngine(), FakeProvider())
         let services = APIServices(
             store: store, engine: engine, providers: [.apns: provider], time: clock,

@@ -18,7 +18,10 @@ struct Fields {
     func path(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
     /// The member; nil when missing or null.
-    subscript(name: String) -> JSON? { members[name].flatMap { $0.isNull ? nil : $0 } }
+    subscript(name: String) -> JSON? {
+        guard let value = members[name], !value.isNull else { return Optional.none }
+        return value
+    }
 
     /// Whether the member is there, null included: a change that says null clears.
     func mentions(_ name: String) -> Bool { members[name] != nil }

@@ -50,10 +50,11 @@ extension AppSettings {
     private static func value(
         _ json: JSON, _ path: String, _ group: String, _ name: String
     ) throws(PealError) -> JSON? {
-        guard let members = json[group], !members.isNull else { return nil }
+        guard let members = json[group], !members.isNull else { return Optional.none }
         guard members.objectValue != nil else {
             throw .invalid("\(path).\(group)", "must be an object, not \(members.typeName)")
         }
-        return members[name].flatMap { $0.isNull ? nil : $0 }
+        guard let value = members[name], !value.isNull else { return Optional.none }
+        return value
     }
 }

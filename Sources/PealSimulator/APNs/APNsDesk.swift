@@ -44,12 +44,18 @@ final class APNsDesk: Sendable {
         random.withLock { $0.uuid() }
     }
 
+    /// A seed for the made-up ids of a connection.
+    func newSeed() -> UInt64 {
+        random.withLock { $0.next() }
+    }
+
     private func settle(_ fault: Fault, _ request: APNsRequest, _ device: String, _ apnsID: String) -> APNsReply {
-        switch fault.action {
-        case .pass, .streamLimit, .answer(status: 200, _, _): deliver(request, device, apnsID)
-        case _ where fault.isProcessed: deliver(request, device, apnsID)
-        case .answer(_, let reason, _): inbox.refuse(reason)
-        default: inbox.disturb(fault.action.disturbance ?? "other")
+        if fault.isDelivering {
+            deliver(request, device, apnsID)
+        } else if case .answer(_, let reason, _) = fault.action {
+            inbox.refuse(reason)
+        } else {
+            inbox.disturb(fault.action.disturbance ?? "other")
         }
         return reply(fault.action, apnsID, delayMilliseconds: fault.delayMilliseconds)
     }

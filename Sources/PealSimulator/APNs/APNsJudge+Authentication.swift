@@ -11,7 +11,7 @@ extension APNsJudge {
         let claims = try keys.verify(token)
         try checkAge(claims, nowSeconds)
         try checkBinding(claims, memory)
-        try checkUpdate(claims, Fingerprint.of(token.utf8, isFoldingCase: false), &memory, nowSeconds)
+        try checkUpdate(claims, Fingerprint.of(token, isFoldingCase: false), &memory, nowSeconds)
         if !memory.isAuthenticated {
             memory.isAuthenticated = true
             memory.keyID = claims.keyID

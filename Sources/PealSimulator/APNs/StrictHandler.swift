@@ -76,11 +76,17 @@ final class StrictHandler: ChannelInboundHandler {
         _ data: HTTP2Frame.FramePayload.Data, on stream: HTTP2StreamID, _ context: ChannelHandlerContext
     ) {
         guard case .byteBuffer(let bytes) = data.data else { return }
-        consume(bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0), context)
-        guard streams[stream] != nil else { return }
-        streams[stream]?.body.append(contentsOf: bytes.readableBytesView)
-        let isTooLong = (streams[stream]?.body.count ?? 0) > SimulatorLimits.requestBodyBytesMax
-        if data.endStream || isTooLong { finish(stream, context) }
+        let length = bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
+        consume(length, context)
+        guard let count = streams[stream]?.body.count else { return }
+        // A body too long for anything is read to its end, but not kept: what is kept is enough to refuse it.
+        let room = SimulatorLimits.requestBodyBytesMax - count
+        streams[stream]?.body.append(contentsOf: bytes.readableBytesView.prefix(room))
+        if data.endStream {
+            finish(stream, context)
+        } else if length > 0 {
+            write(.windowUpdate(windowSizeIncrement: length), on: stream, context)
+        }
     }
 
     /// Gives the client room for as many bytes as it has sent.

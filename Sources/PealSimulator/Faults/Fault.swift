@@ -6,6 +6,14 @@ struct Fault: Sendable, Equatable {
     /// Whether the notification reaches the inbox although the answer tells otherwise, or is lost.
     var isProcessed = false
 
+    /// Whether the notification reaches the inbox.
+    var isDelivering: Bool {
+        switch action {
+        case .pass, .streamLimit, .answer(status: 200, _, _): true
+        default: isProcessed
+        }
+    }
+
     /// Reads a fault from the members of a JSON or YAML object. Throws a `SimulatorError` that names the member, with
     /// `path` before it.
     init(_ members: [String: Any], path: String) throws {

@@ -72,7 +72,7 @@ package final class FaultPlan: Sendable {
         guard isActive else { return nil }
         return state.withLock { state in
             if let fault = Self.deviceFault(device, &state) { return fault }
-            let attempt = state.hasRates ? Self.attempt(Fingerprint.of(device.utf8), &state) : 0
+            let attempt = state.hasRates ? Self.attempt(Fingerprint.of(device), &state) : 0
             for index in state.rules.indices where Self.meets(index, device, environment, attempt, &state) {
                 return state.rules[index].rule.fault
             }

@@ -23,8 +23,8 @@ package final class Inbox: Sendable {
 
     /// Keeps and counts one notification.
     func accept(_ item: InboxItem) {
-        let device = Fingerprint.of(item.device.utf8)
-        let apnsID = Fingerprint.of(item.apnsID.utf8)
+        let device = Fingerprint.of(item.device)
+        let apnsID = Fingerprint.of(item.apnsID)
         state.withLock { state in
             state.ledger.accept(device: device, apnsID: apnsID, isExact: true)
             state.sequence += 1

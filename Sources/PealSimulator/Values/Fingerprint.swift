@@ -10,20 +10,24 @@ enum Fingerprint {
         return (product.high ^ product.low) &+ word.byteSwapped
     }
 
-    /// The fingerprint of `bytes`; letters count alike in both cases when `isFoldingCase`.
-    static func of(_ bytes: some Sequence<UInt8>, isFoldingCase: Bool = true) -> UInt64 {
+    /// The fingerprint of `bytes`; a letter counts alike in both cases when `isFoldingCase`.
+    static func of(_ bytes: UnsafeRawBufferPointer, isFoldingCase: Bool = true) -> UInt64 {
+        let mask: UInt64 = isFoldingCase ? 0x2020_2020_2020_2020 : 0
         var state = start
-        var word: UInt64 = 0
-        var count = 0
-        for byte in bytes {
-            let isCapital = isFoldingCase && byte >= 0x41 && byte <= 0x5A
-            word = word << 8 | UInt64(isCapital ? byte | 0x20 : byte)
-            count += 1
-            if count & 7 == 0 {
-                state = fold(state, word)
-                word = 0
-            }
+        var position = 0
+        while bytes.count - position >= 8 {
+            let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            state = fold(state, word | mask)
+            position += 8
         }
-        return SeededRandom.mix(fold(fold(state, word), UInt64(count)))
+        var word: UInt64 = 0
+        for byte in bytes[position...] { word = word << 8 | UInt64(byte) | (mask & 0xFF) }
+        return SeededRandom.mix(fold(fold(state, word), UInt64(bytes.count)))
+    }
+
+    /// The fingerprint of `text`.
+    static func of(_ text: String, isFoldingCase: Bool = true) -> UInt64 {
+        var text = text
+        return text.withUTF8 { of(UnsafeRawBufferPointer($0), isFoldingCase: isFoldingCase) }
     }
 }

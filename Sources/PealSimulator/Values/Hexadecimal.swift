@@ -1,10 +1,9 @@
 /// Hexadecimal digits, as device tokens and UUIDs use them.
 enum Hexadecimal {
-    private static let alphabet = Array("0123456789abcdef".utf8)
-
-    /// The sixteen lower-case digits of `value`.
-    static func digits(_ value: UInt64) -> [UInt8] {
-        (0..<16).map { alphabet[Int(truncatingIfNeeded: value >> UInt64(60 - 4 * $0)) & 15] }
+    /// The lower-case digit of the lowest four bits of `value`.
+    static func digit(_ value: UInt64) -> UInt8 {
+        let low = UInt8(value & 15)
+        return low < 10 ? 0x30 + low : 0x57 + low
     }
 
     /// Whether `byte` is a digit, in either case.

@@ -24,13 +24,18 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     mutating func uuid() -> String {
         let high = next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-        let digits = Hexadecimal.digits(high) + Hexadecimal.digits(low)
-        var text = ""
-        text.reserveCapacity(36)
-        for (index, digit) in digits.enumerated() {
-            if [8, 12, 16, 20].contains(index) { text.append("-") }
-            text.unicodeScalars.append(Unicode.Scalar(digit))
+        return String(unsafeUninitializedCapacity: 36) { target in
+            var position = 0
+            for digit in 0..<32 {
+                if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
+                    target[position] = 0x2D
+                    position += 1
+                }
+                let half = digit < 16 ? high : low
+                target[position] = Hexadecimal.digit(half >> UInt64(60 - 4 * (digit & 15)))
+                position += 1
+            }
+            return position
         }
-        return text
     }
 }

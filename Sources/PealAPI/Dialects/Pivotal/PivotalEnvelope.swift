@@ -9,10 +9,27 @@ enum PivotalEnvelope {
             status,
             [
                 "timestamp": .integer(now.milliseconds), "status": .integer(status.code),
-                "error": .string(status.reasonPhrase), "message": .string(error.message), "path": .string(path),
+                "error": .string(phrase(error.code)), "message": .string(error.message), "path": .string(path),
             ])
         if let seconds = error.retryAfterSeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Basic realm=\"Push\"" }
         return answer
+    }
+
+    /// The phrases of RFC 9110 §15 and RFC 6585 §4.
+    private static func phrase(_ code: PealError.Code) -> String {
+        switch code.httpStatus {
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 409: "Conflict"
+        case 413: "Content Too Large"
+        case 415: "Unsupported Media Type"
+        case 429: "Too Many Requests"
+        case 503: "Service Unavailable"
+        default: "Internal Server Error"
+        }
     }
 }

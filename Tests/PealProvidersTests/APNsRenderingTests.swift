@@ -1,0 +1,182 @@
+import PealCore
+import Testing
+
+@testable import PealProviders
+
+/// A message and the request that APNs gets.
+struct RenderingCase: Sendable, CustomTestStringConvertible {
+    let name: String
+    var content = Content()
+    var options = MessageOptions()
+    var locale: String?
+    let body: String
+    var headers: [String] = ["com.example.app", "alert", "10", "1800002000"]
+
+    var testDescription: String { name }
+
+    init(_ name: String, body: String, headers: [String]? = nil, _ change: (inout RenderingCase) -> Void) {
+        self.name = name
+        self.body = body
+        if let headers { self.headers = headers }
+        change(&self)
+    }
+}
+
+extension Content {
+    /// With an `ios` object, from JSON text.
+    mutating func setIOS(_ json: String) {
+        platforms[.ios] = PlatformContent(fields: (try? JSONParser.parse(json).objectValue) ?? .init())
+    }
+}
+
+@Suite("Rendering for APNs")
+struct APNsRenderingTests {
+    static func order(_ content: Content, _ options: MessageOptions = .init(), locale: String? = nil) -> RenderOrder {
+        RenderOrder(
+            message: MessageID(high: 1, low: 2), content: content, options: options, locale: locale,
+            route: .apnsProduction, bundleID: "com.example.app", expiresAt: Timestamp(seconds: 1_800_002_000),
+            now: Timestamp(seconds: 1_800_000_000))
+    }
+
+    static let cases: [RenderingCase] = [
+        .init("body alone", body: #"{"aps":{"alert":{"body":"Hi \"you\""}}}"#) { $0.content.body = .plain("Hi \"you\"") },
+        .init(
+            "every common field",
+            body: #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":0,"sound":"default","thread-id":"th","category":"c","mutable-content":1},"k":{"n":1.0},"image_url":"https://x/i.png"}"#
+        ) {
+            $0.content.title = .plain("T")
+            $0.content.subtitle = .plain("S")
+            $0.content.body = .plain("B")
+            $0.content.badge = 0
+            $0.content.sound = "default"
+            $0.content.threadID = "th"
+            $0.content.category = "c"
+            $0.content.imageURL = "https://x/i.png"
+            $0.content.data = JSON.Members([("k", .object(JSON.Members([("n", .number("1.0"))])))])
+        },
+        .init("in the content's locale", body: #"{"aps":{"alert":{"title":"T","body":"Hallo"}}}"#) {
+            $0.content.title = .plain("T")
+            $0.content.body = .localized(["de": "Hallo", "en": "Hello"])
+            $0.locale = "de"
+        },
+        .init("in the default locale", body: #"{"aps":{"alert":{"body":"Hello"}}}"#) {
+            $0.content.body = .localized(["de": "Hallo", "en": "Hello"])
+            $0.content.defaultLocale = "en"
+            $0.locale = "fr"
+        },
+        .init(
+            "own payload laid deep over the common fields",
+            body: #"{"aps":{"alert":{"body":"own","title-loc-key":"K"},"badge":5,"interruption-level":"passive"},"a":1,"b":[2]}"#
+        ) {
+            $0.content.body = .plain("common")
+            $0.content.badge = 5
+            $0.content.data = JSON.Members([("a", 1)])
+            $0.content.setIOS(
+                #"{"payload":{"aps":{"alert":{"body":"own","title-loc-key":"K"},"interruption-level":"passive"},"b":[2]}}"#)
+        },
+        .init("a string alert replaces", body: #"{"aps":{"alert":"plain"}}"#) {
+            $0.content.body = .plain("common")
+            $0.content.setIOS(#"{"payload":{"aps":{"alert":"plain"}}}"#)
+        },
+        .init(
+            "background", body: #"{"aps":{"content-available":1},"k":1}"#,
+            headers: ["com.example.app", "background", "5", "1800002000"]
+        ) {
+            $0.options.isBackground = true
+            $0.options.priority = .high
+            $0.content.body = .plain("not shown")
+            $0.content.data = JSON.Members([("k", 1)])
+        },
+        .init(
+            "background by the author's payload", body: #"{"aps":{"content-available":1}}"#,
+            headers: ["com.example.app", "background", "5", "1800002000"]
+        ) { $0.content.setIOS(#"{"payload":{"aps":{"content-available":1}}}"#) },
+        .init(
+            "a live activity by its event", body: #"{"aps":{"event":"update","timestamp":1,"content-state":{}}}"#,
+            headers: ["com.example.app.push-type.liveactivity", "liveactivity", "10", "1800002000"]
+        ) { $0.content.setIOS(#"{"payload":{"aps":{"event":"update","timestamp":1,"content-state":{}}}}"#) },
+        .init(
+            "voip", body: #"{"aps":{"alert":{"body":"call"}}}"#,
+            headers: ["com.example.app.voip", "voip", "10", "1800002000"]
+        ) {
+            $0.content.body = .plain("call")
+            $0.content.setIOS(#"{"push_type":"voip"}"#)
+        },
+        .init(
+            "normal priority and a collapse key", body: #"{"aps":{"alert":{"body":"x"}}}"#,
+            headers: ["com.example.app", "alert", "5", "1800002000", "key"]
+        ) {
+            $0.content.body = .plain("x")
+            $0.options.priority = .normal
+            $0.options.collapseKey = "key"
+        },
+        .init(
+            "low priority, tried once", body: #"{"aps":{"alert":{"body":"x"}}}"#,
+            headers: ["com.example.app", "alert", "1", "0"]
+        ) {
+            $0.content.body = .plain("x")
+            $0.options.priority = .low
+            $0.options.life = .seconds(0)
+        },
+        .init("nothing at all", body: "{}") { _ in },
+    ]
+
+    @Test("gives these requests", arguments: cases)
+    func golden(_ golden: RenderingCase) throws {
+        let notification = try APNsRendering.notification(
+            Self.order(golden.content, golden.options, locale: golden.locale))
+        #expect(String(decoding: notification.body.prefix, as: UTF8.self) == golden.body)
+        #expect(notification.headers.map(\.value) == golden.headers)
+        let names = ["apns-topic", "apns-push-type", "apns-priority", "apns-expiration", "apns-collapse-id"]
+        #expect(notification.headers.map(\.name) == Array(names.prefix(golden.headers.count)))
+        #expect(notification.path == .init(Array("/3/device/".utf8), gap: .addressHex))
+    }
+
+    @Test("every push type has its topic", arguments: APNsPushType.allCases)
+    func topics(type: APNsPushType) throws {
+        var content = Content()
+        content.setIOS(#"{"push_type":"\#(type.rawValue)"}"#)
+        let notification = try APNsRendering.notification(Self.order(content))
+        #expect(notification.headers[0].value == "com.example.app" + type.topicSuffix)
+        #expect(notification.headers[1].value == type.rawValue)
+    }
+
+    @Test("the payload limit is exact and names the largest field", arguments: [
+        ("alert", 4096, true), ("alert", 4097, false), ("voip", 5120, true), ("voip", 5121, false),
+    ])
+    func limit(type: String, bytes: Int, isLegal: Bool) throws {
+        var content = Content()
+        content.setIOS(#"{"push_type":"\#(type)"}"#)
+        let frame = #"{"aps":{"alert":{"body":""}}}"#.utf8.count
+        content.body = .plain(String(repeating: "x", count: bytes - frame))
+        if isLegal {
+            #expect(try APNsRendering.notification(Self.order(content)).body.prefix.count == bytes)
+        } else {
+            let error = #expect(throws: PealError.self) { try APNsRendering.notification(Self.order(content)) }
+            #expect(error?.code == .payloadTooLarge)
+            #expect(error?.field == "content.body")
+        }
+    }
+
+    @Test("faults name the field", arguments: [
+        (#"{"push_type":"loud"}"#, "content.ios.push_type"), (#"{"push_type":5}"#, "content.ios.push_type"),
+        (#"{"payload":[1]}"#, "content.ios.payload"), (#"{"payload":{"aps":"x"}}"#, "content.ios.payload.aps"),
+    ])
+    func faults(ios: String, field: String) {
+        var content = Content()
+        content.setIOS(ios)
+        let error = #expect(throws: PealError.self) { try APNsRendering.notification(Self.order(content)) }
+        #expect(error?.code == .invalidField)
+        #expect(error?.field == field)
+    }
+
+    @Test("a collapse key has at most 64 bytes and no line ends", arguments: [
+        String(repeating: "k", count: 65), String(repeating: "ä", count: 33), "", "a\r\nb: c",
+    ])
+    func collapseKey(key: String) {
+        var options = MessageOptions()
+        options.collapseKey = key
+        let error = #expect(throws: PealError.self) { try APNsRendering.notification(Self.order(Content(), options)) }
+        #expect(error?.field == "options.collapse_key")
+    }
+}

@@ -1,0 +1,113 @@
+import NIOCore
+import NIOHPACK
+import PealCore
+import Testing
+
+@testable import PealProviders
+
+@Suite("Request headers against a foreign HPACK decoder")
+struct HeaderEncoderTests {
+    private func expected(_ notification: Notification, authorization: String) -> [String] {
+        [":method POST", ":scheme https", ":authority api.push.apple.com", ":path /3/device/abcd"]
+            + notification.headers.map { "\($0.name) \($0.value)" }
+            + ["authorization \(authorization)", "apns-id 00000000-0000-0001-0000-000000000002"]
+    }
+
+    private func headers(_ bench: inout StateBench) throws -> [String] {
+        let frames = bench.frames()
+        return try bench.decode(frames[0]).map { "\($0) \($1)" }
+    }
+
+    @Test("the first request fills the table, later ones of every variant refer to it", arguments: [4096, 65_536, 150, 40, 0])
+    func variants(tableBytes: UInt32) throws {
+        var bench = try StateBench(settings: tableBytes == 4096 ? [] : [(UInt16(1), tableBytes)])
+        bench.decoder.maxDynamicTableLength = Int(tableBytes)
+        let variants = [
+            testNotification(), testNotification(expiration: "0"), testNotification(collapseID: "news"),
+            testNotification(topic: "com.example.other"), testNotification(collapseID: String(repeating: "k", count: 64)),
+        ]
+        for round in 0..<3 {
+            for variant in variants {
+                bench.begin(0, notification: variant)
+                let fields = try headers(&bench)
+                #expect(fields == expected(variant, authorization: "bearer abc"), "round \(round)")
+            }
+        }
+        bench.authorization = Authorization(value: Array("bearer def".utf8), version: 2)
+        bench.begin(0)
+        let fields = try headers(&bench)
+        #expect(fields == expected(variants[0], authorization: "bearer def"))
+    }
+
+    @Test("a repeated request is small, and its authorization is never indexed")
+    func size() throws {
+        var bench = try StateBench()
+        bench.begin(0)
+        let first = bench.frames()[0]
+        bench.begin(1)
+        let second = bench.frames()[0]
+        #expect(first.header.payloadBytes > 180)
+        // Pseudo-header fields, path, four indexed fields, authorization, id.
+        let bytes: [Int] = [3, 2 + 14, 4, 3 + 10, 3 + 36]
+        #expect(second.header.payloadBytes == bytes.reduce(0, +))
+        #expect(second.payload.suffix(37).first == 36)
+        var buffer = ByteBuffer(bytes: first.payload)
+        let fields = try bench.decoder.decodeHeaders(from: &buffer)
+        let indexing = fields.first { $0.name == "authorization" }?.indexable
+        #expect(indexing == .neverIndexed)
+    }
+
+    @Test("the table follows the peer's changes, announced at the next block")
+    func tableChanges() throws {
+        var bench = try StateBench()
+        for size: UInt32 in [4096, 0, 4096, 200, 100, 4096, 60] {
+            try bench.receive(ServerFrame.settings([(1, size)]))
+            bench.decoder.maxDynamicTableLength = Int(size)
+            _ = bench.frames()
+            for _ in 0..<3 {
+                bench.begin(0)
+                let fields = try headers(&bench)
+                #expect(fields == expected(bench.notification, authorization: "bearer abc"))
+            }
+        }
+    }
+
+    @Test("addresses of any length become hexadecimal paths", arguments: [1, 2, 3, 4, 7, 32, 57, 58, 59, 80, 200])
+    func addresses(count: Int) throws {
+        var bench = try StateBench()
+        let address = SeededRandomness(UInt64(count)).bytes(count)
+        for _ in 0..<2 {
+            bench.begin(0, address: address)
+            let frames = bench.frames()
+            let path = try bench.decode(frames[0]).first { $0.0 == ":path" }?.1
+            #expect(path == "/3/device/" + Hex.encode(address))
+        }
+    }
+
+    @Test("the request's id is a UUID in canonical form", arguments: 0..<20)
+    func identifier(seed: Int) throws {
+        let id: MessageID = SeededRandomness(UInt64(seed)).identifier()
+        let bytes = [UInt8](unsafeUninitializedCapacity: 36) { buffer, count in
+            var writer = RequestWriter(buffer.baseAddress!)
+            writer.write(high: id.high, low: id.low)
+            count = writer.count
+        }
+        #expect(String(decoding: bytes, as: UTF8.self) == id.description)
+    }
+
+    @Test("string lengths by RFC 7541 §5.1", arguments: [0, 1, 126, 127, 128, 254, 255, 256, 16_000, 20_000])
+    func lengths(length: Int) throws {
+        var expected: [UInt8] = []
+        HeaderField.writeInteger(length, prefixBits: 7, pattern: 0, to: &expected)
+        let bytes = [UInt8](unsafeUninitializedCapacity: 8) { buffer, count in
+            var writer = RequestWriter(buffer.baseAddress!)
+            writer.writeStringLength(length)
+            count = writer.count
+        }
+        #expect(bytes == expected)
+        var block = ByteBuffer(bytes: [0x00, 1, 0x61] + bytes + Array(repeating: 0x62, count: length))
+        var decoder = HPACKDecoder(allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096, maxHeaderListSize: 65_536)
+        let fields = try decoder.decodeHeaders(from: &block)
+        #expect(fields.first(name: "a")?.utf8.count == length)
+    }
+}

@@ -1,0 +1,203 @@
+import PealCore
+import Testing
+
+@testable import PealProviders
+
+@Suite("The pool's queue and decisions")
+struct PoolTests {
+    private func budget(_ streams: Int, window: Int = 1_000_000, bulk: Int? = nil, isIdle: Bool = true) -> PoolQueue.Budget {
+        PoolQueue.Budget(
+            streams: streams, windowBytes: window, bulkStreams: bulk ?? streams, bulkWindowBytes: window,
+            streamWindow: 65_535, partialBodies: 16, isIdle: isIdle)
+    }
+
+    private func state() -> PoolState { PoolState(connectionsMax: 2, openingPause: .milliseconds(50)) }
+    private let handle = ConnectionHandle(wake: {}, finish: {}, abort: {})
+
+    @Test("runs are at most 64 and cover the page once")
+    func runs() {
+        var queue = PoolQueue()
+        queue.append(OpenOrder(testOrder(count: 200)))
+        var refusals: [PoolQueue.Refusal] = []
+        var counts: [Int] = []
+        while let run = queue.pull(budget(1000), uptime: .zero, refusals: &refusals) { counts.append(run.count) }
+        #expect(counts == [64, 64, 64, 8])
+        #expect(queue.isEmpty && refusals.isEmpty)
+    }
+
+    @Test("small messages go first, and resends before all")
+    func lanes() throws {
+        var queue = PoolQueue()
+        let bulk = OpenOrder(testOrder(count: 5))
+        let direct = OpenOrder(testOrder(count: 1, lane: .direct))
+        queue.append(bulk)
+        queue.append(direct)
+        queue.append(PoolQueue.Resend(order: bulk, index: 3, count: 1))
+        var refusals: [PoolQueue.Refusal] = []
+        let orders = (0..<3).compactMap { _ in queue.pull(budget(10), uptime: .zero, refusals: &refusals)?.order }
+        #expect(orders.map { $0 === direct } == [false, true, false])
+        #expect(queue.isEmpty)
+    }
+
+    @Test("a share is kept free of large messages")
+    func share() {
+        var queue = PoolQueue()
+        queue.append(OpenOrder(testOrder(count: 5)))
+        var refusals: [PoolQueue.Refusal] = []
+        #expect(queue.pull(budget(1, bulk: 0), uptime: .zero, refusals: &refusals) == nil)
+        queue.append(OpenOrder(testOrder(count: 1, lane: .direct)))
+        #expect(queue.pull(budget(1, bulk: 0), uptime: .zero, refusals: &refusals)?.count == 1)
+    }
+
+    @Test("a window too small for a body lets one begin only where nothing else is open")
+    func window() {
+        var queue = PoolQueue()
+        queue.append(OpenOrder(testOrder(count: 5)))
+        var refusals: [PoolQueue.Refusal] = []
+        #expect(queue.pull(budget(9, window: 100, isIdle: false), uptime: .zero, refusals: &refusals) == nil)
+        #expect(queue.pull(budget(9, window: 100), uptime: .zero, refusals: &refusals)?.count == 1)
+        #expect(queue.pull(budget(9, window: 700), uptime: .zero, refusals: &refusals)?.count == 2)
+    }
+
+    @Test("stopped and overdue orders are refused with the reason")
+    func refusals() async {
+        var queue = PoolQueue()
+        let control = SendControl()
+        let orders = [testOrder(count: 3, control: control), testOrder(count: 2, deadline: .seconds(1)), testOrder(count: 1)]
+        for order in orders { queue.append(OpenOrder(order)) }
+        control.stop()
+        var refusals: [PoolQueue.Refusal] = []
+        let run = queue.pull(budget(10), uptime: .seconds(2), refusals: &refusals)
+        #expect(run?.order.order === orders[2])
+        for refusal in refusals { refusal.deliver() }
+        #expect(orders[0].flight.snapshot.tally == ["unsent Stopped": 3])
+        #expect(orders[1].flight.snapshot.tally == ["unsent Deadline": 2])
+    }
+
+    @Test("a connection is opened for work, more when it is blocked, and no more than allowed")
+    func openings() {
+        var state = state()
+        var effects = PoolState.Effects()
+        func now(_ milliseconds: Int) -> Duration { .milliseconds(milliseconds) }
+        state.consider(uptime: now(0), &effects)
+        #expect(effects.openings.isEmpty)
+        state.submit(OpenOrder(testOrder(count: 1000)), &effects)
+        state.consider(uptime: now(0), &effects)
+        state.consider(uptime: now(1), &effects)
+        #expect(effects.openings == [0])
+        let isWanted = state.attach(0, handle)
+        #expect(isWanted)
+        #expect(state.pull(0, budget(64), uptime: now(2), &effects)?.count == 64)
+        #expect(state.pull(0, budget(0), uptime: now(2), &effects) == nil)
+        state.consider(uptime: now(2), &effects)
+        #expect(effects.openings == [0])
+        for time in [60, 70, 200, 300] {
+            _ = state.pull(0, budget(0), uptime: now(time), &effects)
+            state.consider(uptime: now(time), &effects)
+            _ = state.attach(1, handle)
+            _ = state.pull(1, budget(0), uptime: now(time), &effects)
+        }
+        #expect(effects.openings == [0, 1])
+        // One leaves: another is made before it is gone.
+        state.retire(0)
+        _ = state.pull(1, budget(0), uptime: now(400), &effects)
+        state.consider(uptime: now(400), &effects)
+        #expect(effects.openings == [0, 1, 2])
+    }
+
+    @Test("when the last connection brought nothing, what waits is given back, and the next attempt waits")
+    func failures() {
+        var state = state()
+        var effects = PoolState.Effects()
+        let order = OpenOrder(testOrder(count: 3))
+        state.submit(order, &effects)
+        state.consider(uptime: .zero, &effects)
+        state.end(0, hasAnswered: false, uptime: .zero, jitter: 0, &effects)
+        #expect(effects.refusals.map(\.answer) == [.unsent("NoConnection")])
+        #expect(effects.refusals.map(\.indices) == [[0, 1, 2]])
+        state.submit(order, &effects)
+        state.consider(uptime: .milliseconds(10), &effects)
+        #expect(effects.openings == [0])
+        state.consider(uptime: .milliseconds(50), &effects)
+        #expect(effects.openings == [0, 1])
+        state.end(1, hasAnswered: false, uptime: .milliseconds(50), jitter: 0, &effects)
+        state.submit(order, &effects)
+        state.consider(uptime: .milliseconds(140), &effects)
+        #expect(effects.openings == [0, 1])
+        state.consider(uptime: .milliseconds(150), &effects)
+        #expect(effects.openings == [0, 1, 2])
+    }
+
+    @Test("a drained pool refuses, and ends when its connections are gone")
+    func drain() {
+        var state = state()
+        var effects = PoolState.Effects()
+        state.submit(OpenOrder(testOrder(count: 3)), &effects)
+        state.consider(uptime: .zero, &effects)
+        state.drain(&effects)
+        #expect(effects.refusals.map(\.answer) == [.unsent("Draining")])
+        // It was still connecting.
+        let isWanted = state.attach(0, handle)
+        #expect(!isWanted)
+        state.submit(OpenOrder(testOrder(count: 1)), &effects)
+        #expect(effects.refusals.count == 2)
+    }
+}
+
+@Suite("A connection's sense of time")
+struct ConnectionPulseTests {
+    private func tick(
+        _ pulse: inout ConnectionPulse, _ seconds: Int, stream: UInt32 = 1, open: Int = 0, pongs: Int = 0,
+        isSettled: Bool = true
+    ) -> ConnectionPulse.Orders {
+        pulse.tick(
+            uptime: .seconds(seconds), nextStreamID: stream, openCount: open, pongCount: pongs, isSettled: isSettled)
+    }
+
+    @Test("requests are overdue after the request time-out and not earlier")
+    func overdue() {
+        var pulse = ConnectionPulse(uptime: .zero)
+        let timeout = Int(Limits.requestTimeoutSeconds)
+        pulse.hasRead = true
+        _ = tick(&pulse, 1, stream: 101, open: 50)
+        for second in 2...timeout {
+            pulse.hasRead = true
+            #expect(tick(&pulse, second, stream: 201, open: 50).giveUpBefore == nil)
+        }
+        #expect(tick(&pulse, timeout + 1, stream: 201, open: 50).giveUpBefore == 101)
+    }
+
+    @Test("a silent peer is asked, then left")
+    func stalled() {
+        var pulse = ConnectionPulse(uptime: .zero)
+        #expect(!tick(&pulse, 4, open: 1).sendsPing)
+        #expect(tick(&pulse, 5, open: 1).sendsPing)
+        #expect(!tick(&pulse, 9, open: 1).isStalled)
+        #expect(tick(&pulse, 10, open: 1).isStalled)
+    }
+
+    @Test("a peer that answers the question stays")
+    func answered() {
+        var pulse = ConnectionPulse(uptime: .zero)
+        #expect(tick(&pulse, 5, open: 1).sendsPing)
+        pulse.hasRead = true
+        #expect(!tick(&pulse, 6, open: 1, pongs: 1).isStalled)
+        #expect(!tick(&pulse, 10, open: 1, pongs: 1).isStalled)
+    }
+
+    @Test("an idle connection is asked hourly, and a spare one goes after minutes")
+    func idle() {
+        var pulse = ConnectionPulse(uptime: .zero)
+        #expect(!tick(&pulse, 299).isIdle)
+        #expect(tick(&pulse, 300).isIdle)
+        #expect(!tick(&pulse, 3599).sendsPing)
+        #expect(tick(&pulse, 3600).sendsPing)
+    }
+
+    @Test("a peer that never says SETTINGS is left")
+    func unsettled() {
+        var pulse = ConnectionPulse(uptime: .zero)
+        #expect(!tick(&pulse, 9, isSettled: false).isStalled)
+        #expect(tick(&pulse, 10, isSettled: false).isStalled)
+    }
+}

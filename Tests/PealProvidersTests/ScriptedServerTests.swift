@@ -1,0 +1,213 @@
+import Logging
+import NIOCore
+import NIOPosix
+import PealCore
+import Synchronization
+import Testing
+
+@testable import PealProviders
+
+@Suite("Against a server that misbehaves", .serialized)
+struct ScriptedServerTests {
+    private let time = RealTime()
+
+    private func provider(_ server: ScriptedServer, connections: Int = 2) throws -> APNsProvider {
+        try APNsProvider(
+            configuration: APNsConfiguration(
+                productionURL: server.url, sandboxURL: server.url, caFile: server.directory.file("cert.pem"),
+                connectionsPerPoolMax: connections),
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, randomness: SeededRandomness(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    private func send(_ count: Int, _ script: @escaping ScriptedServer.Script) async throws -> [String: Int] {
+        let server = try ScriptedServer(script)
+        let provider = try provider(server)
+        let order = testOrder(count: count)
+        provider.send(order)
+        let tally = await order.flight.completed().tally
+        await provider.close()
+        return tally
+    }
+
+    /// Calls `body` with each request's stream once it is complete.
+    private static func onRequest(_ frame: WireFrame?, _ body: (UInt32) -> Void) {
+        guard let frame, frame.header.kind == HTTP2Frame.Kind.data, frame.header.has(HTTP2Frame.Flag.endStream) else { return }
+        body(frame.header.streamID)
+    }
+
+    @Test("GOAWAY in the middle: what it refused is sent again elsewhere", .timeLimit(.minutes(1)))
+    func goAway() async throws {
+        let tally = try await send(500) { connection, frame in
+            if frame == nil { connection.write(ServerFrame.settings([(3, 100)])) }
+            Self.onRequest(frame) { stream in
+                guard connection.number == 0 else { return connection.write(ServerFrame.headers(stream)) }
+                if stream == 21 { connection.write(ServerFrame.goAway(21, debug: #"{"reason":"Shutdown"}"#)) }
+                if stream <= 21 { connection.write(ServerFrame.headers(stream)) }
+            }
+        }
+        #expect(tally == ["accepted": 500])
+    }
+
+    @Test("refused streams are sent again, and not for ever", .timeLimit(.minutes(1)))
+    func refused() async throws {
+        let attempts = ScriptedServer.Counter()
+        let tally = try await send(40) { connection, frame in
+            if frame == nil { connection.write(ServerFrame.settings()) }
+            Self.onRequest(frame) { stream in
+                // The first is answered, then every other refused.
+                let isFirst = attempts.next() == 0
+                connection.write(isFirst ? ServerFrame.headers(stream) : ServerFrame.reset(stream, .refusedStream))
+            }
+        }
+        #expect(tally == ["accepted": 1, "unsent Refused": 39])
+        #expect(attempts.value == 1 + 39 * (Limits.resendsMax + 1))
+    }
+
+    @Test("settings that shrink and grow while requests fly", .timeLimit(.minutes(1)))
+    func settings() async throws {
+        let open = Mutex<[Int: (open: Int, limit: Int, worst: Int)]>([:])
+        let tally = try await send(600) { connection, frame in
+            if frame == nil {
+                open.withLock { $0[connection.number] = (0, 5, 0) }
+                return connection.write(ServerFrame.settings([(3, 5), (4, 500), (1, 0)]))
+            }
+            if frame?.header.kind == HTTP2Frame.Kind.headers {
+                open.withLock { $0[connection.number]!.open += 1 }
+            }
+            Self.onRequest(frame) { stream in
+                let (count, worst) = open.withLock { open in
+                    let state = open[connection.number]!
+                    open[connection.number]!.worst = max(state.worst, state.open)
+                    open[connection.number]!.open -= 1
+                    return (stream / 2, state.open)
+                }
+                if worst > 5 { return connection.write(ServerFrame.goAway(0, .protocolError)) }
+                let change: [(UInt16, UInt32)] = count % 2 == 0 ? [(4, 100), (1, 4096)] : [(4, 70_000), (1, 64)]
+                connection.write(
+                    ServerFrame.settings(change) + ServerFrame.windowUpdate(0, 300)
+                        + ServerFrame.windowUpdate(stream + 2, 400) + ServerFrame.headers(stream))
+            }
+        }
+        // A window update may meet a stream that is not begun: then that connection ends and its requests are lost.
+        #expect(tally.values.reduce(0, +) == 600)
+        #expect(Set(tally.keys).isSubset(of: ["accepted", "lost ConnectionLost", "unsent NoConnection"]))
+    }
+
+    @Test("answers in CONTINUATION, in pieces and with interim answers", .timeLimit(.minutes(1)))
+    func pieces() async throws {
+        let tally = try await send(300) { connection, frame in
+            if frame == nil { connection.write(ServerFrame.settings([(3, 50)])) }
+            Self.onRequest(frame) { stream in
+                let block = ServerFrame.status(410)
+                let bytes =
+                    ServerFrame.headers(stream, ServerFrame.status(100), ends: false)
+                    + ServerFrame.headers(stream, Array(block[..<2]), ends: false, endHeaders: false)
+                    + ServerFrame.frame(HTTP2Frame.Kind.continuation, flags: 4, stream: stream, Array(block[2...]))
+                    + ServerFrame.data(stream, #"{"reason":"Unregis"#, ends: false) + ServerFrame.data(stream, #"tered"}"#)
+                connection.write(Array(bytes[..<7]))
+                connection.write(Array(bytes[7...]))
+            }
+        }
+        #expect(tally == ["verdict Unregistered": 300])
+    }
+
+    @Test("garbage ends a connection and loses only what had begun on it", .timeLimit(.minutes(1)))
+    func garbage() async throws {
+        let tally = try await send(200) { connection, frame in
+            if frame == nil { connection.write(ServerFrame.settings([(3, 10)])) }
+            Self.onRequest(frame) { stream in
+                if connection.number == 0 && stream == 11 {
+                    connection.write(Array(repeating: 0xFF, count: 100))
+                } else {
+                    connection.write(ServerFrame.headers(stream))
+                }
+            }
+        }
+        let lost = tally["lost ConnectionLost"] ?? 0
+        #expect((1...10).contains(lost))
+        #expect(tally == ["accepted": 200 - lost, "lost ConnectionLost": lost])
+    }
+
+    @Test("a connection that closes without an answer loses one request and gives the others back", .timeLimit(.minutes(1)))
+    func closed() async throws {
+        let tally = try await send(200) { connection, frame in
+            if frame == nil { connection.write(ServerFrame.settings()) }
+            Self.onRequest(frame) { _ in connection.close() }
+        }
+        #expect(tally["lost ConnectionLost"] == 1 || tally["lost ConnectionLost"] == 2)
+        #expect(tally.values.reduce(0, +) == 200)
+        #expect(tally.keys.sorted() == ["lost ConnectionLost", "unsent NoConnection"])
+    }
+
+    @Test("only one request is open before the first answer", .timeLimit(.minutes(1)))
+    func provesFirst() async throws {
+        let open = Mutex<[Int: Int]>([:])
+        let worst = Mutex(0)
+        let tally = try await send(200) { connection, frame in
+            if frame == nil { connection.write(ServerFrame.settings([(3, 100)])) }
+            Self.onRequest(frame) { stream in
+                let before = open.withLock { open in
+                    open[connection.number, default: 0] += 1
+                    return open[connection.number]!
+                }
+                if stream == 1 {
+                    // Anything that came before this answer is too early.
+                    worst.withLock { $0 = max($0, before) }
+                }
+                connection.write(ServerFrame.headers(stream))
+            }
+        }
+        #expect(tally == ["accepted": 200])
+        #expect(worst.withLock { $0 } == 1)
+    }
+
+    @Test("stopped, overdue, drained and closed orders are answered to the last device", .timeLimit(.minutes(1)))
+    func ends() async throws {
+        let server = try ScriptedServer { connection, frame in
+            if frame == nil { connection.write(ServerFrame.settings([(3, 4)])) }
+            // Only the first is answered.
+            Self.onRequest(frame) { if $0 == 1 { connection.write(ServerFrame.headers($0)) } }
+        }
+        let provider = try provider(server, connections: 1)
+        let control = SendControl()
+        let stopped = testOrder(count: 50, control: control)
+        let overdue = testOrder(count: 50, deadline: time.uptime + .milliseconds(300))
+        let open = testOrder(count: 50)
+        for order in [stopped, overdue, open] { provider.send(order) }
+        while stopped.flight.snapshot.begun < 5 { await Task.yield() }
+        control.stop()
+        #expect(await overdue.flight.completed().tally == ["unsent Deadline": 50])
+        provider.drain(fingerprint: "test")
+        #expect(await open.flight.completed().tally == ["unsent Draining": 50])
+        let late = testOrder(count: 3)
+        await provider.close()
+        provider.send(late)
+        #expect(await late.flight.completed().tally == ["unsent NoCredential": 3])
+        let tally = await stopped.flight.completed().tally
+        #expect(tally["accepted"] == 1)
+        #expect(tally["unsent Stopped"] == 50 - stopped.flight.snapshot.begun)
+        #expect(tally["lost ConnectionLost"] == stopped.flight.snapshot.begun - 1)
+    }
+
+    @Test("a small message passes a large one", .timeLimit(.minutes(1)))
+    func lanes() async throws {
+        let server = try ScriptedServer { connection, frame in
+            if frame == nil { connection.write(ServerFrame.settings([(3, 40)])) }
+            Self.onRequest(frame) { stream in
+                // The first answer proves the connection; large ones have no answer then.
+                guard let frame, stream == 1 || frame.payload.count == 100 else { return }
+                connection.write(ServerFrame.headers(stream))
+            }
+        }
+        let provider = try provider(server, connections: 1)
+        let bulk = testOrder(count: 1000)
+        provider.send(bulk)
+        while bulk.flight.snapshot.begun < 39 { await Task.yield() }
+        let direct = testOrder(count: 1, notifications: [testNotification(bodyBytes: 100)], lane: .direct)
+        provider.send(direct)
+        #expect(await direct.flight.completed().tally == ["accepted": 1])
+        await provider.close()
+        #expect(await bulk.flight.completed().tally.values.reduce(0, +) == 1000)
+    }
+}
