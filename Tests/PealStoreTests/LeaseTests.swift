@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Leases")
 struct LeaseTests {
-    @Test("the direct lane goes first, then slices by their rank, whatever the age of their message", arguments: StoreUnderTest.allCases)
+    @Test(
+        "the direct lane goes first, then slices by their rank, whatever the age of their message",
+        arguments: StoreUnderTest.allCases)
     func order(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.registerMany(1...20_000)
@@ -43,7 +45,9 @@ struct LeaseTests {
         #expect(try await fixture.store.read { try $0.readyRoutes() } == Array(all.dropFirst()))
     }
 
-    @Test("a lease is extended only for who has it, and taken back only when it has ended", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a lease is extended only for who has it, and taken back only when it has ended",
+        arguments: StoreUnderTest.allCases)
     func extend(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1)
