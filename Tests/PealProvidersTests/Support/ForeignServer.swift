@@ -20,9 +20,12 @@ final class ForeignServer {
         try LoopbackPort.waitForListener(port)
     }
 
-    deinit {
-        process.terminate()
-        process.waitUntilExit()
+    deinit { stop() }
+
+    /// Children inherit the test runner's signal mask, in which everything is blocked that can be.
+    private func stop() {
+        guard process.isRunning else { return }
+        kill(process.processIdentifier, SIGKILL)
     }
 
     /// nghttp2's server: strict about headers, answers 404 to every path that is not a file.
@@ -67,11 +70,15 @@ final class ForeignServer {
             ["-p", directory.path, "-e", directory.file("error.log"), "-c", directory.file("nginx.conf")])
     }
 
-    /// Stops it and gives the lines of its access log.
-    func stopAndReadLog() throws -> [String] {
-        process.terminate()
-        process.waitUntilExit()
-        let text = try String(contentsOfFile: directory.file("access.log"), encoding: .utf8)
-        return text.split(separator: "\n").map(String.init)
+    /// The lines of its access log, once there are as many: it is written after the answer.
+    func log(lines count: Int) throws -> [String] {
+        var lines: [String] = []
+        for _ in 0..<250 {
+            let text = try String(contentsOfFile: directory.file("access.log"), encoding: .utf8)
+            lines = text.split(separator: "\n").map(String.init)
+            if lines.count >= count { break }
+            LoopbackPort.pause()
+        }
+        return lines
     }
 }
