@@ -1,3 +1,5 @@
+import Testing
+
 /// A place that breaks a rule.
 struct Finding: Hashable, CustomStringConvertible {
     let path: String
@@ -5,4 +7,9 @@ struct Finding: Hashable, CustomStringConvertible {
     let what: String
 
     var description: String { "\(path):\(line): \(what)" }
+}
+
+/// Fails the running test once for each finding.
+func expectNone(_ findings: [Finding], sourceLocation: SourceLocation = #_sourceLocation) {
+    for finding in findings { Issue.record("\(finding)", sourceLocation: sourceLocation) }
 }

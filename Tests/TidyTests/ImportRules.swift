@@ -1,3 +1,5 @@
+import RegexBuilder
+
 /// Which module may import which: the siblings know the core and never each other.
 enum ImportRules {
     /// What each target's sources may import of the project itself.
@@ -35,8 +37,11 @@ enum ImportRules {
     }
 
     private static func imports(_ file: Repository.File) -> [(line: Int, module: String)] {
-        let pattern =
-            #/^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?import\s+(?:(?:struct|class|enum|protocol|typealias|func|let|var)\s+)?(\w+)/#
+        let attributes = #/^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?/#
+        let pattern = Regex {
+            attributes
+            #/import\s+(?:(?:struct|class|enum|protocol|typealias|func|let|var)\s+)?(\w+)/#
+        }
         return SwiftText(file.text).lines.enumerated().compactMap { number, line in
             line.firstMatch(of: pattern).map { (number + 1, String($0.output.1)) }
         }

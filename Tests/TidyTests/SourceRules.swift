@@ -55,9 +55,10 @@ enum SourceRules {
 
     /// The system's clock and its randomness: only the composition root may ask them.
     static func systemSources(_ file: Repository.File) -> [Finding] {
-        let sources =
-            #/(\bDate\(\)|\bDate\.now\b|\.random\(|\.randomElement\(|\.shuffled?\(|\bSystemRandomNumberGenerator\b|\bUUID\(\)|ContinuousClock\b|SuspendingClock\b|NIODeadline\.now\(|DispatchTime\.now\(|Task\.sleep\()/#
-        return matches(sources, in: file).map {
+        let clocks =
+            #/(\bDate(?:\(\)|\.now)|\b(?:Continuous|Suspending)Clock\b|\b(?:NIODeadline|DispatchTime)\.now\(|\bTask\.sleep\()/#
+        let chance = #/(\.random\(|\.randomElement\(|\.shuffled?\(|\bSystemRandomNumberGenerator\b|\bUUID\(\))/#
+        return (matches(clocks, in: file) + matches(chance, in: file)).map {
             Finding(path: file.path, line: $0.0, what: "\($0.1): use TimeSource or Randomness")
         }
     }
@@ -94,7 +95,9 @@ enum SourceRules {
     private static func matches(
         _ pattern: some RegexComponent<(Substring, Substring)>, in file: Repository.File
     ) -> [(Int, String)] {
-        SwiftText(file.text).lines.enumerated().flatMap { number, line in
+        // By default "Clock.now" is one word, because text in sentences is.
+        let pattern = pattern.wordBoundaryKind(.simple)
+        return SwiftText(file.text).lines.enumerated().flatMap { number, line in
             line.matches(of: pattern).map { (number + 1, String($0.output.1)) }
         }
     }

@@ -18,7 +18,7 @@ import Testing
             // What is no text mentions nothing.
             (try? repository.file(path)).map(SourceRules.foreignMentions) ?? []
         }
-        #expect(findings == [])
+        expectNone(findings)
     }
 
     @Test(
@@ -38,6 +38,6 @@ import Testing
         let broken = try documents.flatMap {
             try DocumentRules.brokenLinks(try repository.file($0)) { repository.exists($0) }
         }
-        #expect(broken == [])
+        expectNone(broken)
     }
 }

@@ -17,13 +17,13 @@ import Testing
 
     @Test("siblings know the core and never each other")
     func imports() throws {
-        #expect(try findings(ImportRules.forbidden) == [])
+        expectNone(try findings(ImportRules.forbidden))
     }
 
     @Test("no file has outgrown the plan without a reason")
     func longFiles() throws {
         let found = try findings(SourceRules.longFile)
-        #expect(found.filter { Exceptions.longFiles[$0.path] == nil } == [])
+        expectNone(found.filter { Exceptions.longFiles[$0.path] == nil })
         #expect(Set(Exceptions.longFiles.keys).subtracting(found.map(\.path)) == [], "needless exceptions")
     }
 
@@ -31,31 +31,31 @@ import Testing
     func longFunctions() throws {
         let found = try findings(SourceRules.longFunctions)
         func name(_ finding: Finding) -> String { "\(finding.path) \(finding.what.prefix { $0 != " " })" }
-        #expect(found.filter { Exceptions.longFunctions[name($0)] == nil } == [])
+        expectNone(found.filter { Exceptions.longFunctions[name($0)] == nil })
         #expect(Set(Exceptions.longFunctions.keys).subtracting(found.map(name)) == [], "needless exceptions")
     }
 
     @Test("no line is longer than 120 characters")
     func longLines() throws {
-        #expect(try findings(alsoInTests: true, SourceRules.longLines) == [])
+        expectNone(try findings(alsoInTests: true, SourceRules.longLines))
     }
 
     @Test("no type has a name that says nothing")
     func names() throws {
-        #expect(try findings(alsoInTests: true, SourceRules.bannedNames) == [])
-        #expect(try findings(SourceRules.bareToken) == [])
+        expectNone(try findings(alsoInTests: true, SourceRules.bannedNames))
+        expectNone(try findings(SourceRules.bareToken))
     }
 
     @Test("tasks are structured, but for those with a reason")
     func tasks() throws {
         let found = try findings(SourceRules.unstructuredTasks)
-        #expect(found.filter { Exceptions.unstructuredTasks[$0.path] == nil } == [])
+        expectNone(found.filter { Exceptions.unstructuredTasks[$0.path] == nil })
         #expect(Set(Exceptions.unstructuredTasks.keys).subtracting(found.map(\.path)) == [], "needless exceptions")
     }
 
     @Test("nothing is forced that could trap")
     func traps() throws {
-        #expect(try findings(SourceRules.traps) == [])
+        expectNone(try findings(SourceRules.traps))
     }
 
     @Test("only the composition root asks the system for time and chance")
@@ -63,12 +63,12 @@ import Testing
         let found = try findings(SourceRules.systemSources).filter { finding in
             !Exceptions.systemSourceFolders.contains(where: finding.path.hasPrefix)
         }
-        #expect(found.filter { Exceptions.systemSources[$0.path] == nil } == [])
+        expectNone(found.filter { Exceptions.systemSources[$0.path] == nil })
         #expect(Set(Exceptions.systemSources.keys).subtracting(found.map(\.path)) == [], "needless exceptions")
     }
 
     @Test("what the compiler cannot check is proved beside it")
     func sendable() throws {
-        #expect(try findings(SourceRules.unprovenSendable) == [])
+        expectNone(try findings(SourceRules.unprovenSendable))
     }
 }

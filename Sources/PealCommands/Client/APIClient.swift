@@ -40,7 +40,7 @@ struct APIClient: Sendable {
         }
         let (head, bytes) = try await exchange(request)
         guard (200..<300).contains(head.status.code) else { throw .refused(Self.refusal(head, bytes)) }
-        if bytes.isEmpty { return .object(.init()) }
+        if bytes.isEmpty { return .empty }
         do {
             return try JSONParser.parse(bytes)
         } catch {

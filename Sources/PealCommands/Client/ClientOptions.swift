@@ -15,8 +15,8 @@ struct ClientOptions: ParsableArguments {
     /// - Throws: `CommandFailure.usage` when there is no key or the URL is none.
     func client() throws(CommandFailure) -> APIClient {
         let base = server ?? value("PEAL_SERVER_URL") ?? "http://127.0.0.1:8080"
-        guard base.hasPrefix("http://") || base.hasPrefix("https://") else {
-            throw .usage("\(base) is not the URL of a server: it must begin with http:// or https://")
+        guard base.contains(#/^https?://[^/?#]/#) else {
+            throw .usage("\(base) is not the URL of a server, as http://127.0.0.1:8080 is one")
         }
         guard let key = apiKey ?? value("PEAL_API_KEY") ?? value("PEAL_ADMIN_TOKEN") else {
             throw .usage("no API key: give --api-key, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN")
@@ -34,7 +34,7 @@ struct ClientOptions: ParsableArguments {
 
     /// Prints that something was done whose answer is empty.
     func showDone(_ answer: JSON, _ line: String) {
-        if json || answer != .object(.init()) { show(answer) } else { Surroundings.current.print(line) }
+        if json || answer != .empty { show(answer) } else { Surroundings.current.print(line) }
     }
 
     private func value(_ name: String) -> String? {

@@ -11,6 +11,6 @@ struct CredentialVerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try name.path(app, verb: "verify")
-        options.show(try await options.client().send(.post, path, body: .object(.init())))
+        options.show(try await options.client().send(.post, path, body: .empty))
     }
 }

@@ -32,7 +32,7 @@ struct AudienceOptions: ParsableArguments {
     func document() throws(CommandFailure) -> JSON? {
         var unregistered: [JSON] = []
         for text in addresses { unregistered.append(try Self.address(text)) }
-        return .object([
+        return .filled([
             ("all", .flag(all)), ("topics", .texts(topics)), ("users", .texts(users)), ("devices", .texts(devices)),
             ("addresses", unregistered.isEmpty ? nil : .array(unregistered)), ("platforms", .texts(platforms)),
             ("not_topics", .texts(notTopics)), ("interactive_only", .flag(interactiveOnly)),

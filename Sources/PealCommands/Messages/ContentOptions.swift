@@ -31,7 +31,7 @@ struct ContentOptions: ParsableArguments {
     var category: String?
 
     func document() throws(CommandFailure) -> JSON? {
-        .object([
+        .filled([
             ("title", .text(title)), ("subtitle", .text(subtitle)), ("body", .text(body)),
             ("image_url", .text(imageURL)), ("data", try dataObject()), ("badge", .whole(badge)),
             ("sound", .text(sound)), ("thread_id", .text(threadID)), ("category", .text(category)),

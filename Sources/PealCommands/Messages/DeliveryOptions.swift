@@ -28,12 +28,12 @@ struct DeliveryOptions: ParsableArguments {
     var campaignID: String?
 
     var options: JSON? {
-        .object([
+        .filled([
             ("priority", .text(priority)), ("ttl_seconds", .whole(ttlSeconds)), ("expires_at", .text(expiresAt)),
             ("collapse_key", .text(collapseKey)), ("background", .flag(background)),
             ("environment", .text(environment)),
         ])
     }
 
-    var schedule: JSON? { .object([("at", .text(at))]) }
+    var schedule: JSON? { .filled([("at", .text(at))]) }
 }

@@ -14,6 +14,6 @@ struct MessageCancelCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try app.path("messages", id, "cancel")
-        options.show(try await options.client().send(.post, path, body: .object(.init())))
+        options.show(try await options.client().send(.post, path, body: .empty))
     }
 }

@@ -13,6 +13,6 @@ struct MessagePauseCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try app.path("messages", id, "pause")
-        options.show(try await options.client().send(.post, path, body: .object(.init())))
+        options.show(try await options.client().send(.post, path, body: .empty))
     }
 }

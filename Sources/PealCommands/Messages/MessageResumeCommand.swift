@@ -13,6 +13,6 @@ struct MessageResumeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try app.path("messages", id, "resume")
-        options.show(try await options.client().send(.post, path, body: .object(.init())))
+        options.show(try await options.client().send(.post, path, body: .empty))
     }
 }

@@ -16,8 +16,11 @@ extension JSON {
     static func flag(_ value: Bool) -> JSON? { value ? .bool(true) : nil }
 
     /// An object member, left out when it would be empty.
-    static func object(_ members: [(String, JSON?)]) -> JSON? {
+    static func filled(_ members: [(String, JSON?)]) -> JSON? {
         let object = JSON.compact(members)
-        return object == .object(.init()) ? nil : object
+        return object == .empty ? Optional.none : object
     }
+
+    /// `{}`.
+    static let empty = JSON.object(Members())
 }
