@@ -17,7 +17,7 @@ struct AdministrationTests {
             let path = "/peal/v1/apps/\(made["id"]?.stringValue ?? "")"
             #expect(try await house.admin(.get, path).text == made.text)
             let changed = try await house.admin(
-                .patch, path, ["bundle_id": nil, "settings": ["pivotal": ["upsert_on_put": false]]])
+                .patch, path, ["bundle_id": .null, "settings": ["pivotal": ["upsert_on_put": false]]])
             #expect(changed["bundle_id"]?.isNull == true)
             #expect(
                 changed["settings.pivotal"]?.text
@@ -25,7 +25,7 @@ struct AdministrationTests {
                     {"verify_custom_user_id":true,"upsert_on_put":false,"send_receipt":false,\
                     "schedule_in_millis_heuristic":false}
                     """)
-            #expect(try await house.admin(.patch, path, ["name": nil]).field == "name")
+            #expect(try await house.admin(.patch, path, ["name": .null]).field == "name")
             #expect(try await house.admin(.delete, path).status == 204)
             #expect(try await house.admin(.get, path).status == 404)
             #expect(try await house.admin(.delete, path).status == 404)

@@ -247,8 +247,8 @@ struct BadInputTests {
             let reply = try await house.admin(
                 .post, "…/messages",
                 [
-                    "audience": ["all": true, "moon": 1], "content": ["title": "x", "sun": []], "method": nil,
-                    "options": ["rate_per_second": nil, "x": 1], "schedule": nil, "extra": ["a": 1],
+                    "audience": ["all": true, "moon": 1], "content": ["title": "x", "sun": []], "method": .null,
+                    "options": ["rate_per_second": .null, "x": 1], "schedule": .null, "extra": ["a": 1],
                 ])
             #expect(reply.status == 202, "\(reply.text)")
         }

@@ -36,7 +36,7 @@ struct DeviceTests {
                     """)
             #expect(try await house.admin(.get, path).text == made.text)
 
-            let patched = try await house.admin(.patch, path, ["user_id": nil, "topics": ["c"], "locale": "fr"])
+            let patched = try await house.admin(.patch, path, ["user_id": .null, "topics": ["c"], "locale": "fr"])
             #expect(patched.status == 200, "\(patched.text)")
             #expect(patched["user_id"]?.isNull == true)
             #expect(patched["topics"] == ["c"])
