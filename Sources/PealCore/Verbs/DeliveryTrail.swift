@@ -113,7 +113,8 @@ package struct DeliveryTrail: Sendable {
             var events: [Event] = []
             if entry.attempt > 0 {
                 let locale = entry.locale.map { ", rendered in \($0)" } ?? ""
-                let detail = "attempt \(entry.attempt) over \(place.route.provider?.rawValue ?? "none")"
+                let detail =
+                    "attempt \(entry.attempt) over \(place.route.provider?.rawValue ?? "none")"
                     + (place.route.provider == .apns ? " \(place.route.environment.rawValue)" : "") + locale
                 events.append(Event(device: place.device, at: row.sentAt, name: .sent, detail: detail))
             }

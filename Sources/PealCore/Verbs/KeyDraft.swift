@@ -1,4 +1,5 @@
-/// A request for a key. Values that are given are taken over, so that clients move by host name alone; the others are made.
+/// A request for a key. Values that are given are taken over, so that clients move by host name alone; the others are
+/// made.
 package struct KeyDraft: Sendable, Hashable {
     package var dialect: APIKey.Dialect
     /// nil = what the dialect usually needs.

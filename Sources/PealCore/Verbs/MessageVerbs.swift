@@ -15,8 +15,8 @@ package struct MessageVerbs: Sendable {
         package let audienceEstimate: Int
     }
 
-    /// Makes the message durable and, where it starts now, cuts it into slices in the same transaction. A small explicit
-    /// audience comes back leased to this process and goes to the engine at once.
+    /// Makes the message durable and, where it starts now, cuts it into slices in the same transaction. A small
+    /// explicit audience comes back leased to this process and goes to the engine at once.
     package func send(
         _ draft: MessageDraft, _ call: VerbCall, reply: @escaping @Sendable (Accepted) throws -> Reply
     ) async throws -> Reply {
