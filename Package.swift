@@ -127,9 +127,10 @@ let package = Package(
             name: "PealServerTests",
             dependencies: [
                 "PealCommands", "PealCore", "PealServer", "PealSimulator", "PealTesting", asyncHTTPClient, configuration,
-                nioCore, nioPosix, nioSSL,
+                nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
-        .testTarget(name: "TidyTests", dependencies: ["PealCore", "PealServer", configuration], swiftSettings: settings),
+        .testTarget(
+            name: "TidyTests", dependencies: ["PealCore", "PealServer", "PealTesting"], swiftSettings: settings),
     ]
 )

@@ -44,8 +44,6 @@ package enum Limits {
     package static let apnsVoIPPayloadBytesMax = 5120
     package static let apnsCollapseIDBytesMax = 64
 
-    /// How long the one attempt of a message that lives for 0 seconds may take to reach the last device.
-    package static let singleAttemptSeconds: Int64 = 3600
     package static let ttlSecondsMax: Int64 = 10 * 365 * 24 * 3600
     package static let imageURLBytesMax = 2048
     /// Pivotal pushes due within this time are sent at once.

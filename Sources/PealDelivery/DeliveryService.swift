@@ -16,8 +16,8 @@ package final class DeliveryService: DeliveryEngine, Service {
     ///   - providers: Devices of other networks end as `suppressed`, `NoProvider`.
     ///   - randomness: Names this process and its list slices, and spreads retries.
     package init(
-        store: any Store, providers: [ProviderName: any Provider], time: any TimeSource,
-        randomness: any Randomness, logger: Logger, options: DeliveryOptions = .init()
+        store: any Store, providers: [ProviderName: any Provider], time: any TimeSource, randomness: any Randomness,
+        logger: Logger = Logger(label: "peal.delivery"), options: DeliveryOptions = .init()
     ) {
         context = DeliveryContext(
             store: store, providers: providers, time: time, randomness: randomness, logger: logger, options: options)

@@ -20,7 +20,8 @@ final class Checkpointer: Sendable {
 
     init(path: String) throws {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(0.2)
+        // It waits for nobody: what a reader keeps from being moved is moved the next time.
+        configuration.busyMode = .immediateError
         configuration.label = "peal.checkpointer"
         connection = try DatabaseQueue(path: path, configuration: configuration)
     }
@@ -37,30 +38,25 @@ final class Checkpointer: Sendable {
     }
 
     private func committed(_ pages: Int32) {
-        let mode = state.withLock { state -> Database.CheckpointMode? in
+        state.withLock { state in
             // A log that is shorter than before was begun anew.
             if pages < state.pagesAtLast { state.pagesAtLast = 0 }
             state.pages = pages
-            guard !state.isRunning, pages - state.pagesAtLast >= Self.pagesBetween else { return nil }
+        }
+    }
+
+    /// Called between two commits. A writer that rests lets the log be cut, one that goes on is not held up.
+    func checkpointIfDue(writerRests: Bool) {
+        let mode = state.withLock { state -> Database.CheckpointMode? in
+            guard !state.isRunning, state.pages - state.pagesAtLast >= Self.pagesBetween else { return nil }
             state.isRunning = true
-            return pages > Self.pagesMax ? .truncate : .passive
+            return writerRests || state.pages > Self.pagesMax ? .truncate : .passive
         }
         if let mode { start(mode) }
     }
 
-    /// Nobody waits to write: a good moment to cut the log.
-    func writerRests() {
-        let isDue = state.withLock { state in
-            guard !state.isRunning, state.pages >= Self.pagesBetween else { return false }
-            state.isRunning = true
-            return true
-        }
-        if isDue { start(.truncate) }
-    }
-
     private func start(_ mode: Database.CheckpointMode) {
         connection.asyncWriteWithoutTransaction { [self] database in
-            // What a reader keeps from being moved is moved the next time.
             let isDone = (try? database.checkpoint(mode)) != nil
             state.withLock { state in
                 state.isRunning = false

@@ -26,5 +26,8 @@ final class FileLock: Sendable {
         }
     }
 
+    /// Lets another process in.
+    func release() { flock(descriptor, LOCK_UN) }
+
     deinit { close(descriptor) }
 }

@@ -51,7 +51,8 @@ package final class SQLiteEngine: SQLEngine {
 
     package func close() throws {
         writer.close()
-        try checkpointer.close()
         try pool.close()
+        try checkpointer.close()
+        lock.release()
     }
 }

@@ -1,15 +1,19 @@
+internal import PealCore
 internal import PealStore
 
 /// A write that waits for its turn.
 struct WriteItem: Sendable {
+    let lane: WriteLane
     /// Runs inside the transaction and gives back what wakes the caller once that is durable.
     let run: @Sendable (any SQLConnection) throws -> @Sendable () -> Void
     /// Tells the caller that it came to nothing.
     let fail: @Sendable (any Error) -> Void
 
     init<R: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> R, _ continuation: CheckedContinuation<R, any Error>
+        _ lane: WriteLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R,
+        _ continuation: CheckedContinuation<R, any Error>
     ) {
+        self.lane = lane
         run = { connection in
             let result = try body(connection)
             return { continuation.resume(returning: result) }

@@ -14,13 +14,13 @@ final class WriteQueue: Sendable {
 
     /// Puts a write in. Returns whether the caller must start the drain.
     /// - Throws: `rate_limited` when too many wait; `unavailable` when the store is closed.
-    func put(_ item: WriteItem, _ lane: WriteLane) throws(PealError) -> Bool {
+    func put(_ item: WriteItem) throws(PealError) -> Bool {
         let result = state.withLock { state -> Result<Bool, PealError> in
             if state.isClosed { return .failure(SQLiteFailure.unavailable) }
             guard state.count < Limits.writerItemsWaitingMax else {
                 return .failure(PealError(.rateLimited, "too many writes are waiting", retryAfterSeconds: 1))
             }
-            state.lanes[lane.rawValue].append(item)
+            state.lanes[item.lane.rawValue].append(item)
             defer { state.isDraining = true }
             return .success(!state.isDraining)
         }

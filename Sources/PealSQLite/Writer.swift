@@ -21,7 +21,7 @@ final class Writer: Sendable {
     ) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             do {
-                guard try queue.put(WriteItem(body, continuation), lane) else { return }
+                guard try queue.put(WriteItem(lane, body, continuation)) else { return }
                 pool.asyncWriteWithoutTransaction { [self] in drain($0) }
             } catch {
                 continuation.resume(throwing: error)
@@ -35,15 +35,18 @@ final class Writer: Sendable {
     private func drain(_ database: Database) {
         while true {
             let batch = queue.takeBatch()
-            guard !batch.isEmpty else {
-                checkpointer.writerRests()
-                return
-            }
+            checkpointer.checkpointIfDue(writerRests: batch.isEmpty)
+            guard !batch.isEmpty else { return }
             commit(batch, database)
         }
     }
 
     private func commit(_ batch: [WriteItem], _ database: Database) {
+        guard database.sqliteConnection != nil else {
+            // The store was closed before this write's turn came.
+            for item in batch { item.fail(SQLiteFailure.unavailable) }
+            return
+        }
         var outcomes: [Result<@Sendable () -> Void, any Error>] = []
         do {
             try Self.run("BEGIN IMMEDIATE", database)
@@ -63,6 +66,17 @@ final class Writer: Sendable {
             case .failure(let error): item.fail(SQLiteFailure.refusal(error))
             }
         }
+        if batch.contains(where: { $0.lane == .rest }) { Self.giveBackPages(database) }
+    }
+
+    /// Pages given back to the file system at a time, a few milliseconds of work.
+    private static let pagesGivenBack = 1000
+
+    /// After a deletion of many rows the file shrinks by and by. That it does not is no fault of anybody who waits.
+    private static func giveBackPages(_ database: Database) {
+        let connection = SQLiteConnection(database)
+        guard let free = try? connection.int("PRAGMA freelist_count", []), free > pagesGivenBack else { return }
+        _ = try? connection.execute("PRAGMA incremental_vacuum(\(pagesGivenBack))", [])
     }
 
     /// Runs one item; its failure undoes only itself.

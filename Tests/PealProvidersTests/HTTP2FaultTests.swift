@@ -139,7 +139,7 @@ struct HTTP2FaultTests {
         #expect(bench.endings.accepted.map(\.index) == [1])
     }
 
-    @Test("no octets whatever crash it, and every request ends once", arguments: 0..<300)
+    @Test("no octets whatever bring it down, and every request ends once", arguments: 0..<300)
     func garbage(_ seed: Int) throws {
         var bench = try StateBench(notification: testNotification(bodyBytes: 900))
         let randomness = SeededRandomness(UInt64(seed + 1))

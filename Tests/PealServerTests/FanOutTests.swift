@@ -24,7 +24,7 @@ struct FanOutTests {
         let peakOfAll = try server.program.memoryMegabytes("VmHWM")
         #expect(peakOfAll < 150)
         #expect(peakOfAll < peakOfSome + 40, "ten times the audience took \(peakOfAll - peakOfSome) MB more")
-        #expect(server.program.stop() == 0)
+        #expect(try await server.program.stop() == 0)
     }
 
     @Test("a message answered with 2xx is delivered although the server is killed right after the answer")
@@ -36,14 +36,14 @@ struct FanOutTests {
         let message = try await server.call(
             "POST", "\(app)/messages", ["audience": ["topics": ["news"]], "content": ["body": "after the storm"]],
             expect: 202)
-        server.program.kill()
+        try await server.program.kill()
         let again = try await world.startServer()
         let path = "\(app)/messages/\(try #require(message["id"]?.stringValue))"
         let ended = try await again.waitForEnd(path)
         #expect(ended["counts"]?["accepted"]?.integerValue == 300)
         let summary = try await world.inboxSummary()
         #expect(summary["devices"]?.integerValue == 300)
-        again.program.stop()
+        try await again.program.stop()
     }
 
     @Test("killed in the middle, at most the pages in flight are repeated and nobody is left out")
@@ -56,8 +56,11 @@ struct FanOutTests {
         let message = try await server.call(
             "POST", "\(app)/messages", ["audience": ["all": true], "content": ["body": "twice at most"]], expect: 202)
         var received: Int64 = 0
-        while received < 2000 { received = try await world.inboxSummary()["received"]?.integerValue ?? 0 }
-        server.program.kill()
+        while received < 2000 {
+            received = try await world.inboxSummary()["received"]?.integerValue ?? 0
+            try #require(server.program.isRunning)
+        }
+        try await server.program.kill()
         let again = try await world.startServer(["PEAL_DELIVERY_PAGES_IN_FLIGHT": "2"])
         let path = "\(app)/messages/\(try #require(message["id"]?.stringValue))"
         let ended = try await again.waitForEnd(path)
@@ -66,7 +69,7 @@ struct FanOutTests {
         #expect(summary["devices"]?.integerValue == Int64(count))
         let repeated = (summary["received"]?.integerValue ?? 0) - Int64(count)
         #expect(repeated <= 2 * Int64(Limits.pageDevicesMax), "\(repeated) notifications came twice")
-        again.program.stop()
+        try await again.program.stop()
     }
 
     @Test("stopped politely in the middle, every device still gets it exactly once")
@@ -79,8 +82,11 @@ struct FanOutTests {
         let message = try await server.call(
             "POST", "\(app)/messages", ["audience": ["all": true], "content": ["body": "once"]], expect: 202)
         var received: Int64 = 0
-        while received < 2000 { received = try await world.inboxSummary()["received"]?.integerValue ?? 0 }
-        #expect(server.program.stop() == 0)
+        while received < 2000 {
+            received = try await world.inboxSummary()["received"]?.integerValue ?? 0
+            try #require(server.program.isRunning)
+        }
+        #expect(try await server.program.stop() == 0)
         let again = try await world.startServer()
         let path = "\(app)/messages/\(try #require(message["id"]?.stringValue))"
         let ended = try await again.waitForEnd(path)
@@ -88,7 +94,7 @@ struct FanOutTests {
         let summary = try await world.inboxSummary()
         #expect(summary["received"]?.integerValue == Int64(count))
         #expect(summary["devices"]?.integerValue == Int64(count))
-        again.program.stop()
+        try await again.program.stop()
     }
 
     @discardableResult

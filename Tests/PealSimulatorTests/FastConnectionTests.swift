@@ -90,7 +90,7 @@ struct FastConnectionTests {
         frames += client.send(FastClient.frame(8, stream: 1, FastClient.word(5)))
         frames += client.send(FastClient.frame(8, stream: 1, FastClient.word(100)))
         let body = frames.filter { $0.kind == 0 }
-        #expect(body.map(\.payload.count) == [10, 5, 23])
+        #expect(body.map(\.payload.count) == [10, 5, 24])
         #expect(body.map(\.flags) == [0, 0, 1])
         #expect(String(decoding: body.flatMap(\.payload), as: UTF8.self) == #"{"reason":"Unregistered","timestamp":5}"#)
     }
@@ -101,7 +101,7 @@ struct FastConnectionTests {
             ("action: reset, code: 11", [UInt8(3)]), ("action: refuse", [3]), ("action: goaway", [7]),
             ("action: close", []), ("action: silence", []), ("action: stream_limit, streams: 1", [4, 1]),
             ("delay_ms: 5", []),
-        ])
+        ] as [(String, [UInt8])])
     func faults(rule: String, kinds: [UInt8]) throws {
         let client = begun(try FastClient(yaml: "rules: [{\(rule), times: 1}]"))
         let frames = client.send(FastClient.request(1, device: Self.device, id: Self.id))
@@ -120,7 +120,7 @@ struct FastConnectionTests {
         #expect(refused.map(\.kind) == [3] && refused[0].stream == 2_001)
         #expect(refused[0].payload == FastClient.word(7))
         #expect(client.send(FastClient.frame(3, stream: 1, FastClient.word(8))).isEmpty)
-        // Its place by number is still taken by the stream 2049 - 2048 = 1 before it; this one is displaced.
+        // The place that follows from this number is stream 3's, so this one gets another.
         let more = client.send(FastClient.frame(1, flags: 4, stream: 2_051, block))
         #expect(more.isEmpty)
         let ended = client.send(

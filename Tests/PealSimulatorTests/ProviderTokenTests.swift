@@ -79,11 +79,12 @@ struct ProviderTokenTests {
     @Test("lets an app that was added later come on new connections only")
     func laterApps() throws {
         var memory = ConnectionMemory()
-        #expect(try reason(account.providerToken(), &memory) == nil)
+        let token = try account.providerToken()
+        #expect(try reason(token, &memory) == nil)
         var larger = account
         larger.bundleIDs.insert("com.example.second")
         try larger.enroll(in: keys)
-        let request = try account.request(["apns-topic": "com.example.second"])
+        let request = try account.request(["apns-topic": "com.example.second", "authorization": "bearer \(token)"])
         #expect(judge.judge(request, memory: &memory, nowSeconds: Self.now) == .refused(.topicDisallowed))
         var fresh = ConnectionMemory()
         #expect(

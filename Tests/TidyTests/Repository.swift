@@ -1,4 +1,5 @@
 import Foundation
+import PealTesting
 
 /// The files of this repository, as git knows them.
 struct Repository {
@@ -40,15 +41,13 @@ struct Repository {
 
     /// nil where git does not answer, as in an unpacked archive.
     private func gitPaths() -> [String]? {
-        let git = Process()
-        let output = Pipe()
-        git.executableURL = URL(filePath: "/usr/bin/env")
-        git.arguments = ["git", "-C", root.path, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        git.standardOutput = output
-        git.standardError = FileHandle.nullDevice
-        guard (try? git.run()) != nil, let bytes = try? output.fileHandleForReading.readToEnd() else { return nil }
-        git.waitUntilExit()
-        guard git.terminationStatus == 0 else { return nil }
+        let output = FileManager.default.temporaryDirectory.appending(path: "peal-paths-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: output) }
+        let status = try? ChildProgram.run(
+            "/usr/bin/env",
+            ["git", "-C", root.path, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            outputFile: output.path)
+        guard status == 0, let bytes = try? Data(contentsOf: output) else { return nil }
         return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
 

@@ -13,7 +13,10 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     let id: Int
     let exchange: any Exchange
     var state: HTTP2ConnectionState
+    /// What goes out with the next flush.
     var out: ByteBuffer
+    private var spare = ByteBuffer()
+    private static let bufferBytes = 128 * 1024
     private var input = ByteBuffer()
     var endings = StreamEndings()
     var orders = OrderSlots()
@@ -33,7 +36,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         exchange = pool.exchange
         state = HTTP2ConnectionState(
             authority: pool.connector.endpoint.authority, idName: pool.exchange.idName)
-        out = ByteBufferAllocator().buffer(capacity: 128 * 1024)
+        out = ByteBufferAllocator().buffer(capacity: Self.bufferBytes)
         isProven = !pool.exchange.provesFirst
         pulse = ConnectionPulse(uptime: pool.time.uptime)
     }
@@ -103,11 +106,17 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// Sends what is in the buffer and makes it ready to be filled again; it is the same memory once TLS has read it.
+    /// Sends what is in the buffer. Two buffers take turns: one that TLS has read is filled again. Writing may call back
+    /// into this handler, so the other one is in place before.
     func flush() {
         guard out.readableBytes > 0, let context else { return }
-        context.writeAndFlush(wrapOutboundOut(out), promise: nil)
-        out.clear(minimumCapacity: 128 * 1024)
+        swap(&out, &spare)
+        var written = ByteBuffer()
+        swap(&written, &spare)
+        context.writeAndFlush(wrapOutboundOut(written), promise: nil)
+        written.clear(minimumCapacity: Self.bufferBytes)
+        if out.capacity < Self.bufferBytes { out.reserveCapacity(Self.bufferBytes) }
+        spare = written
     }
 
     /// The peer broke the protocol.

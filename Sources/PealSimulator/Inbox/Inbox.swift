@@ -62,28 +62,33 @@ package final class Inbox: Sendable {
 
     /// The counters as JSON.
     package func summaryJSON() -> String {
-        state.withLock { $0.ledger }.json(mode: mode)
+        // Written under the lock: a copy of the ledger would make the next request copy its whole dictionary.
+        state.withLock { $0.ledger.json(mode: mode) }
     }
 
     /// The oldest `limit` items of `device` (nil: all) that came after the one numbered `after`, as JSON.
     package func itemsJSON(device: String?, after: Int, limit: Int) -> String {
-        let items = mode == .fast ? recentItems() : keptItems()
-        var texts: [String] = []
-        for item in items.dropFirst(Self.position(after, in: items)) where device == nil || item.device == device {
-            guard texts.count < limit else { break }
-            texts.append(item.json(isPayloadJSON: mode == .strict || Self.isJSON(item.payload)))
+        let items = state.withLock { state in
+            switch mode {
+            case .strict: Self.page(state.items[state.gone...], device, after, limit)
+            case .fast: Self.page(state.recent.items()[...], device, after, limit)
+            }
         }
+        let texts = items.map { $0.json(isPayloadJSON: mode == .strict || Self.isJSON($0.payload)) }
         return JSONText.object([
             ("items", "[" + texts.joined(separator: ",") + "]"), ("count", String(texts.count)),
         ])
     }
 
-    private func keptItems() -> ArraySlice<InboxItem> {
-        state.withLock { $0.items.dropFirst($0.gone) }
-    }
-
-    private func recentItems() -> ArraySlice<InboxItem> {
-        state.withLock { $0.recent.items()[...] }
+    private static func page(
+        _ items: ArraySlice<InboxItem>, _ device: String?, _ after: Int, _ limit: Int
+    ) -> [InboxItem] {
+        var page: [InboxItem] = []
+        for item in items.dropFirst(position(after, in: items)) where device == nil || item.device == device {
+            guard page.count < limit else { break }
+            page.append(item)
+        }
+        return page
     }
 
     /// How many of `items` are numbered `after` or lower; the numbers have no gaps.

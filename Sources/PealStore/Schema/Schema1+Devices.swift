@@ -1,7 +1,8 @@
 extension Schema1 {
     /// `since` of a device and of a topic's member is when it joined that stream of its route: a message reaches only who
     /// joined before its cutoff. `device_topic` is the truth of subscriptions, of retired devices too; `topic_member` has
-    /// the active ones in the order that sending reads.
+    /// the active ones in the order that sending reads. The indexes of streams hold every column that their statements name,
+    /// those of their own condition too: only then are they read alone.
     static let devices = [
         """
         CREATE TABLE device (
@@ -13,9 +14,9 @@ extension Schema1 {
         """,
         "CREATE UNIQUE INDEX device_id ON device (app, id)",
         "CREATE UNIQUE INDEX device_address ON device (app, address_key)",
-        "CREATE INDEX device_user ON device (app, user_id, seq) WHERE user_id IS NOT NULL",
-        "CREATE INDEX device_active ON device (app, route, seq, since) WHERE state = 1",
-        "CREATE INDEX device_plain ON device (app, route, seq) WHERE state = 1 AND interactive = 0",
+        "CREATE INDEX device_user ON device (app, user_id, seq, route, state) WHERE user_id IS NOT NULL",
+        "CREATE INDEX device_active ON device (app, route, seq, since, state) WHERE state = 1",
+        "CREATE INDEX device_plain ON device (app, route, seq, state, interactive) WHERE interactive = 0",
         """
         CREATE TABLE device_detail (
             app BIGINT NOT NULL, seq BIGINT NOT NULL, detail {bytes} NOT NULL, PRIMARY KEY (app, seq)) {clustered}

@@ -22,7 +22,7 @@ struct DeviceRow {
         since, retired_at, retired_reason
         """
 
-    private static let stateActive: Int64 = 1
+    static let stateActive: Int64 = 1
     private static let stateRetired: Int64 = 0
 
     init(_ row: any SQLRow) throws {

@@ -26,8 +26,12 @@ extension StoreSession {
         if slice.id.holdsAddresses {
             try readAddresses(slice.id, first...last, candidates, into: &page)
         } else if Int64(keys.count) * Self.densityInverse >= last - first + 1 {
-            try connection.query(HotSQL.pageScan, place + [.int(first), .int(last)]) { row in
-                if candidates.contains(row.int(0)) { Self.append(row, to: &page) }
+            let route = slice.id.route.rawValue
+            try connection.query(HotSQL.pageScan, [.int(slice.id.app), .int(first), .int(last)]) { row in
+                guard candidates.contains(row.int(0)), row.int(4) == DeviceRow.stateActive, row.int(5) == route else {
+                    return
+                }
+                Self.append(row, to: &page)
             }
         } else {
             try connection.query(HotSQL.pagePoint, each: keys.map { place + [.int($0)] }) {

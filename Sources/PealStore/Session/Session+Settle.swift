@@ -16,8 +16,9 @@ extension StoreSession {
             let applied = wave.filter { results[$0].isApplied }
             try log(applied.map { settlements[$0] })
             for index in applied {
-                results[index].leasedSlices = try insertParts(settlements[index])
-                changes.added(settlements[index].deferrals.count, settlements[index].slice)
+                let parts = try insertParts(settlements[index])
+                results[index].leasedSlices = parts.leased
+                changes.added(parts.count, settlements[index].slice)
             }
         }
         for settlement in settlements { try retire(settlement, now: now) }
@@ -91,17 +92,18 @@ extension StoreSession {
             })
     }
 
-    /// Makes the deferred keys slices of their own; gives back those that stay with the worker.
-    private func insertParts(_ settlement: Settlement) throws -> [Slice] {
+    /// Makes the deferred keys slices of their own; gives back their number, and those that stay with the worker.
+    private func insertParts(_ settlement: Settlement) throws -> (count: Int, leased: [Slice]) {
         let deferrals = settlement.deferrals.filter { !$0.keys.isEmpty }
-        try connection.execute(
+        let counts = try connection.execute(
             HotSQL.insertPart, rows: deferrals.map { Self.settled(settlement) + Self.part($0, settlement) })
-        return try deferrals.filter { $0.leasedUntil != nil }.compactMap { deferral in
+        let leased = try deferrals.filter { $0.leasedUntil != nil }.compactMap { deferral in
             let id = Self.partID(deferral, settlement)
             return try connection.first(
                 "SELECT \(HotSQL.sliceColumns) FROM slice WHERE \(HotSQL.slicePlace)", SliceRow.place(id)
             ) { try SliceRow.slice($0, app: id.app, route: id.route).slice }
         }
+        return (counts.reduce(0, +), leased)
     }
 
     private static func partID(_ deferral: Settlement.Deferral, _ settlement: Settlement) -> Slice.ID {

@@ -1,28 +1,19 @@
 import Foundation
+import PealTesting
 
 /// A server that nobody here wrote, on a free port of the loopback interface, gone with this object.
 final class ForeignServer {
     let port: Int
     let directory: TestDirectory
-    private let process: Process
+    private let process: ChildProgram
 
     var url: String { "https://127.0.0.1:\(port)" }
 
     private init(port: Int, directory: TestDirectory, _ program: String, _ arguments: [String]) throws {
         self.port = port
         self.directory = directory
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        process = try ChildProgram(program, arguments)
         try LoopbackPort.waitForListener(port)
-    }
-
-    deinit {
-        process.terminate()
-        process.waitUntilExit()
     }
 
     /// nghttp2's server: strict about headers, answers 404 to every path that is not a file.
@@ -68,9 +59,9 @@ final class ForeignServer {
     }
 
     /// Stops it and gives the lines of its access log.
-    func stopAndReadLog() throws -> [String] {
-        process.terminate()
-        process.waitUntilExit()
+    func stopAndReadLog() async throws -> [String] {
+        process.send(SIGTERM)
+        try await process.waitForExit()
         let text = try String(contentsOfFile: directory.file("access.log"), encoding: .utf8)
         return text.split(separator: "\n").map(String.init)
     }

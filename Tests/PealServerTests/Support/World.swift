@@ -24,7 +24,6 @@ final class World: Sendable {
     }
 
     deinit {
-        simulator.stop()
         try? FileManager.default.removeItem(at: folder)
     }
 

@@ -4,12 +4,14 @@ internal import PealCore
 /// The error body of the Spring server that this API came from: `{"timestamp","status","error","message","path"}`.
 enum PivotalEnvelope {
     static func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
+        let isNamed = error.field.map { error.message.contains($0) } ?? true
+        let message = isNamed ? error.message : "\(error.field ?? ""): \(error.message)"
         let status = HTTPResponse.Status(code: error.code.httpStatus)
         var answer = Answer(
             status,
             [
                 "timestamp": .integer(now.milliseconds), "status": .integer(status.code),
-                "error": .string(phrase(error.code)), "message": .string(error.message), "path": .string(path),
+                "error": .string(phrase(error.code)), "message": .string(message), "path": .string(path),
             ])
         if let seconds = error.retryAfterSeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Basic realm=\"Push\"" }
