@@ -34,7 +34,6 @@ package final class ChildProgram: Sendable {
             posix_spawn_file_actions_addopen(
                 &actions, descriptor, file ?? "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         }
-        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         let variables = (environment ?? ProcessInfo.processInfo.environment).map { "\($0.key)=\($0.value)" }
         var child = pid_t()
         let result = Self.withCStrings([path] + arguments) { argv in

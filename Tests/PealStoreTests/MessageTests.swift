@@ -67,7 +67,8 @@ struct MessageTests {
         #expect(try await fixture.store.read { try $0.report(app: draft.app + 1, id: draft.id) } == nil)
     }
 
-    @Test("a scheduled message is changed until it starts, and starts when it is due", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a scheduled message is changed until it starts, and starts when it is due", arguments: StoreUnderTest.allCases)
     func scheduled(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         var draft = fixture.draft(.all, startAt: fixture.now + .seconds(60))
