@@ -27,7 +27,7 @@ struct MessageTests {
         draft.content.title = .localized(["de": "Hallo", "en": "Hello"])
         draft.content.subtitle = .plain("")
         draft.content.imageURL = "https://example.org/i.png"
-        draft.content.data = .init([("z", .number("1.0")), ("a", .number("12345678901234567890")), ("n", nil)])
+        draft.content.data = .init([("z", .number("1.0")), ("a", .number("12345678901234567890")), ("n", .null)])
         draft.content.badge = 3
         draft.content.sound = "s"
         draft.content.threadID = "t"
