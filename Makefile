@@ -28,6 +28,7 @@ bench: setup ## Measure CPU time per notification beside h2load's, on release bu
 
 format: ## Format the Swift sources in place.
 	swift format --in-place --recursive --parallel $(SWIFT_SOURCES)
+	@git ls-files -z '*.swift' | xargs -0 python3 Scripts/wrap_comments.py
 
 lint: ## Check the format without changing anything.
 	swift format lint --strict --recursive --parallel $(SWIFT_SOURCES)

@@ -33,8 +33,9 @@ class Programs:
         self.running = []
 
     def __enter__(self):
-        signal.signal(signal.SIGTERM, exit_on)
-        signal.signal(signal.SIGHUP, exit_on)
+        # SIGINT as well: a shell that starts this in the background lets it be ignored.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, exit_on)
         return self
 
     def __exit__(self, *_):

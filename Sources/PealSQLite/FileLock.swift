@@ -1,15 +1,15 @@
 internal import PealStore
 
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #elseif canImport(Musl)
-internal import Musl
+    internal import Musl
 #elseif canImport(Darwin)
-internal import Darwin
+    internal import Darwin
 #endif
 
-/// Keeps a second process off a database: an exclusive advisory lock (`flock`) on a file beside it, which the system lets
-/// go when the process ends, however it ends.
+/// Keeps a second process off a database: an exclusive advisory lock (`flock`) on a file beside it, which the system
+/// lets go when the process ends, however it ends.
 final class FileLock: Sendable {
     private let descriptor: Int32
 

@@ -18,7 +18,8 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         description = "SQLite error \(code): \(error.message ?? "no message")"
     }
 
-    /// Whether the database itself is in trouble, and not one statement: nothing else of the transaction can be trusted.
+    /// Whether the database itself is in trouble, and not one statement: nothing else of the transaction can be
+    /// trusted.
     var concernsDatabase: Bool {
         switch code & 0xFF {
         case SQLITE_IOERR, SQLITE_FULL, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_BUSY, SQLITE_LOCKED, SQLITE_CANTOPEN,

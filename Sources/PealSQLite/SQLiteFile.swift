@@ -26,8 +26,8 @@ enum SQLiteFile {
         return pool
     }
 
-    /// Sets on the open writer what GRDB sets otherwise while opening, and reads it back: an acknowledged write must be on
-    /// the disk.
+    /// Sets on the open writer what GRDB sets otherwise while opening, and reads it back: an acknowledged write must
+    /// be on the disk.
     private static func makeDurable(_ database: Database, path: String) throws {
         try database.execute(sql: "PRAGMA wal_autocheckpoint = 0")
         try database.execute(sql: "PRAGMA synchronous = FULL")

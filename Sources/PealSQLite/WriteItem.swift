@@ -8,7 +8,9 @@ struct WriteItem: Sendable {
     let run: @Sendable (any SQLConnection) throws -> @Sendable () -> Void
     /// Tells the caller that it came to nothing.
     let fail: @Sendable (any Error) -> Void
+}
 
+extension WriteItem {
     init<R: Sendable>(
         _ lane: WriteLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R,
         _ continuation: CheckedContinuation<R, any Error>

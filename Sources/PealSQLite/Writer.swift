@@ -3,9 +3,9 @@ internal import GRDBSQLite
 internal import PealCore
 internal import PealStore
 
-/// The one writer: takes what waits, runs it in one transaction, makes it durable with one fsync, and wakes the callers.
-/// While one commit is on its way to the disk the next batch gathers by itself. It works on the connection's own
-/// thread, so that no task's cancellation can undo a write.
+/// The one writer: takes what waits, runs it in one transaction, makes it durable with one fsync, and wakes the
+/// callers. While one commit is on its way to the disk the next batch gathers by itself. It works on the connection's
+/// own thread, so that no task's cancellation can undo a write.
 final class Writer: Sendable {
     private let pool: DatabasePool
     private let queue = WriteQueue()

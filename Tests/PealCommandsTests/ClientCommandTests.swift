@@ -69,7 +69,8 @@ import Testing
                 ["message", "send", "--topic", "news", "--title", "T", "--body", "B", "--badge", "0", "--ttl", "60"],
                 "POST",
                 "apps/APP/messages",
-                #"{"audience":{"topics":["news"]},"content":{"title":"T","body":"B","badge":0},"options":{"ttl_seconds":60}}"#
+                #"{"audience":{"topics":["news"]},"content":{"title":"T","body":"B","badge":0},"#
+                    + #""options":{"ttl_seconds":60}}"#
             ),
             (
                 ["message", "send", "--all", "--background", "--data", #"{"a":1.0}"#, "--at", "2030-01-01T00:00:00Z"],
@@ -144,7 +145,7 @@ import Testing
     func table() async throws {
         let list = #"{"items":[{"name":"a","devices":10},{"name":"longer\u0007\n","devices":2}],"next_cursor":null}"#
         let (_, terminal, _) = try await run(["topic", "list"], body: list)
-        #expect(terminal.output == "NAME      DEVICES  EXPIRES_AT\na         10       \nlonger    2        \n")
+        #expect(terminal.output == "NAME      DEVICES  EXPIRES_AT\na         10\nlonger    2\n")
         let (_, empty, _) = try await run(["topic", "list"], body: #"{"items":[],"next_cursor":null}"#)
         #expect(empty.output == "none\n")
         let (_, one, _) = try await run(["message", "show", message], body: #"{"id":"x","counts":{"sent":1}}"#)

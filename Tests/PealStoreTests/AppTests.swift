@@ -57,11 +57,14 @@ struct AppTests {
         #expect(try await Worker(fixture: other).run() == [1])
     }
 
-    @Test("a key's public half is unique in its dialect and its secret comes back whole", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a key's public half is unique in its dialect and its secret comes back whole",
+        arguments: StoreUnderTest.allCases)
     func keys(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let key = APIKey(
-            id: KeyID(high: 1, low: 1), app: fixture.app, dialect: .pivotal, publicHalf: "public", scopes: [.send, .read],
+            id: KeyID(high: 1, low: 1), app: fixture.app, dialect: .pivotal, publicHalf: "public",
+            scopes: [.send, .read],
             platform: .ios, environment: .sandbox, createdAt: fixture.now, expiresAt: fixture.now + .seconds(1))
         let stored = StoredKey(
             key: key, secretHash: fixture.test.masterKey.hash("secret"), sharedSecret: "00ff")
@@ -84,7 +87,8 @@ struct AppTests {
         #expect(try await fixture.store.read { try $0.storedKey(.pivotal, publicHalf: "public") } == nil)
     }
 
-    @Test("a credential is replaced, judged and deleted; its record tells no secret", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a credential is replaced, judged and deleted; its record tells no secret", arguments: StoreUnderTest.allCases)
     func credentials(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let app = fixture.app

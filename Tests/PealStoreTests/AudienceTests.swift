@@ -99,7 +99,9 @@ struct AudienceTests {
             } == nil)
     }
 
-    @Test("who joins after the cutoff is not in the audience, who leaves is out at once", arguments: StoreUnderTest.allCases)
+    @Test(
+        "who joins after the cutoff is not in the audience, who leaves is out at once",
+        arguments: StoreUnderTest.allCases)
     func cutoff(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.registerMany(1...4, topics: ["a"])
@@ -194,7 +196,9 @@ struct AudienceTests {
                 _ = try session.register(Fixture.registration(number, topics: topics), app: app, now: now)
             }
         }
-        for (audience, step) in [(Audience.all, 1), (.topics("all", "sevens"), 1), (.topics("sevens"), 7), (.topics("few"), 500)] {
+        for (audience, step) in [
+            (Audience.all, 1), (.topics("all", "sevens"), 1), (.topics("sevens"), 7), (.topics("few"), 500),
+        ] {
             for limit in [100, 1024] {
                 let (id, _) = try await fixture.send(audience)
                 let keys = try await Worker(fixture: fixture, pageLimit: limit).run()

@@ -56,7 +56,9 @@ struct CodingTests {
         try Golden.check("stored-forms.txt", text)
     }
 
-    @Test("windows cover every key once, whatever the size", arguments: [1, 100, 4096, 4097, 70_000, 1_000_000, 50_000_000])
+    @Test(
+        "windows cover every key once, whatever the size",
+        arguments: [1, 100, 4096, 4097, 70_000, 1_000_000, 50_000_000])
     func windows(_ lastKey: DeviceKey) {
         for audience in [0, 1, 1000, Int(lastKey)] {
             let plan = WindowPlan(lastKey: lastKey, audience: audience)

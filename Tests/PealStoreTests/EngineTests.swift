@@ -7,7 +7,7 @@ import Testing
 
 @Suite("SQLite engine")
 struct EngineTests {
-    private struct Refusal: Error, Equatable {}
+    private struct Refusal: Error {}
 
     @Test("a failing write undoes itself and no other of its commit")
     func groupCommit() async throws {
@@ -70,6 +70,40 @@ struct EngineTests {
         #expect(!refusals.isEmpty)
         #expect(Set(refusals.map(\.code)) == [.rateLimited])
         #expect(Set(refusals.map(\.retryAfterSeconds)) == [1])
+    }
+
+    @Test("a full disk refuses the write as unavailable, and later ones succeed when there is room")
+    func fullDisk() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let value = [UInt8](repeating: 1, count: 1024 * 1024)
+        func limit(_ pages: Int64) async throws {
+            try await test.engine.write(.control) { _ = try $0.int("PRAGMA max_page_count = \(pages)", []) }
+        }
+        let pages = try await test.engine.read { try $0.int("PRAGMA page_count", []) }
+        try await limit(try #require(pages) + 10)
+        let error = await #expect(throws: PealError.self) {
+            try await test.store.write(.intake) { try $0.setSetting("large", value) }
+        }
+        #expect(error?.code == .unavailable)
+        #expect(try await test.store.read { try $0.setting("large") } == nil)
+        try await limit(1_000_000)
+        try await test.store.write(.intake) { try $0.setSetting("large", value) }
+        #expect(try await test.store.read { try $0.setting("large") } == value)
+    }
+
+    @Test("a closed store answers that it is unavailable")
+    func closed() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        try test.store.close()
+        for lane in WriteLane.allCases {
+            let error = await #expect(throws: PealError.self) {
+                try await test.store.write(lane) { try $0.setSetting("x", [1]) }
+            }
+            #expect(error?.code == .unavailable)
+        }
+        let error = await #expect(throws: PealError.self) { try await test.store.read { _ = try $0.setting("x") } }
+        #expect(error?.code == .unavailable)
+        #expect(await !test.store.isReady())
     }
 
     @Test("parameters are bound by name, in whatever order a statement names them")

@@ -56,7 +56,8 @@ struct Fixture: Sendable {
     }
 
     /// Registers devices `numbers` in one transaction.
-    func registerMany(_ numbers: ClosedRange<Int>, route: Route = .apnsProduction, topics: [String]? = nil) async throws {
+    func registerMany(_ numbers: ClosedRange<Int>, route: Route = .apnsProduction, topics: [String]? = nil) async throws
+    {
         try await store.write(.control) { [app, now] session in
             for number in numbers {
                 _ = try session.register(

@@ -27,7 +27,7 @@ struct MessageTests {
         draft.content.title = .localized(["de": "Hallo", "en": "Hello"])
         draft.content.subtitle = .plain("")
         draft.content.imageURL = "https://example.org/i.png"
-        draft.content.data = .init([("z", .number("1.0")), ("a", .number("12345678901234567890")), ("n", nil)])
+        draft.content.data = .init([("z", .number("1.0")), ("a", .number("12345678901234567890")), ("n", .null)])
         draft.content.badge = 3
         draft.content.sound = "s"
         draft.content.threadID = "t"
@@ -67,7 +67,8 @@ struct MessageTests {
         #expect(try await fixture.store.read { try $0.report(app: draft.app + 1, id: draft.id) } == nil)
     }
 
-    @Test("a scheduled message is changed until it starts, and starts when it is due", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a scheduled message is changed until it starts, and starts when it is due", arguments: StoreUnderTest.allCases)
     func scheduled(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         var draft = fixture.draft(.all, startAt: fixture.now + .seconds(60))

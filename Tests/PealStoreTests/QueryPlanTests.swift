@@ -29,12 +29,14 @@ struct QueryPlanTests {
     @Test(
         "the statements that matter most use the index made for them",
         arguments: [
-            ("lease", "slice_ready"), ("allStream", "COVERING INDEX device_active"), ("plainDevices", "COVERING INDEX device_plain"),
+            ("lease", "slice_ready"), ("allStream", "COVERING INDEX device_active"),
+            ("plainDevices", "COVERING INDEX device_plain"),
             ("topicStream", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq>? AND seq<?)"),
             ("pageScan", "PRIMARY KEY (app=? AND seq>? AND seq<?)"), ("pagePoint", "PRIMARY KEY (app=? AND seq=?)"),
             ("dueSlices", "slice_waiting"), ("nextReadyRoute", "slice_ready"), ("dueMessages", "message_due"),
             ("planningMessages", "message_planning"), ("findUser", "COVERING INDEX device_user"),
-            ("findAddress", "device_address"), ("findDevice", "device_id"), ("routeSample", "COVERING INDEX device_active"),
+            ("findAddress", "device_address"), ("findDevice", "device_id"),
+            ("routeSample", "COVERING INDEX device_active"),
             ("settle", "PRIMARY KEY (app=? AND message=? AND route=? AND window_no=? AND part=?)"),
             ("leaveStreams", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq=?)"),
         ])

@@ -103,7 +103,9 @@ struct SettleTests {
         #expect(try await fixture.state(id) == .sent)
     }
 
-    @Test("deferred keys become slices that are due later, and everybody is still counted once", arguments: StoreUnderTest.allCases)
+    @Test(
+        "deferred keys become slices that are due later, and everybody is still counted once",
+        arguments: StoreUnderTest.allCases)
     func deferrals(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 10)
         let worker = Worker(fixture: fixture)

@@ -56,7 +56,8 @@ import Testing
         "the system's clock and chance",
         arguments: [
             ("let now = Date()", true), ("Date.now", true), ("Int.random(in: 0...1)", true), ("list.shuffled()", true),
-            ("UUID()", true), ("let now = Foundation.Date()", true), ("ContinuousClock.now", true), ("NIODeadline.now()", true), ("time.now", false),
+            ("UUID()", true), ("let now = Foundation.Date()", true), ("ContinuousClock.now", true),
+            ("NIODeadline.now()", true), ("time.now", false),
             ("Date(timeIntervalSince1970: 0)", false), ("randomness.next()", false),
         ])
     func systemSources(source: String, isFound: Bool) {

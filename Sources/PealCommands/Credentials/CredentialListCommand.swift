@@ -11,6 +11,8 @@ struct CredentialListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try app.path("credentials")
-        options.show(try await options.client().list(path, limit: list.limit))
+        options.show(
+            try await options.client().list(path, limit: list.limit),
+            columns: ["provider", "environment", "kind", "key_id", "bundle_id", "health.state", "fingerprint"])
     }
 }

@@ -53,12 +53,9 @@ enum Table {
         let columnCount = rows.map(\.count).max() ?? 0
         let widths = (0..<columnCount).map { column in rows.map { $0[column].count }.max() ?? 0 }
         let lines = rows.map { row in
-            var line = ""
-            for (column, cell) in row.enumerated() {
-                let isLast = column == row.count - 1
-                line += isLast ? cell : cell + String(repeating: " ", count: widths[column] - cell.count + 2)
-            }
-            return line
+            let padded = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+            let line = padded.joined(separator: "  ")
+            return String(line[..<(line.lastIndex { $0 != " " }.map(line.index(after:)) ?? line.startIndex)])
         }
         return lines.joined(separator: "\n")
     }

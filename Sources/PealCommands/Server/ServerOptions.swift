@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import PealServer
 
-/// The options of commands that are the server. Keys of the configuration are not listed here a second time: whatever is
-/// not known to the command line goes to the configuration, which refuses what it does not know either.
+/// The options of commands that are the server. Keys of the configuration are not listed here a second time: whatever
+/// is not known to the command line goes to the configuration, which refuses what it does not know either.
 struct ServerOptions: ParsableArguments {
     @Option(help: "YAML file with configuration (PEAL_CONFIG).")
     var config: String?

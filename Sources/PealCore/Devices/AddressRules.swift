@@ -38,7 +38,8 @@ package struct AddressRules: Sendable {
         guard range.contains(text.utf8.count), let bytes = Hex.decode(text) else {
             throw .invalid(
                 "address",
-                "an APNs device token is an even number of hexadecimal digits, \(range.lowerBound) to \(range.upperBound)"
+                "an APNs device token is an even number of hexadecimal digits, "
+                    + "\(range.lowerBound) to \(range.upperBound)"
             )
         }
         return bytes

@@ -11,7 +11,8 @@ package indirect enum JSON: Sendable, Hashable {
 }
 
 extension JSON {
-    /// The members of an object in written order. Of a repeated name the last value counts (RFC 8259 §4 leaves it open).
+    /// The members of an object in written order. Of a repeated name the last value counts (RFC 8259 §4 leaves it
+    /// open).
     package struct Members: Sendable, Hashable {
         package private(set) var names: [String] = []
         package private(set) var values: [JSON] = []
@@ -85,13 +86,13 @@ extension JSON {
     }
 }
 
+/// There is no literal for null: where a JSON is optional, `nil` would be taken for it without a word.
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
-    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     package init(stringLiteral value: String) { self = .string(value) }
     package init(integerLiteral value: Int64) { self = .number(String(value)) }
     package init(booleanLiteral value: Bool) { self = .bool(value) }
     package init(arrayLiteral elements: JSON...) { self = .array(elements) }
     package init(dictionaryLiteral elements: (String, JSON)...) { self = .object(Members(elements)) }
-    package init(nilLiteral: ()) { self = .null }
 }

@@ -1,5 +1,5 @@
-/// Reads one JSON document (RFC 8259, UTF-8, nothing around it but white space). It takes bytes from strangers: depth is
-/// limited, and every refusal says where.
+/// Reads one JSON document (RFC 8259, UTF-8, nothing around it but white space). It takes bytes from strangers: depth
+/// is limited, and every refusal says where.
 package struct JSONParser {
     /// Why a text is not JSON, and where: line and column count from 1, the column in bytes.
     package struct Failure: Error, Equatable, CustomStringConvertible {

@@ -11,7 +11,8 @@ extension Timestamp: CustomStringConvertible {
         return "\(date)T\(time)\(fraction)Z"
     }
 
-    /// Reads RFC 3339 §5.6 with any offset; digits beyond milliseconds are cut off, a leap second counts as the next one.
+    /// Reads RFC 3339 §5.6 with any offset; digits beyond milliseconds are cut off, a leap second counts as the next
+    /// one.
     package init?(rfc3339 text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),

@@ -3,11 +3,11 @@ internal import FoundationEssentials
 internal import PealCore
 
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #elseif canImport(Musl)
-internal import Musl
+    internal import Musl
 #elseif canImport(Darwin)
-internal import Darwin
+    internal import Darwin
 #endif
 
 extension MasterKey {
@@ -15,8 +15,8 @@ extension MasterKey {
     package static func file(besideDatabase path: String) -> String { path + ".key" }
 
     /// Reads the key beside the database at `path`, or makes it (mode 0600) when there is neither key nor database.
-    /// - Throws: `StoreStartFailure` when the file cannot be read or written or holds no key, or when a database is there
-    ///   whose key is not.
+    /// - Throws: `StoreStartFailure` when the file cannot be read or written or holds no key, or when a database
+    ///   is there whose key is not.
     package static func loadOrCreate(besideDatabase path: String) throws -> MasterKey {
         let file = file(besideDatabase: path)
         if FileManager.default.fileExists(atPath: file) { return try load(file) }

@@ -29,8 +29,8 @@ package struct MasterKey: Sendable {
         HKDF<SHA256>.deriveKey(inputKeyMaterial: master, info: Array(purpose.utf8), outputByteCount: byteCount)
     }
 
-    /// Seals `secret` with AES-256-GCM under a random nonce; only `place` opens it again, so that a sealed secret cannot be
-    /// moved to another row.
+    /// Seals `secret` with AES-256-GCM under a random nonce; only `place` opens it again, so that a sealed secret
+    /// cannot be moved to another row.
     func seal(_ secret: [UInt8], place: String) throws -> [UInt8] {
         let box = try AES.GCM.seal(secret, using: sealing, authenticating: Array(place.utf8))
         guard let combined = box.combined else { throw PealError(.internal, "a secret cannot be sealed") }

@@ -1,8 +1,8 @@
 internal import PealCore
 
 extension StoreSession {
-    /// Looks up everything that the audience names. Topics that have expired reach nobody; excluded ones exclude all the
-    /// same.
+    /// Looks up everything that the audience names. Topics that have expired reach nobody; excluded ones exclude all
+    /// the same.
     func resolve(
         app: AppKey, _ audience: Audience, environment: Environment?, now: Timestamp
     ) throws -> ResolvedAudience {

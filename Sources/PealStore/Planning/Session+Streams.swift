@@ -45,9 +45,9 @@ extension StoreSession {
             try connection.query(HotSQL.allStream, place + [.time(cutoff)]) { set.insert($0.int(0)) }
             return set
         }
-        for topic in predicate.topics {
-            try connection.query(HotSQL.topicStream, place + [.int(topic), .time(cutoff)]) { set.insert($0.int(0)) }
-        }
+        try connection.query(
+            HotSQL.topicStream, each: predicate.topics.map { place + [.int($0), .time(cutoff)] }
+        ) { set.insert($0.int(0)) }
         if predicate.hasKeys {
             for key in try namedKeys(of: id) where range.contains(key) { set.insert(key) }
         }
@@ -66,8 +66,8 @@ extension StoreSession {
         from set: inout KeySet, _ predicate: Predicate, app: AppKey, route: Route, range: ClosedRange<DeviceKey>
     ) throws {
         let place: [SQLValue] = [.int(app), .route(route), .int(range.lowerBound), .int(range.upperBound)]
-        for topic in predicate.excludedTopics {
-            try connection.query(HotSQL.topicMembers, place + [.int(topic)]) { set.remove($0.int(0)) }
+        try connection.query(HotSQL.topicMembers, each: predicate.excludedTopics.map { place + [.int($0)] }) {
+            set.remove($0.int(0))
         }
         if predicate.interactiveOnly {
             try connection.query(HotSQL.plainDevices, place) { set.remove($0.int(0)) }

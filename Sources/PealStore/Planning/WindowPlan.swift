@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// How the keys of an app are cut into windows. Wide ones for small audiences, so that a page is not nearly empty; narrow ones
-/// for small apps, so that several workers find something to do.
+/// How the keys of an app are cut into windows. Wide ones for small audiences, so that a page is not nearly empty;
+/// narrow ones for small apps, so that several workers find something to do.
 struct WindowPlan: Sendable, Hashable {
     /// A bitmap of 512 KiB.
     static let keysMax: Int64 = 1 << 22

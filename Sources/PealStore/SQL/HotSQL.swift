@@ -1,5 +1,5 @@
-/// The statements that run for every page, slice or look-up of an audience. A test reads the plan of each: they must go by
-/// their index and sort nothing.
+/// The statements that run for every page, slice or look-up of an audience. A test reads the plan of each: they must
+/// go by their index and sort nothing.
 enum HotSQL {
     static let slicePlace = "app = $1 AND message = $2 AND route = $3 AND window_no = $4 AND part = $5"
 
@@ -25,7 +25,8 @@ enum HotSQL {
     static let settle = """
         UPDATE slice SET cursor = $9, pages = pages + $10, counts = $11, estimate = estimate - $12, lease_until = $13,
             ready_at = $15, state = CASE WHEN $14 IN (0, 1) AND (
-                SELECT message.state FROM message WHERE message.app = $1 AND message.message = $2) = 4 THEN 3 ELSE $14 END
+                SELECT message.state FROM message WHERE message.app = $1 AND message.message = $2
+                ) = 4 THEN 3 ELSE $14 END
         WHERE \(slicePlace) AND state = 2 AND owner = $6 AND term = $7 AND cursor = $8
         """
 
@@ -42,7 +43,8 @@ enum HotSQL {
         INSERT INTO slice (app, message, route, window_no, part, state, lane, rank, ready_at, attempt, key_from, key_to,
             keys, cursor, pages, estimate, counts, owner, term, lease_until)
         SELECT app, message, route, window_no, $8, CASE WHEN $9 IN (0, 1) AND (
-                SELECT message.state FROM message WHERE message.app = $1 AND message.message = $2) = 4 THEN 3 ELSE $9 END,
+                SELECT message.state FROM message WHERE message.app = $1 AND message.message = $2
+            ) = 4 THEN 3 ELSE $9 END,
             lane, rank, $10, $11, $12, $13, $14, $15, 0, $16, $17, $18, $19, $20 FROM slice
         WHERE \(slicePlace) AND term = $6 AND cursor = $7
         ON CONFLICT DO NOTHING
@@ -84,8 +86,8 @@ enum HotSQL {
         SELECT seq FROM topic_member WHERE app = $1 AND topic = $5 AND route = $2 AND seq BETWEEN $3 AND $4
         """
 
-    /// State and route are judged by the reader: named here, they would draw the statement to an index and from there to the
-    /// table row by row.
+    /// State and route are judged by the reader: named here, they would draw the statement to an index and from there
+    /// to the table row by row.
     static let pageScan = """
         SELECT seq, address, address_rev, locale, state, route FROM device
         WHERE app = $1 AND seq BETWEEN $2 AND $3 ORDER BY seq

@@ -1,5 +1,5 @@
-/// A connection inside one transaction. Statements name their parameters `$1`, `$2`, …; a name may appear more than once
-/// and in any order.
+/// A connection inside one transaction. Statements name their parameters `$1`, `$2`, …; a name may appear more than
+/// once and in any order.
 package protocol SQLConnection {
     /// Runs a statement and hands every row of its answer to `row`.
     func query(_ sql: String, _ parameters: [SQLValue], _ row: (any SQLRow) throws -> Void) throws

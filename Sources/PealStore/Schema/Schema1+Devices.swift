@@ -1,8 +1,8 @@
 extension Schema1 {
-    /// `since` of a device and of a topic's member is when it joined that stream of its route: a message reaches only who
-    /// joined before its cutoff. `device_topic` is the truth of subscriptions, of retired devices too; `topic_member` has
-    /// the active ones in the order that sending reads. The indexes of streams hold every column that their statements name,
-    /// those of their own condition too: only then are they read alone.
+    /// `since` of a device and of a topic's member is when it joined that stream of its route: a message reaches only
+    /// who joined before its cutoff. `device_topic` is the truth of subscriptions, of retired devices too;
+    /// `topic_member` has the active ones in the order that sending reads. The indexes of streams hold every column
+    /// that their statements name, those of their own condition too: only then are they read alone.
     static let devices = [
         """
         CREATE TABLE device (
@@ -37,6 +37,9 @@ extension Schema1 {
             app BIGINT NOT NULL, topic BIGINT NOT NULL, route BIGINT NOT NULL, seq BIGINT NOT NULL,
             since BIGINT NOT NULL, PRIMARY KEY (app, topic, route, seq)) {clustered}
         """,
-        "CREATE TABLE word (number BIGINT PRIMARY KEY, kind BIGINT NOT NULL, name {text} NOT NULL, UNIQUE (kind, name))",
+        """
+        CREATE TABLE word (
+            number BIGINT PRIMARY KEY, kind BIGINT NOT NULL, name {text} NOT NULL, UNIQUE (kind, name))
+        """,
     ]
 }

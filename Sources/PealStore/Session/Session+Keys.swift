@@ -9,7 +9,8 @@ extension StoreSession {
         let scopes = row.text(4).split(separator: " ").compactMap { APIKey.Scope(rawValue: String($0)) }
         return APIKey(
             id: try row.id(0), app: row.int(1), dialect: dialect, publicHalf: row.text(3), scopes: Set(scopes),
-            platform: row.textIfPresent(5).flatMap(Platform.init(rawValue:)), environment: row.textIfPresent(6).flatMap(Environment.init(rawValue:)),
+            platform: row.textIfPresent(5).flatMap(Platform.init(rawValue:)),
+            environment: row.textIfPresent(6).flatMap(Environment.init(rawValue:)),
             createdAt: row.time(7), expiresAt: row.timeIfPresent(8))
     }
 

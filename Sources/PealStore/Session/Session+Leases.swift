@@ -5,9 +5,12 @@ extension StoreSession {
         var routes: [ActiveRoute] = []
         // From one route to the next through the index, however many slices lie between.
         var place: [SQLValue] = [.int(0), .int(0)]
-        while let next = try connection.first(HotSQL.nextReadyRoute, place, { row in
-            ActiveRoute(app: row.int(0), route: try row.route(1))
-        }) {
+        while let next = try connection.first(
+            HotSQL.nextReadyRoute, place,
+            { row in
+                ActiveRoute(app: row.int(0), route: try row.route(1))
+            })
+        {
             routes.append(next)
             place = [.int(next.app), .route(next.route)]
         }

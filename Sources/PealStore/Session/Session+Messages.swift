@@ -2,12 +2,13 @@ internal import PealCore
 
 extension StoreSession {
     private static let columns = """
-        app, message, state, dialect, campaign_id, created_at, start_at, expires_at, cutoff_at, first_sent_at, ended_at, \
-        failure
+        app, message, state, dialect, campaign_id, created_at, start_at, expires_at, cutoff_at, first_sent_at, \
+        ended_at, failure
         """
 
     private static func message(_ row: any SQLRow) throws -> Message {
-        guard let state = Message.State(rawValue: row.int(2)), let dialect = APIKey.Dialect(rawValue: row.text(3)) else {
+        guard let state = Message.State(rawValue: row.int(2)), let dialect = APIKey.Dialect(rawValue: row.text(3))
+        else {
             throw PealError.damaged("a message")
         }
         return Message(
@@ -44,7 +45,8 @@ extension StoreSession {
         let state: Message.State = starts ? .scheduled : .planning
         let count = try connection.execute(
             """
-            INSERT INTO message (app, message, state, dialect, campaign_id, created_at, start_at, expires_at, slices_open)
+            INSERT INTO message (app, message, state, dialect, campaign_id, created_at, start_at, expires_at,
+                slices_open)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0) ON CONFLICT DO NOTHING
             """,
             [

@@ -53,8 +53,8 @@ extension StoreSession {
         return .init(device: device, isNew: isNew)
     }
 
-    /// Lays a registration over what is known. The key stays and, on the same route, so does the place in every stream: a
-    /// device that opens its app during a send is not dropped from it.
+    /// Lays a registration over what is known. The key stays and, on the same route, so does the place in every
+    /// stream: a device that opens its app during a send is not dropped from it.
     private func update(
         _ old: DeviceRow, _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp,
         isNew: Bool = false
@@ -92,8 +92,8 @@ extension StoreSession {
             && row.locale == old.locale && row.zone == old.zone && row.isInteractive == old.isInteractive
     }
 
-    /// A new id for a known installation: the row keeps its key, so that a running message finds it once, and the old id
-    /// lives on as a retired device.
+    /// A new id for a known installation: the row keeps its key, so that a running message finds it once, and the old
+    /// id lives on as a retired device.
     private func takeOver(
         _ holder: DeviceRow, _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result {

@@ -1,8 +1,8 @@
 internal import PealCore
 
 extension StoreSession {
-    /// In waves in which each slice comes once, because a page's row in the log is placed by where its slice then stands;
-    /// within a wave in order of place, so that nodes lock rows alike.
+    /// In waves in which each slice comes once, because a page's row in the log is placed by where its slice then
+    /// stands; within a wave in order of place, so that nodes lock rows alike.
     func settle(_ settlements: [Settlement], now: Timestamp) throws -> [Settlement.Result] {
         var results = settlements.map { _ in Settlement.Result(isApplied: false) }
         var changes = MessageChanges()

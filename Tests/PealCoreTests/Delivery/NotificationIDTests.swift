@@ -11,11 +11,11 @@ import Testing
         }
         #expect(
             ids == [
-                    "5422ceae-78e1-86ac-b91a-c4442726b248",
-                    "24891b9b-50de-8fdb-b66a-8370965e4cc2",
-                    "57c5cbe5-1481-8205-9603-d3b1058e9036",
-                    "4a8e4060-13da-8bda-a6e7-4d9b124b93d7",
-                ])
+                "5422ceae-78e1-86ac-b91a-c4442726b248",
+                "24891b9b-50de-8fdb-b66a-8370965e4cc2",
+                "57c5cbe5-1481-8205-9603-d3b1058e9036",
+                "4a8e4060-13da-8bda-a6e7-4d9b124b93d7",
+            ])
     }
 
     @Test("is a UUID of version 8 and of the RFC's variant")

@@ -103,7 +103,8 @@ import Testing
             (#"{"endpoint":"https://fcm.googleapis.com/x","keys":{"p256dh":"P"}}"#, "address.keys.auth"),
             (#"{"endpoint":"https://fcm.googleapis.com/x","keys":{"p256dh":"P","auth":5}}"#, "address.keys.auth"),
             (
-                #"{"endpoint":"https://fcm.googleapis.com/x","keys":{"p256dh":"P","auth":"A"},"application_server_key":"x"}"#,
+                #"{"endpoint":"https://fcm.googleapis.com/x","keys":{"p256dh":"P","auth":"A"},"#
+                    + #""application_server_key":"x"}"#,
                 "address.application_server_key"
             ),
         ])
@@ -119,7 +120,7 @@ import Testing
         let base: JSON = [
             "endpoint": "https://fcm.googleapis.com/x",
             "keys": ["p256dh": .string(Self.publicKey), "auth": .string(Self.secret)],
-            "expirationTime": nil,
+            "expirationTime": .null,
         ]
         let address = try check(base, .web)
         #expect(address.identity == Array("https://fcm.googleapis.com/x".utf8))

@@ -19,7 +19,7 @@ import Testing
             ("[]", []),
             ("{}", .object(.init())),
             (" \t\r\n[ 1 , 2 ]\n", [1, 2]),
-            ("{\"a\":{\"b\":[null,{}]}}", ["a": ["b": [nil, .object(.init())]]]),
+            ("{\"a\":{\"b\":[null,{}]}}", ["a": ["b": [.null, .object(.init())]]]),
             ("\u{FEFF}1", 1),
         ] as [(String, JSON)])
     func reads(text: String, expected: JSON) throws {
