@@ -46,7 +46,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML", "CommandLineArguments"]),
+        .package(
+            url: "https://github.com/apple/swift-configuration", from: "1.4.0",
+            traits: ["YAML", "CommandLineArguments"]),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -64,13 +66,16 @@ let package = Package(
             name: "peal", dependencies: ["PealCommands", argumentParser], swiftSettings: settings),
         .target(
             name: "PealCommands",
-            dependencies: ["PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1],
+            dependencies: [
+                "PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1,
+            ],
             swiftSettings: settings),
         .target(
             name: "PealServer",
             dependencies: [
                 "PealAPI", "PealCore", "PealDelivery", "PealProviders", "PealSQLite", "PealStore",
-                configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, logging, nioCore, nioPosix,
+                configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, logging, nioCore,
+                nioPosix,
                 nioSSL, serviceLifecycle, unixSignals, yams,
             ],
             swiftSettings: settings),
@@ -95,7 +100,8 @@ let package = Package(
         .target(
             name: "PealSimulator",
             dependencies: [
-                argumentParser, asn1, crypto, logging, nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioPosix, nioSSL, x509, yams,
+                argumentParser, asn1, crypto, logging, nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioPosix, nioSSL, x509,
+                yams,
             ],
             swiftSettings: settings),
         .target(
@@ -127,7 +133,8 @@ let package = Package(
         .testTarget(
             name: "PealServerTests",
             dependencies: [
-                "PealCommands", "PealCore", "PealServer", "PealSimulator", "PealTesting", asyncHTTPClient, configuration,
+                "PealCommands", "PealCore", "PealServer", "PealSimulator", "PealTesting", asyncHTTPClient,
+                configuration,
                 nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),

@@ -41,7 +41,9 @@ struct HTTPListeners {
     private static func server(_ files: ServerConfiguration.TLSFiles?) throws -> HTTPServerBuilder {
         guard let files else { return .http1() }
         do {
-            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map { NIOSSLCertificateSource.certificate($0) }
+            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map {
+                NIOSSLCertificateSource.certificate($0)
+            }
             let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
             return try .http2Upgrade(
                 tlsConfiguration: .makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key)))

@@ -35,7 +35,8 @@ struct Server {
 
     private func serve(_ storage: Storage) async throws {
         try await storage.store.migrate()
-        let adminTokenHash = try await AdminToken.hash(configuration, storage: storage, randomness: randomness, time: time)
+        let adminTokenHash = try await AdminToken.hash(
+            configuration, storage: storage, randomness: randomness, time: time)
         let providers = try makeProviders()
         var options = DeliveryOptions()
         options.pagesInFlightMax = configuration.pagesInFlightMax

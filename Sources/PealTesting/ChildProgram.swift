@@ -2,9 +2,9 @@ internal import Foundation
 internal import Synchronization
 
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #elseif canImport(Musl)
-internal import Musl
+    internal import Musl
 #endif
 
 /// Another program as a child process: started by a test, and gone with this object. `Foundation.Process` is not used

@@ -18,13 +18,16 @@ struct HeaderEncoderTests {
         return try bench.decode(frames[0]).map { "\($0) \($1)" }
     }
 
-    @Test("the first request fills the table, later ones of every variant refer to it", arguments: [4096, 65_536, 150, 40, 0])
+    @Test(
+        "the first request fills the table, later ones of every variant refer to it",
+        arguments: [4096, 65_536, 150, 40, 0])
     func variants(tableBytes: UInt32) throws {
         var bench = try StateBench(settings: tableBytes == 4096 ? [] : [(UInt16(1), tableBytes)])
         bench.decoder.maxDynamicTableLength = Int(tableBytes)
         let variants = [
             testNotification(), testNotification(expiration: "0"), testNotification(collapseID: "news"),
-            testNotification(topic: "com.example.other"), testNotification(collapseID: String(repeating: "k", count: 64)),
+            testNotification(topic: "com.example.other"),
+            testNotification(collapseID: String(repeating: "k", count: 64)),
         ]
         for round in 0..<3 {
             for variant in variants {
@@ -106,7 +109,8 @@ struct HeaderEncoderTests {
         }
         #expect(bytes == expected)
         var block = ByteBuffer(bytes: [0x00, 1, 0x61] + bytes + Array(repeating: 0x62, count: length))
-        var decoder = HPACKDecoder(allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096, maxHeaderListSize: 65_536)
+        var decoder = HPACKDecoder(
+            allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096, maxHeaderListSize: 65_536)
         let fields = try decoder.decodeHeaders(from: &block)
         #expect(fields.first(name: "a")?.utf8.count == length)
     }

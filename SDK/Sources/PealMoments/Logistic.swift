@@ -1,9 +1,9 @@
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #elseif canImport(Musl)
-internal import Musl
+    internal import Musl
 #else
-internal import Foundation
+    internal import Foundation
 #endif
 
 /// The logistic function and its inverse.

@@ -62,7 +62,8 @@ struct Conclusion: Sendable {
             guard count > 0 || page.keys.isEmpty && isWhole else { continue }
             take(page, count)
             keys = keys.isEmpty && count == page.keys.count ? page.keys : keys + page.keys.prefix(count)
-            variantOf = variantOf.isEmpty && count == page.keys.count
+            variantOf =
+                variantOf.isEmpty && count == page.keys.count
                 ? page.variantOf : variantOf + page.variantOf.prefix(count)
             cursorAfter = count == page.keys.count ? page.through : page.keys[count - 1]
         }

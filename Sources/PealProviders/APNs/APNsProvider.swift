@@ -4,8 +4,8 @@ import NIOSSL
 package import PealCore
 import Synchronization
 
-/// Apple's push network: renders messages for it and sends pages of them, over connections that are kept per environment
-/// and credential.
+/// Apple's push network: renders messages for it and sends pages of them, over connections that are kept per
+/// environment and credential.
 package final class APNsProvider: Provider {
     private struct PoolKey: Hashable {
         let endpoint: Endpoint

@@ -22,7 +22,8 @@ extension ConfigurationKey {
         "Where everything is kept: sqlite:PATH (postgres:// is not supported yet and stops the start)")
     static let adminToken = ConfigurationKey(
         "admin.token", .text, isSecret: true,
-        "Bearer token with every right, at least 32 characters; without it the first start makes one and prints it once")
+        "Bearer token with every right, at least 32 characters; without it the first start makes one and prints it once"
+    )
     static let masterKey = ConfigurationKey(
         "master.key", .text, isSecret: true, "32 bytes in base64 that seal credentials and key every hash")
     static let masterKeyFile = ConfigurationKey(
@@ -78,7 +79,8 @@ extension ConfigurationKey {
     static let logLevel = ConfigurationKey(
         "log.level", .choice(["trace", "debug", "info", "notice", "warning", "error", "critical"]), default: "info",
         "The least severe entries that are logged")
-    static let logFormat = ConfigurationKey("log.format", .choice(["json", "text"]), default: "json", "Form of the log")
+    static let logFormat = ConfigurationKey(
+        "log.format", .choice(["json", "text"]), default: "json", "Form of the log")
 
     /// Every key, in the order of the documentation.
     package static let all: [ConfigurationKey] = [

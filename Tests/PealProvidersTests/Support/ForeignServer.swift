@@ -17,7 +17,8 @@ final class ForeignServer {
     }
 
     /// nghttp2's server: strict about headers, answers 404 to every path that is not a file.
-    /// - Parameter arguments: as `-m 7` for the stream limit, `-w 10` for windows of 2¹⁰ − 1, `-c` for the header table.
+    /// - Parameter arguments: as `-m 7` for the stream limit, `-w 10` for windows of 2¹⁰ − 1, `-c` for the header
+    /// table.
     static func nghttpd(_ arguments: [String] = []) throws -> ForeignServer {
         let port = try LoopbackPort.free()
         let directory = try TestDirectory.certificates()
@@ -30,7 +31,9 @@ final class ForeignServer {
     /// - Parameters:
     ///   - server: directives of the server block; `$uri` answers 200 unless they say otherwise.
     ///   - logsPaths: whether each request's path goes to `access.log`.
-    static func nginx(_ server: String, location: String = "return 200;", logsPaths: Bool = false) throws -> ForeignServer {
+    static func nginx(_ server: String, location: String = "return 200;", logsPaths: Bool = false) throws
+        -> ForeignServer
+    {
         let port = try LoopbackPort.free()
         let directory = try TestDirectory.certificates()
         let configuration = """
