@@ -12,6 +12,8 @@ final class Checkpointer: Sendable {
     private struct State {
         var pages: Int32 = 0
         var pagesAtLast: Int32 = 0
+        /// The file's length: a log that is begun anew does not shorten it.
+        var pagesHighest: Int32 = 0
         var isRunning = false
     }
 
@@ -42,26 +44,36 @@ final class Checkpointer: Sendable {
             // A log that is shorter than before was begun anew.
             if pages < state.pagesAtLast { state.pagesAtLast = 0 }
             state.pages = pages
+            state.pagesHighest = max(state.pagesHighest, pages)
         }
     }
 
-    /// Called between two commits. A writer that rests lets the log be cut, one that goes on is not held up.
+    /// Called by the writer between two commits. A writer that rests lets the file be cut, one that goes on is not held
+    /// up before the log has reached its limit: then it waits here, because in a running stream of commits nobody else
+    /// finds the gap to cut it.
     func checkpointIfDue(writerRests: Bool) {
-        let mode = state.withLock { state -> Database.CheckpointMode? in
-            guard !state.isRunning, state.pages - state.pagesAtLast >= Self.pagesBetween else { return nil }
-            state.isRunning = true
-            return writerRests || state.pages > Self.pagesMax ? .truncate : .passive
+        let (isFull, isDue) = state.withLock { state in
+            let isLong = state.pages - state.pagesAtLast >= Self.pagesBetween
+            let isDue = !state.isRunning && (isLong || writerRests && state.pagesHighest >= Self.pagesBetween)
+            if isDue { state.isRunning = true }
+            return (state.pages > Self.pagesMax, isDue)
         }
-        if let mode { start(mode) }
+        guard isDue else { return }
+        if isFull {
+            connection.writeWithoutTransaction { checkpoint(.truncate, $0) }
+        } else {
+            connection.asyncWriteWithoutTransaction { [self] in checkpoint(writerRests ? .truncate : .passive, $0) }
+        }
     }
 
-    private func start(_ mode: Database.CheckpointMode) {
-        connection.asyncWriteWithoutTransaction { [self] database in
-            let isDone = (try? database.checkpoint(mode)) != nil
-            state.withLock { state in
-                state.isRunning = false
-                state.pagesAtLast = state.pages
-                if isDone, mode == .truncate { (state.pages, state.pagesAtLast) = (0, 0) }
+    private func checkpoint(_ mode: Database.CheckpointMode, _ database: Database) {
+        let isDone = (try? database.checkpoint(mode)) != nil
+        state.withLock { state in
+            state.isRunning = false
+            // A cut that somebody was in the way of is tried again at the next rest.
+            switch (mode, isDone) {
+            case (.truncate, true): (state.pages, state.pagesAtLast, state.pagesHighest) = (0, 0, 0)
+            default: state.pagesAtLast = state.pages
             }
         }
     }

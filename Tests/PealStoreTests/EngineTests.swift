@@ -242,7 +242,7 @@ struct EngineTests {
         #expect(try #require(try await pragma("page_count")) < full - 2000)
     }
 
-    @Test("the write-ahead log is cut while writing goes on")
+    @Test("the write-ahead log is cut when the writer rests")
     func checkpoints() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         let value = [UInt8](repeating: 1, count: 64 * 1024)
@@ -251,8 +251,16 @@ struct EngineTests {
                 for number in 0..<40 { try session.setSetting("\(round) \(number)", value) }
             }
         }
-        let size = try FileManager.default.attributesOfItem(atPath: test.path + "-wal")[.size] as? Int ?? .max
-        // 40 rounds write 100 MiB.
-        #expect(size < 64 * 1024 * 1024)
+        // 40 rounds wrote 100 MiB. Each small write is followed by a rest, and in one of them the log is cut.
+        func logBytes() throws -> Int {
+            try FileManager.default.attributesOfItem(atPath: test.path + "-wal")[.size] as? Int ?? .max
+        }
+        var attempts = 0
+        while try logBytes() > 17 * 1024 * 1024, attempts < 1000 {
+            try await test.store.write(.control) { try $0.setSetting("small", [1]) }
+            attempts += 1
+        }
+        #expect(try logBytes() <= 17 * 1024 * 1024)
+        #expect(try await test.store.read { try $0.setting("39 39") } == value)
     }
 }
