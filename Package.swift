@@ -10,8 +10,8 @@ let settings: [SwiftSetting] = [
 ]
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
-let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
@@ -44,7 +44,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-atomics", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML", "CommandLineArguments"]),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -83,11 +83,11 @@ let package = Package(
         .target(
             name: "PealSQLite", dependencies: ["PealCore", "PealStore", grdb, grdbSQLite], swiftSettings: settings),
         .target(
-            name: "PealDelivery", dependencies: ["PealCore", atomics, logging, serviceLifecycle],
+            name: "PealDelivery", dependencies: ["PealCore", logging, serviceLifecycle],
             swiftSettings: settings),
         .target(
             name: "PealProviders",
-            dependencies: ["PealCore", atomics, crypto, logging, nioCore, nioHPACK, nioPosix, nioSSL],
+            dependencies: ["PealCore", crypto, logging, nioCore, nioHPACK, nioPosix, nioSSL],
             swiftSettings: settings),
 
         .executableTarget(
@@ -95,7 +95,7 @@ let package = Package(
         .target(
             name: "PealSimulator",
             dependencies: [
-                argumentParser, crypto, logging, nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioPosix, nioSSL, x509, yams,
+                argumentParser, asn1, crypto, logging, nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioPosix, nioSSL, x509, yams,
             ],
             swiftSettings: settings),
         .target(
@@ -118,6 +118,7 @@ let package = Package(
             name: "PealAPITests",
             dependencies: [
                 "PealAPI", "PealCore", "PealStore", "PealTesting", crypto, httpTypes, hummingbird, hummingbirdTesting,
+                logging, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -69,6 +69,7 @@ package enum Limits {
     package static let logRowDevicesMax = 65_536
     package static let logReasonBytesMax = 64
     package static let slicesActiveMax = 16
+    package static let slicesExpressMax = 8
     package static let directSlicesActiveMax = 256
     package static let directSlicesWaitingMax = 4096
     package static let stragglerPagesMax = 64

@@ -26,6 +26,8 @@ final class DeliveryContext: Sendable {
     let due = Signal()
     /// Slices may be ready.
     let ready = Signal()
+    /// When leases of an earlier run were taken back; nil before.
+    private let startedAt = Mutex<Duration?>(nil)
     private let sleepers = Mutex<[Signal]>([])
 
     init(
@@ -51,6 +53,14 @@ final class DeliveryContext: Sendable {
     func onStop(_ sleeper: Signal) {
         sleepers.withLock { $0.append(sleeper) }
         if stop.isOn { sleeper.set() }
+    }
+
+    /// Says that every lease from before now may have been taken back.
+    func noteStart() { startedAt.withLock { $0 = time.uptime } }
+
+    /// Whether a lease asked for at `askedAt` may have been taken back by this process's own start.
+    func isFromBeforeStart(_ askedAt: Duration) -> Bool {
+        startedAt.withLock { $0.map { askedAt <= $0 } ?? true }
     }
 
     /// Begins nothing more, and wakes everybody who should know.

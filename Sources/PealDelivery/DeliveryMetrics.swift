@@ -22,6 +22,7 @@ package final class DeliveryMetrics: Sendable {
         package internal(set) var stragglers = 0
         package internal(set) var breakerTrips = 0
         package internal(set) var leasesTakenBack = 0
+        package internal(set) var leasesExtended = 0
     }
 
     /// What notifications are counted by.

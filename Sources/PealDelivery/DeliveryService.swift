@@ -3,8 +3,8 @@ package import PealCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The delivery engine of one process: receives due messages from the store, and hands their devices page by page to the
-/// providers until every one of them has its outcome in the log.
+/// The delivery engine of one process: receives due messages from the store, and hands their devices page by page to
+/// the providers until every one of them has its outcome in the log.
 ///
 /// It holds no truth. Killed at any instant, it loses nothing: what was in flight is sent again, at most
 /// `DeliveryOptions.pagesInFlightMax` pages of `Limits.pageDevicesMax` devices and the direct messages on the wire.

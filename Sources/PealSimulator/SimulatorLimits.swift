@@ -56,6 +56,8 @@ package enum SimulatorLimits {
     package static let delayMillisecondsMax: Int64 = 600_000
     /// Milliseconds between a GOAWAY and the end of its connection.
     package static let goAwayGraceMilliseconds: Int64 = 500
+    /// Milliseconds that an ended connection waits for the client's end of TLS.
+    package static let tlsFarewellMilliseconds: Int64 = 250
     /// Days that the certificates are valid.
     package static let certificateLifeDays = 30
 }

@@ -34,10 +34,18 @@ package final class ChildProgram: Sendable {
             posix_spawn_file_actions_addopen(
                 &actions, descriptor, file ?? "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         }
+        // A test's thread blocks every signal, and a child inherits that: it could not even be asked to stop.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var unblocked = sigset_t()
+        sigemptyset(&unblocked)
+        posix_spawnattr_setsigmask(&attributes, &unblocked)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         let variables = (environment ?? ProcessInfo.processInfo.environment).map { "\($0.key)=\($0.value)" }
         var child = pid_t()
         let result = Self.withCStrings([path] + arguments) { argv in
-            Self.withCStrings(variables) { envp in posix_spawn(&child, path, &actions, nil, argv, envp) }
+            Self.withCStrings(variables) { envp in posix_spawn(&child, path, &actions, &attributes, argv, envp) }
         }
         guard result == 0 else { throw Failure(description: "\(path): \(String(cString: strerror(result)))") }
         processID = child

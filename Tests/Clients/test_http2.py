@@ -29,6 +29,7 @@ class Connection:
         self.h2.initiate_connection()
         self.events = []
         self.simulator = simulator
+        self.authorization = f"bearer {provider_token(simulator)}"
         self.flush()
 
     def flush(self):
@@ -40,13 +41,21 @@ class Connection:
             (":scheme", "https"),
             (":authority", "localhost"),
             (":path", f"/3/device/{device}"),
-            ("authorization", f"bearer {provider_token(self.simulator)}"),
+            ("authorization", self.authorization),
             ("apns-topic", self.simulator.description["apns"]["bundle_id"]),
             ("apns-push-type", "alert"),
             *extra.items(),
         ]
+        while self.h2.open_outbound_streams >= self.h2.remote_settings.max_concurrent_streams:
+            self.read()
         self.h2.send_headers(stream, headers)
         self.h2.send_data(stream, body, end_stream=True)
+        self.flush()
+
+    def read(self):
+        data = self.socket.recv(65_536)
+        assert data, "the connection has ended"
+        self.events += self.h2.receive_data(data)
         self.flush()
 
     def wait(self, kind, stream=None):
@@ -56,10 +65,7 @@ class Connection:
                 if isinstance(event, kind) and stream in (None, getattr(event, "stream_id", None)):
                     self.events.remove(event)
                     return event
-            data = self.socket.recv(65_536)
-            assert data, f"the connection ended before {kind.__name__}"
-            self.events += self.h2.receive_data(data)
-            self.flush()
+            self.read()
 
     def status(self, stream):
         return dict(self.wait(h2.events.ResponseReceived, stream).headers)[b":status"].decode()
@@ -118,7 +124,8 @@ def test_faults_on_the_wire(either_mode, rule, event, field, value):
 
 def test_a_late_answer_lets_others_pass(either_mode):
     slow = "5a" * 32
-    either_mode.control("PUT", f"/faults/devices/{slow}", {"delay_ms": 300, "status": 500, "reason": "InternalServerError"})
+    fault = {"delay_ms": 300, "status": 500, "reason": "InternalServerError"}
+    either_mode.control("PUT", f"/faults/devices/{slow}", fault)
     connection = Connection(either_mode)
     connection.request(1)
     assert connection.status(1) == "200"

@@ -23,7 +23,7 @@ struct AccessTests {
                     authorization: authorization)
                 #expect(reply.status == 401, "\(method) \(path)")
                 #expect(reply.code == "unauthorized")
-                #expect(reply.header("WWW-Authenticate") == "Bearer realm=\"peal\"")
+                #expect(reply.header("WWW-Authenticate") == #"Bearer realm="peal""#)
             }
         }
     }
@@ -51,7 +51,7 @@ struct AccessTests {
                     #expect(reply.code == "forbidden")
                 }
                 let made = try await house.call(
-                    .post, "/peal/v1/apps", body: "{\"name\":\"x\"}", authorization: bearer)
+                    .post, "/peal/v1/apps", body: #"{"name":"x"}"#, authorization: bearer)
                 #expect(made.status == 403)
                 let gone = try await house.call(.delete, house.path, authorization: bearer)
                 #expect(gone.status == 403)
@@ -65,15 +65,15 @@ struct AccessTests {
             let key = try await house.key("native", [("scopes", ["manage", "read"])])
             let bearer = "Bearer \(key["token"]?.stringValue ?? "")"
             let refused = try await house.call(
-                .post, "\(house.path)/keys", body: "{\"dialect\":\"native\",\"scopes\":[\"send\"]}",
+                .post, "\(house.path)/keys", body: #"{"dialect":"native","scopes":["send"]}"#,
                 authorization: bearer)
             #expect(refused.status == 403)
             #expect(refused.field == "scopes")
             let usual = try await house.call(
-                .post, "\(house.path)/keys", body: "{\"dialect\":\"pivotal\"}", authorization: bearer)
+                .post, "\(house.path)/keys", body: #"{"dialect":"pivotal"}"#, authorization: bearer)
             #expect(usual.status == 403)
             let granted = try await house.call(
-                .post, "\(house.path)/keys", body: "{\"dialect\":\"native\",\"scopes\":[\"read\"]}",
+                .post, "\(house.path)/keys", body: #"{"dialect":"native","scopes":["read"]}"#,
                 authorization: bearer)
             #expect(granted.status == 201)
             _ = try await house.admin(.post, "/peal/v1/apps", ["name": "Other"])
@@ -124,7 +124,8 @@ struct AccessTests {
             let lasting = try await house.key("native")
             let revoked = try await house.key("native")
             func status(_ key: House.Reply) async throws -> Int {
-                try await house.call(.get, house.path, authorization: "Bearer \(key["token"]?.stringValue ?? "")").status
+                try await house.call(.get, house.path, authorization: "Bearer \(key["token"]?.stringValue ?? "")")
+                    .status
             }
             #expect(try await [status(mortal), status(lasting), status(revoked)] == [200, 200, 200])
             let gone = try await house.admin(.delete, "…/keys/\(revoked["id"]?.stringValue ?? "")")

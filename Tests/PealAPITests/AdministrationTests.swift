@@ -25,6 +25,9 @@ struct AdministrationTests {
                     {"verify_custom_user_id":true,"upsert_on_put":false,"send_receipt":false,\
                     "schedule_in_millis_heuristic":false}
                     """)
+            let share = try await house.adminText(.patch, path, #"{"settings":{"contextpush":{"share":0.25}}}"#)
+            #expect(share["settings.contextpush.share"]?.doubleValue == 0.25)
+            #expect(try await house.admin(.get, path).text == share.text)
             #expect(try await house.admin(.patch, path, ["name": .null]).field == "name")
             #expect(try await house.admin(.delete, path).status == 204)
             #expect(try await house.admin(.get, path).status == 404)

@@ -108,11 +108,11 @@ struct DeviceTests {
     func list() async throws {
         try await House.open { house in
             for index in 0..<5 {
-                let token = String(repeating: "0\(index)", count: 32)
+                let address = String(repeating: "0\(index)", count: 32)
                 let reply = try await house.admin(
                     .post, "…/devices",
                     [
-                        "platform": "ios", "address": .string(token), "user_id": index < 2 ? "two of them" : "x",
+                        "platform": "ios", "address": .string(address), "user_id": index < 2 ? "two of them" : "x",
                         "topics": [index == 4 ? "last" : "rest"],
                     ])
                 #expect(reply.status == 201)
@@ -145,26 +145,29 @@ struct DeviceTests {
         try await House.open { house in
             _ = try await house.admin(.put, "…/devices/\(Self.id)", Self.device([("user_id", "a b")]))
             let reply = try await house.admin(.delete, "…/users/a%20b")
-            #expect(reply.text == "{\"user_id\":\"a b\",\"devices\":1}")
+            #expect(reply.text == #"{"user_id":"a b","devices":1}"#)
             #expect(try await house.census()["devices"] == 0)
         }
     }
 
-    @Test("of every platform register", arguments: [
-        ("android", "\"fcm:token-1\""), ("windows", "\"https://db5.notify.windows.com/?token=x\""),
-        ("windows_phone", "\"https://sn1.notify.live.net/u/1\""),
-        (
-            "web",
-            """
-            {"endpoint":"https://fcm.googleapis.com/fcm/send/x","keys":{"p256dh":"\(String(repeating: "A", count: 87))",\
-            "auth":"\(String(repeating: "A", count: 22))"}}
-            """
-        ),
-    ])
+    @Test(
+        "of every platform register",
+        arguments: [
+            ("android", #""fcm:token-1""#), ("windows", #""https://db5.notify.windows.com/?token=x""#),
+            ("windows_phone", #""https://sn1.notify.live.net/u/1""#),
+            (
+                "web",
+                """
+                {"endpoint":"https://fcm.googleapis.com/fcm/send/x",\
+                "keys":{"p256dh":"\(String(repeating: "A", count: 87))",\
+                "auth":"\(String(repeating: "A", count: 22))"}}
+                """
+            ),
+        ])
     func platforms(platform: String, address: String) async throws {
         try await House.open { house in
             let reply = try await house.adminText(
-                .post, "…/devices", "{\"platform\":\"\(platform)\",\"address\":\(address)}")
+                .post, "…/devices", #"{"platform":"\#(platform)","address":\#(address)}"#)
             #expect(reply.status == 201, "\(reply.text)")
             #expect(reply["address"]?.text == address)
         }

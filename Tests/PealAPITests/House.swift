@@ -40,10 +40,10 @@ struct House: Sendable {
         func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
     }
 
-    /// Runs `body` against a fresh house.
+    /// Runs `body` against a fresh house; `.live` gives it a socket.
     static func open(
         options: APIOptions = APIOptions(), operations: FakeOperations = FakeOperations(),
-        _ body: @escaping @Sendable (House) async throws -> Void
+        over setup: TestingSetup = .router, _ body: @escaping @Sendable (House) async throws -> Void
     ) async throws {
         let file = try await StoreUnderTest.sqlite.open()
         let store: any Store = file.store
@@ -56,7 +56,7 @@ struct House: Sendable {
         let id = AppID("00000000-0000-4000-8000-00000000000a")!
         let app = App(id: id, key: 0, name: "Cheese", bundleID: "com.example.cheese", createdAt: clock.now)
         _ = try await store.write(.control) { try $0.insertApp(app) }
-        try await Application(router: buildRouter(services)).test(.router) { client in
+        try await Application(router: buildRouter(services)).test(setup) { client in
             try await body(
                 House(
                     services: services, store: store, clock: clock, engine: engine, provider: provider,

@@ -112,7 +112,9 @@ struct IdempotencyTests {
         }
     }
 
-    @Test("takes keys of 1 to 255 printable ASCII characters", arguments: [("é", 400), (String(repeating: "k", count: 256), 400), (String(repeating: "k", count: 255), 202)])
+    @Test(
+        "takes keys of 1 to 255 printable ASCII characters",
+        arguments: [("é", 400), (String(repeating: "k", count: 256), 400), (String(repeating: "k", count: 255), 202)])
     func keys(key: String, status: Int) async throws {
         try await House.open { house in
             let reply = try await house.admin(

@@ -20,19 +20,19 @@ struct MessageTests {
     @Test(
         "to every form of audience are accepted, counted and stored as written",
         arguments: [
-            ("{\"all\":true}", 1), ("{\"devices\":[\"\(device)\"]}", 1), ("{\"users\":[\"u1\",\"u2\"]}", 1),
-            ("{\"topics\":[\"cheese\"]}", 1), ("{\"topics\":[\"milk\"]}", 0),
-            ("{\"addresses\":[{\"platform\":\"ios\",\"address\":\"\(House.deviceToken)\"}]}", 1),
-            ("{\"addresses\":[{\"platform\":\"ios\",\"environment\":\"sandbox\",\"address\":\"abababababababab\"}]}", 1),
-            ("{\"all\":true,\"platforms\":[\"android\"]}", 0),
-            ("{\"all\":true,\"platforms\":[\"ios\",\"web\"],\"interactive_only\":true}", 1),
-            ("{\"users\":[\"u1\"],\"topics\":[\"cheese\"],\"devices\":[\"\(device)\"]}", 1),
+            (#"{"all":true}"#, 1), (#"{"devices":["\#(device)"]}"#, 1), (#"{"users":["u1","u2"]}"#, 1),
+            (#"{"topics":["cheese"]}"#, 1), (#"{"topics":["milk"]}"#, 0),
+            (#"{"addresses":[{"platform":"ios","address":"\#(House.deviceToken)"}]}"#, 1),
+            (#"{"addresses":[{"platform":"ios","environment":"sandbox","address":"abababababababab"}]}"#, 1),
+            (#"{"all":true,"platforms":["android"]}"#, 0),
+            (#"{"all":true,"platforms":["ios","web"],"interactive_only":true}"#, 1),
+            (#"{"users":["u1"],"topics":["cheese"],"devices":["\#(device)"]}"#, 1),
         ])
     func audiences(audience: String, count: Int) async throws {
         try await House.open { house in
             try await Self.register(house)
             let reply = try await house.adminText(
-                .post, "…/messages", "{\"audience\":\(audience),\"content\":{\"title\":\"x\"}}")
+                .post, "…/messages", #"{"audience":\#(audience),"content":{"title":"x"}}"#)
             #expect(reply.status == 202, "\(reply.text)")
             #expect(reply["audience_estimate"]?.integerValue == Int64(count), "\(reply.text)")
             let id = try #require(MessageID(reply["id"]?.stringValue ?? ""))
@@ -48,7 +48,7 @@ struct MessageTests {
                 Set(stored.platforms?.map(\.rawValue) ?? [])
                     == Set(given["platforms"]?.arrayValue?.compactMap(\.stringValue) ?? []))
             let validated = try await house.adminText(
-                .post, "…/messages:validate", "{\"audience\":\(audience),\"content\":{\"title\":\"x\"}}")
+                .post, "…/messages:validate", #"{"audience":\#(audience),"content":{"title":"x"}}"#)
             #expect(validated["audience.devices"]?.integerValue == Int64(count), "\(validated.text)")
         }
     }
@@ -82,9 +82,9 @@ struct MessageTests {
             #expect(draft.campaignID == "spring")
             #expect(draft.content.title == .localized(["en": "Hi", "de-AT": "Servus"]))
             #expect(draft.content.defaultLocale == "en")
-            #expect(JSON.object(draft.content.data).text == "{\"z\":1.0,\"a\":12345678901234567890}")
+            #expect(JSON.object(draft.content.data).text == #"{"z":1.0,"a":12345678901234567890}"#)
             let ios = try #require(draft.content.platforms[.ios])
-            #expect(JSON.object(ios.fields).text == "{\"payload\":{\"aps\":{\"sound\":\"s\"}}}")
+            #expect(JSON.object(ios.fields).text == #"{"payload":{"aps":{"sound":"s"}}}"#)
             #expect(ios.options.priority == .low)
             #expect(ios.options.life == .seconds(0))
             #expect(ios.options.isBackground == true)
@@ -228,6 +228,47 @@ struct MessageTests {
             #expect(none["items.0.event"] == "not_matched")
             let unknown = try await house.admin(.get, "\(path)?device=10000000-0000-4000-8000-0000000000ff")
             #expect(unknown.status == 404)
+        }
+    }
+
+    @Test("that are settled show how everybody ended, and the trail how it came to that")
+    func settled() async throws {
+        try await House.open { house in
+            try await Self.register(house)
+            let reply = try await house.admin(
+                .post, "…/messages", ["audience": ["users": ["u1"]], "content": ["title": "x"]])
+            let slice = try #require(house.engine.record.withLock { $0.taken.first })
+            let key = try #require(slice.keys?.first)
+            let now = house.clock.now
+            let log = DeliveryLog.encode([
+                DeliveryLogEntry(key: key, outcome: .retired, reason: "Unregistered", attempt: 1, locale: "de")
+            ])
+            var counts = OutcomeCounts()
+            counts.count(.retired, reason: "Unregistered")
+            let settlement = Settlement(
+                slice: slice.id, owner: "test", term: slice.term, cursorBefore: slice.cursor,
+                cursorAfter: slice.keyTo, counts: counts,
+                logRow: .init(
+                    firstKey: key, lastKey: key, deviceCount: 1, sentAt: now, tookMilliseconds: 40, data: log),
+                next: .done)
+            let results = try await house.store.write(.settle) { try $0.settle([settlement], now: now) }
+            try #require(results.first?.isApplied == true)
+
+            let shown = try await house.admin(.get, "…/messages/\(reply["id"]?.stringValue ?? "")")
+            #expect(shown["state"] == "sent", "\(shown.text)")
+            #expect(shown["counts.retired"] == 1)
+            #expect(shown["counts.pending"] == 0)
+            #expect(shown["reasons"] == ["Unregistered": 1])
+            let trail = try await house.admin(
+                .get, "…/messages/\(reply["id"]?.stringValue ?? "")/deliveries?device=\(Self.device)")
+            let events = trail["items"]?.arrayValue?.compactMap { item in
+                item["event"]?.stringValue.map { "\($0): \(item["detail"]?.stringValue ?? "")" }
+            }
+            #expect(
+                events == [
+                    "matched: by its user", "sent: attempt 1 over apns production, rendered in de",
+                    "retired: Unregistered",
+                ], "\(trail.text)")
         }
     }
 }

@@ -56,11 +56,11 @@ struct PivotalPushTests {
             let live = try await push(Self.seminar(expiry: "1895219200000"))
             #expect(live.status == 200)
             let draft = try await Self.draft(house, live)
-            #expect(live.text == "{\"receipt_id\":\"\(draft.id)\"}")
+            #expect(live.text == #"{"receipt_id":"\#(draft.id)"}"#)
             #expect(draft.audience.topics == ["local_seminars"])
             #expect(draft.options.life == .until(Timestamp(milliseconds: 1_895_219_200_000)))
             #expect(
-                draft.content.platforms[.ios]?.fields["payload"]?.text == "{\"receiptId\":\"\(draft.id)\"}")
+                draft.content.platforms[.ios]?.fields["payload"]?.text == #"{"receiptId":"\#(draft.id)"}"#)
             #expect(draft.content.body == .plain("Town Hall This Thursday: Forging, Cheese, And You"))
             let shown = try await house.admin(.get, "…/messages/\(draft.id)")
             #expect(shown["audience.devices"] == 2, "\(shown.text)")
@@ -110,10 +110,10 @@ struct PivotalPushTests {
         }
         try await Self.open(settings: ["send_receipt": false]) { house, push in
             let reply = try await push(
-                "{\"message\":{\"custom\":{\"ios\":{\"content-available\":1}}},\"target\":{\"platforms\":[\"ios\"]}}")
+                #"{"message":{"custom":{"ios":{"content-available":1}}},"target":{"platforms":["ios"]}}"#)
             let draft = try await Self.draft(house, reply)
             #expect(
-                draft.content.platforms[.ios]?.fields["payload"]?.text == "{\"aps\":{\"content-available\":1}}")
+                draft.content.platforms[.ios]?.fields["payload"]?.text == #"{"aps":{"content-available":1}}"#)
             #expect(draft.content.platforms[.ios]?.options.isBackground == true)
         }
     }
@@ -131,27 +131,27 @@ struct PivotalPushTests {
     @Test(
         "targets as documented",
         arguments: [
-            Target("{\"devices\":[\"\(first)\",\"111-222-333444\"]}", 1),
-            Target("{\"devices\":[\"111-222-333444\"]}", 0),
-            Target("{\"devices\":[\"\(first)\"],\"topics\":[\"other\"],\"platforms\":[\"android\"]}", 1),
-            Target("{\"topics\":[\"Local_Seminars\",\"other\"]}", 3), Target("{\"tags\":[\"OTHER\"]}", 1),
-            Target("{\"topics\":[\"other\"],\"platforms\":[\"android\"]}", 0),
-            Target("{\"topics\":[\"other\"],\"platforms\":[\"android\"],\"platform\":\"ios\"}", 1),
-            Target("{\"topics\":[\"other\"],\"platforms\":[\"android\"],\"platform\":\"all\"}", 1),
-            Target("{\"platforms\":[\"ios\",\"android-fcm\",\"windowsPhone\"]}", 3),
-            Target("{\"platform\":\"all\"}", 3), Target("{\"platform\":\"all\",\"interactive-only\":true}", 2),
-            Target("{\"platform\":\"all\",\"interactive_only\":\"1\"}", 2),
-            Target("{\"custom_user_ids\":[\"u1\",\"u9\"]}", 1),
-            Target("{\"custom_user_ids\":[\"u1\",\"u3\"],\"topics\":[\"local_seminars\"]}", 3),
-            Target("{\"custom_user_ids\":[\"u1\"],\"platforms\":[\"android\"]}", 0),
-            Target("{\"devices\":[],\"topics\":[],\"platforms\":[],\"platform\":\"\"}", nil),
-            Target("{\"interactive-only\":true}", nil), Target("{}", nil), Target("[]", nil),
-            Target("{\"platforms\":[\"amiga\"]}", nil), Target("{\"topics\":\"other\"}", nil),
-            Target("{\"topics\":[{}]}", nil),
+            Target(#"{"devices":["\#(first)","111-222-333444"]}"#, 1),
+            Target(#"{"devices":["111-222-333444"]}"#, 0),
+            Target(#"{"devices":["\#(first)"],"topics":["other"],"platforms":["android"]}"#, 1),
+            Target(#"{"topics":["Local_Seminars","other"]}"#, 3), Target(#"{"tags":["OTHER"]}"#, 1),
+            Target(#"{"topics":["other"],"platforms":["android"]}"#, 0),
+            Target(#"{"topics":["other"],"platforms":["android"],"platform":"ios"}"#, 1),
+            Target(#"{"topics":["other"],"platforms":["android"],"platform":"all"}"#, 1),
+            Target(#"{"platforms":["ios","android-fcm","windowsPhone"]}"#, 3),
+            Target(#"{"platform":"all"}"#, 3), Target(#"{"platform":"all","interactive-only":true}"#, 2),
+            Target(#"{"platform":"all","interactive_only":"1"}"#, 2),
+            Target(#"{"custom_user_ids":["u1","u9"]}"#, 1),
+            Target(#"{"custom_user_ids":["u1","u3"],"topics":["local_seminars"]}"#, 3),
+            Target(#"{"custom_user_ids":["u1"],"platforms":["android"]}"#, 0),
+            Target(#"{"devices":[],"topics":[],"platforms":[],"platform":""}"#, nil),
+            Target(#"{"interactive-only":true}"#, nil), Target("{}", nil), Target("[]", nil),
+            Target(#"{"platforms":["amiga"]}"#, nil), Target(#"{"topics":"other"}"#, nil),
+            Target(#"{"topics":[{}]}"#, nil),
         ])
     func targets(target: Target) async throws {
         try await Self.open { house, push in
-            let reply = try await push("{\"message\":{\"body\":\"x\"},\"target\":\(target.text)}")
+            let reply = try await push(#"{"message":{"body":"x"},"target":\#(target.text)}"#)
             guard let devices = target.devices else {
                 #expect(reply.status == 400, "\(reply.text)")
                 #expect(try await house.census()["messages"] == 0)
@@ -176,8 +176,8 @@ struct PivotalPushTests {
         ])
     func limits(name: String, count: Int, status: Int) async throws {
         try await Self.open { _, push in
-            let elements = (0..<count).map { "\"e\($0)\"" }.joined(separator: ",")
-            let reply = try await push("{\"message\":{\"body\":\"x\"},\"target\":{\"\(name)\":[\(elements)]}}")
+            let elements = (0..<count).map { #""e\#($0)""# }.joined(separator: ",")
+            let reply = try await push(#"{"message":{"body":"x"},"target":{"\#(name)":[\#(elements)]}}"#)
             #expect(reply.status == status)
         }
     }
@@ -196,22 +196,22 @@ struct PivotalPushTests {
     @Test(
         "is scheduled when due in more than 60 seconds",
         arguments: [
-            Timing("\"scheduleIn\":7200", 7200), Timing("\"scheduleIn\":\"7200\"", 7200),
-            Timing("\"scheduleIn\":59", 0), Timing("\"scheduleIn\":60", 0), Timing("\"scheduleIn\":61", 61),
-            Timing("\"scheduleIn\":0,\"scheduleAt\":\(now + 61_000),\"expiryTime\":null", 61),
-            Timing("\"scheduleAt\":\(now + 60_000)", 0), Timing("\"scheduleAt\":\(now + 60_001)", 60),
-            Timing("\"scheduleAt\":1345852800000", 0), Timing("\"scheduleAt\":null,\"scheduleIn\":\"\"", 0),
-            Timing("\"scheduleIn\":7200000", 7_200_000), Timing("\"scheduleAt\":\(now),\"scheduleIn\":5", nil),
-            Timing("\"scheduleIn\":-1", nil), Timing("\"scheduleIn\":99999999999999", nil),
-            Timing("\"scheduleIn\":\"soon\"", nil), Timing("\"scheduleAt\":-5", nil),
-            Timing("\"scheduleAt\":9223372036854775807", nil), Timing("\"expiryTime\":9223372036854775807", nil),
-            Timing("\"scheduleIn\":100,\"expiryTime\":\(now + 100_000)", nil),
-            Timing("\"scheduleIn\":100,\"expiryTime\":\(now + 100_001)", 100),
+            Timing(#""scheduleIn":7200"#, 7200), Timing(#""scheduleIn":"7200""#, 7200),
+            Timing(#""scheduleIn":59"#, 0), Timing(#""scheduleIn":60"#, 0), Timing(#""scheduleIn":61"#, 61),
+            Timing(#""scheduleIn":0,"scheduleAt":\#(now + 61_000),"expiryTime":null"#, 61),
+            Timing(#""scheduleAt":\#(now + 60_000)"#, 0), Timing(#""scheduleAt":\#(now + 60_001)"#, 60),
+            Timing(#""scheduleAt":1345852800000"#, 0), Timing(#""scheduleAt":null,"scheduleIn":"""#, 0),
+            Timing(#""scheduleIn":7200000"#, 7_200_000), Timing(#""scheduleAt":\#(now),"scheduleIn":5"#, nil),
+            Timing(#""scheduleIn":-1"#, nil), Timing(#""scheduleIn":99999999999999"#, nil),
+            Timing(#""scheduleIn":"soon""#, nil), Timing(#""scheduleAt":-5"#, nil),
+            Timing(#""scheduleAt":9223372036854775807"#, nil), Timing(#""expiryTime":9223372036854775807"#, nil),
+            Timing(#""scheduleIn":100,"expiryTime":\#(now + 100_000)"#, nil),
+            Timing(#""scheduleIn":100,"expiryTime":\#(now + 100_001)"#, 100),
         ])
     func timing(timing: Timing) async throws {
         try await Self.open { house, push in
             let reply = try await push(
-                "{\"message\":{\"body\":\"x\"},\"target\":{\"platform\":\"all\"},\(timing.text)}")
+                #"{"message":{"body":"x"},"target":{"platform":"all"},\#(timing.text)}"#)
             guard let delay = timing.delay else {
                 #expect(reply.status == 400, "\(reply.text)")
                 return
@@ -236,7 +236,7 @@ struct PivotalPushTests {
     func heuristic() async throws {
         try await Self.open(settings: ["schedule_in_millis_heuristic": true]) { house, push in
             _ = try await push(
-                "{\"message\":{\"body\":\"x\"},\"target\":{\"platform\":\"all\"},\"scheduleIn\":7200000}")
+                #"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200000}"#)
             let list = try await house.admin(.get, "…/messages?state=scheduled")
             #expect(list["items.0.start_at"] == "2026-11-21T02:00:00Z", "\(list.text)")
         }
@@ -250,7 +250,7 @@ struct PivotalPushTests {
                 try await house.call(method, path, body: body, authorization: authorization)
             }
             let made = try await push(
-                "{\"message\":{\"body\":\"x\"},\"target\":{\"platform\":\"all\"},\"scheduleIn\":7200}")
+                #"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
             let id = made["schedule_id"]?.stringValue ?? ""
             let at = Self.now + 7_200_000
             let object = """
@@ -260,11 +260,11 @@ struct PivotalPushTests {
             #expect(try await call(.get, "/v1/schedules/\(id)").text == object)
             #expect(try await call(.get, "/v1/schedule").text == "[\(object)]")
             let changed = try await call(
-                .put, "/v1/schedules/\(id)", "{\"scheduleAt\":\(at + 1000),\"message\":{\"body\":\"y\"}}")
+                .put, "/v1/schedules/\(id)", #"{"scheduleAt":\#(at + 1000),"message":{"body":"y"}}"#)
             #expect(changed["scheduled_for"]?.integerValue == at + 1000, "\(changed.text)")
             #expect(changed["push.message.body"] == "y")
             #expect(changed["push.target.platform"] == "all")
-            #expect(try await call(.put, "/v1/schedules/\(id)", "{\"target\":{}}").status == 400)
+            #expect(try await call(.put, "/v1/schedules/\(id)", #"{"target":{}}"#).status == 400)
             #expect(try await call(.delete, "/v1/schedules/\(id)").status == 204)
             #expect(try await call(.delete, "/v1/schedules/\(id)").status == 404)
             #expect(try await call(.get, "/v1/schedules").text == "[]")
@@ -272,16 +272,18 @@ struct PivotalPushTests {
         }
     }
 
-    @Test("is refused where it says nothing or too much, and nothing is stored", arguments: [
-        "{\"target\":{\"platform\":\"all\"}}", "{\"message\":{},\"target\":{\"platform\":\"all\"}}",
-        "{\"message\":\"x\",\"target\":{\"platform\":\"all\"}}", "{\"message\":{\"body\":\"x\"}}",
-        "{\"message\":{\"body\":{}},\"target\":{\"platform\":\"all\"}}",
-        "{\"message\":{\"custom\":{\"ios\":{\"alert\":5.5,\"badge\":\"x\"}}},\"target\":{\"platform\":\"all\"}}",
-        "{\"message\":{\"custom\":{\"ios\":{\"content-available\":\"x\"}}},\"target\":{\"platform\":\"all\"}}",
-        "{\"message\":{\"custom\":{\"ios\":{\"alert\":{\"loc-args\":\"x\"}}}},\"target\":{\"platform\":\"all\"}}",
-        "{\"message\":{\"body\":\"\(String(repeating: "x", count: 4097))\"},\"target\":{\"platform\":\"all\"}}",
-        "{\"message\": # no JSON\n {}}", "",
-    ])
+    @Test(
+        "is refused where it says nothing or too much, and nothing is stored",
+        arguments: [
+            #"{"target":{"platform":"all"}}"#, #"{"message":{},"target":{"platform":"all"}}"#,
+            #"{"message":"x","target":{"platform":"all"}}"#, #"{"message":{"body":"x"}}"#,
+            #"{"message":{"body":{}},"target":{"platform":"all"}}"#,
+            #"{"message":{"custom":{"ios":{"alert":5.5,"badge":"x"}}},"target":{"platform":"all"}}"#,
+            #"{"message":{"custom":{"ios":{"content-available":"x"}}},"target":{"platform":"all"}}"#,
+            #"{"message":{"custom":{"ios":{"alert":{"loc-args":"x"}}}},"target":{"platform":"all"}}"#,
+            #"{"message":{"body":"\#(String(repeating: "#x#", count: 4097))"},"target":{"platform":"all"}}"#,
+            "{\"message\": # no JSON\n {}}", "",
+        ])
     func refused(body: String) async throws {
         try await Self.open { house, push in
             let reply = try await push(body)

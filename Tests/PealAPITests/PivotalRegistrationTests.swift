@@ -53,7 +53,7 @@ struct PivotalRegistrationTests {
 
             // The same address again keeps its device.
             let again = try await house.call(
-                .post, "/v1/registration/", body: "{\"registration_token\":\"\(House.deviceToken)\",\"os\":\"ios\"}",
+                .post, "/v1/registration/", body: #"{"registration_token":"\#(House.deviceToken)","os":"ios"}"#,
                 authorization: authorization)
             #expect(again["device_uuid"] == .string(id))
             #expect(again["tags"] == [])
@@ -95,37 +95,44 @@ struct PivotalRegistrationTests {
         }
     }
 
-    @Test("PUT changes by difference, clears a user by \"\", and makes a device it never gave")
+    @Test(#"PUT changes by difference, clears a user by "", and makes a device it never gave"#)
     func put() async throws {
         try await Self.open(settings: ["verify_custom_user_id": false]) { house, authorization in
             let id = "7ab6e9c5-1de8-4da3-9c33-a2b1b1b1b1b1"
             func put(_ body: String) async throws -> House.Reply {
-                try await house.call(.put, "/v1/registration/\(id.uppercased())", body: body, authorization: authorization)
+                try await house.call(
+                    .put, "/v1/registration/\(id.uppercased())", body: body, authorization: authorization)
             }
-            let token = "\"registration_token\":\"\(House.deviceToken)\""
-            #expect(try await put("{\"os\":\"ios\"}").status == 400)
-            let made = try await put("{\(token),\"custom_user_id\":\"u1\",\"tags\":{\"subscribe\":[\"a\"]}}")
+            let member = #""registration_token":"\#(House.deviceToken)""#
+            #expect(try await put(#"{"os":"ios"}"#).status == 400)
+            let made = try await put(#"{\#(member),"custom_user_id":"u1","tags":{"subscribe":["a"]}}"#)
             #expect(made.status == 200, "\(made.text)")
             #expect(made["device_uuid"] == .string(id))
             #expect(made["custom_user_id"] == "u1")
-            let changed = try await put("{\"os\":\"ios\",\"tags\":{\"subscribe\":[\"B\"],\"unsubscribe\":[\"A\"]}}")
+            let changed = try await put(#"{"os":"ios","tags":{"subscribe":["B"],"unsubscribe":["A"]}}"#)
             #expect(changed["tags"] == [["text": "b"]], "\(changed.text)")
             #expect(changed["custom_user_id"] == "u1")
-            #expect(try await put("{\"tags\":[\"c\"],\"custom_user_id\":null}")["custom_user_id"] == "u1")
-            let cleared = try await put("{\"custom_user_id\":\"\"}")
+            #expect(try await put(#"{"tags":["c"],"custom_user_id":null}"#)["custom_user_id"] == "u1")
+            let cleared = try await put(#"{"custom_user_id":""}"#)
             #expect(cleared["custom_user_id"] == "")
             #expect(cleared["tags"] == [["text": "c"]])
         }
         try await Self.open(settings: ["upsert_on_put": false]) { house, authorization in
             let reply = try await house.call(
                 .put, "/v1/registration/7ab6e9c5-1de8-4da3-9c33-a2b1b1b1b1b1",
-                body: "{\"registration_token\":\"\(House.deviceToken)\"}", authorization: authorization)
+                body: #"{"registration_token":"\#(House.deviceToken)"}"#, authorization: authorization)
             #expect(reply.status == 404)
         }
     }
 
-    private static func signed(_ payload: String, header: String = "{\"alg\":\"HS256\"}", secret: String = secret) -> String {
-        let input = "\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode(Array(payload.utf8)))"
+    private static func encoded(_ text: String) -> String { Base64URL.encode(Array(text.utf8)) }
+
+    private static let plainHeader = #"{"alg":"HS256"}"#
+
+    private static func signed(
+        _ payload: String, header: String = plainHeader, secret: String = secret
+    ) -> String {
+        let input = "\(encoded(header)).\(encoded(payload))"
         let key = SymmetricKey(data: Hex.decode(secret) ?? [])
         let code = HMAC<SHA256>.authenticationCode(for: Array(input.utf8), using: key)
         return "\(input).\(Base64URL.encode(Array(code)))"
@@ -133,27 +140,26 @@ struct PivotalRegistrationTests {
 
     @Test("proves users by the vendor's signature and refuses every other")
     func userIDs() async throws {
-        let vector =
-            "\(Base64URL.encode(Array("{\"alg\":\"HS256\"}".utf8)))."
-            + "\(Base64URL.encode(Array("{\"custom_user_id\":\"bond007\"}".utf8)))."
-            + "I_ebQ-2NZjzTRWE-nuwgZfGNtz_4m6Bh9TlLFs06GU4"
-        #expect(Self.signed("{\"custom_user_id\":\"bond007\"}") == vector)
+        let payload = #"{"custom_user_id":"bond007"}"#
+        let signature = "I_ebQ-2NZjzTRWE-nuwgZfGNtz_4m6Bh9TlLFs06GU4"
+        let vector = "\(Self.encoded(Self.plainHeader)).\(Self.encoded(payload)).\(signature)"
+        #expect(Self.signed(#"{"custom_user_id":"bond007"}"#) == vector)
         try await Self.open { house, authorization in
             func register(_ user: String) async throws -> House.Reply {
                 try await house.call(
                     .post, "/v1/registration",
-                    body: "{\"registration_token\":\"\(House.deviceToken)\",\"custom_user_id\":\"\(user)\"}",
+                    body: #"{"registration_token":"\#(House.deviceToken)","custom_user_id":"\#(user)"}"#,
                     authorization: authorization)
             }
             #expect(try await register(vector)["custom_user_id"] == "bond007")
             let long = String(repeating: "x", count: 255)
-            #expect(try await register(Self.signed("{\"custom_user_id\":\"\(long)\"}")).status == 200)
+            #expect(try await register(Self.signed(#"{"custom_user_id":"\#(long)"}"#)).status == 200)
             let wrong = [
                 "bond007", vector + "x", "a.b.c", "..",
-                Self.signed("{\"custom_user_id\":\"eve\"}", secret: String(repeating: "00", count: 32)),
-                Self.signed("{\"custom_user_id\":\"eve\"}", header: "{\"alg\":\"none\"}"),
-                Self.signed("{\"user\":\"eve\"}"), Self.signed("{\"custom_user_id\":\"\(long)x\"}"),
-                "\(Base64URL.encode(Array("{\"alg\":\"none\"}".utf8))).\(Base64URL.encode(Array("{\"custom_user_id\":\"eve\"}".utf8))).",
+                Self.signed(#"{"custom_user_id":"eve"}"#, secret: String(repeating: "00", count: 32)),
+                Self.signed(#"{"custom_user_id":"eve"}"#, header: #"{"alg":"none"}"#),
+                Self.signed(#"{"user":"eve"}"#), Self.signed(#"{"custom_user_id":"\#(long)x"}"#),
+                "\(Self.encoded(#"{"alg":"none"}"#)).\(Self.encoded(#"{"custom_user_id":"eve"}"#)).",
             ]
             for user in wrong {
                 let reply = try await register(user)
@@ -164,14 +170,16 @@ struct PivotalRegistrationTests {
         }
     }
 
-    @Test("refuses in Spring's words and stores nothing", arguments: [
-        ("{}", 400), ("", 400), ("{\"registration_token\":\"xyz\"}", 400), ("{\"registration_token\":[]}", 400),
-        ("{\"registration_token\":\"abababababababab\",\"os\":\"amiga\"}", 400),
-        ("{\"registration_token\":\"abababababababab\",\"os\":\"android\"}", 400),
-        ("{\"registration_token\":\"abababababababab\",\"tags\":\"a\"}", 400),
-        ("{\"registration_token\":\"abababababababab\",\"tags\":[{}]}", 400),
-        ("{\"registration_token\":\"abababababababab\",\"device_alias\":{}}", 400),
-    ])
+    @Test(
+        "refuses in Spring's words and stores nothing",
+        arguments: [
+            ("{}", 400), ("", 400), (#"{"registration_token":"xyz"}"#, 400), (#"{"registration_token":[]}"#, 400),
+            (#"{"registration_token":"abababababababab","os":"amiga"}"#, 400),
+            (#"{"registration_token":"abababababababab","os":"android"}"#, 400),
+            (#"{"registration_token":"abababababababab","tags":"a"}"#, 400),
+            (#"{"registration_token":"abababababababab","tags":[{}]}"#, 400),
+            (#"{"registration_token":"abababababababab","device_alias":{}}"#, 400),
+        ])
     func refused(body: String, status: Int) async throws {
         try await Self.open { house, authorization in
             let reply = try await house.call(.post, "/v1/registration", body: body, authorization: authorization)
@@ -188,9 +196,10 @@ struct PivotalRegistrationTests {
     func strangers() async throws {
         try await Self.open { house, _ in
             for authorization in [nil, house.basic("platform-1", "wrong"), house.basic("nobody", "s-1")] {
-                let reply = try await house.call(.post, "/v1/registration", body: Self.iOS, authorization: authorization)
+                let reply = try await house.call(
+                    .post, "/v1/registration", body: Self.iOS, authorization: authorization)
                 #expect(reply.status == 401)
-                #expect(reply.header("WWW-Authenticate") == "Basic realm=\"Push\"")
+                #expect(reply.header("WWW-Authenticate") == #"Basic realm="Push""#)
                 #expect(reply["error"] == "Unauthorized")
             }
         }
@@ -200,10 +209,10 @@ struct PivotalRegistrationTests {
     func tagLimit() async throws {
         try await Self.open { house, authorization in
             for (count, status) in [(1024, 200), (1025, 400)] {
-                let tags = (0..<count).map { "\"t\($0)\"" }.joined(separator: ",")
+                let tags = (0..<count).map { #""t\#($0)""# }.joined(separator: ",")
                 let reply = try await house.call(
                     .post, "/v1/registration",
-                    body: "{\"registration_token\":\"\(House.deviceToken)\",\"tags\":[\(tags)]}",
+                    body: #"{"registration_token":"\#(House.deviceToken)","tags":[\#(tags)]}"#,
                     authorization: authorization)
                 #expect(reply.status == status)
             }

@@ -10,7 +10,7 @@ struct RoutingTests {
     func normalised(path: String) async throws {
         try await House.open { house in
             let reply = try await house.call(.get, path, authorization: nil)
-            #expect(reply.text == "{\"version\":\"1.8.1\"}")
+            #expect(reply.text == #"{"version":"1.8.1"}"#)
         }
     }
 
@@ -37,7 +37,7 @@ struct RoutingTests {
             #expect(head.status == 200)
             #expect(head.text.isEmpty)
             #expect(head.header("X-Request-Id")?.count == 16)
-            #expect(try await house.call(.get, "/healthz", authorization: nil).text == "{\"status\":\"ok\"}")
+            #expect(try await house.call(.get, "/healthz", authorization: nil).text == #"{"status":"ok"}"#)
         }
     }
 
@@ -63,7 +63,7 @@ struct RoutingTests {
             #expect(ready.status == 200)
             #expect(
                 ready.text
-                    == "{\"status\":\"ok\",\"subsystems\":{\"store\":\"ok\",\"workers\":\"ok\"},\"stopped_apps\":2}")
+                    == #"{"status":"ok","subsystems":{"store":"ok","workers":"ok"},"stopped_apps":2}"#)
             #expect(try await house.call(.get, "/metrics", authorization: nil).text == "peal_up 1\n")
             let check = try await house.call(.get, "/healthcheck", authorization: nil)
             #expect(check["database.healthy"] == true)

@@ -17,12 +17,13 @@ struct DeliveryTests {
             #expect(try await bench.state(id) == .sent)
             let sent = bench.provider.sent(id)
             #expect(sent.count == 10_000)
-            #expect(sent.values.allSatisfy { $0 == 1 })
+            #expect(bench.provider.repeatCount(id) == 0)
             let counts = try await bench.counts(id)
             #expect(counts.accepted == 10_000)
             #expect(counts.devices == 10_000)
             #expect(bench.provider.renderings == 1)
-            #expect(bench.provider.pages.allSatisfy { $0.page.count <= Limits.pageDevicesMax })
+            let largest = bench.provider.pages.map(\.page.count).max()
+            #expect(largest == Limits.pageDevicesMax)
             for key: DeviceKey in [1, 4096, 4097, 10_000] {
                 #expect(
                     try await bench.trail(id, key) == [DeliveryLogEntry(key: key, outcome: .accepted, attempt: 1)])
@@ -44,9 +45,10 @@ struct DeliveryTests {
             let title = LocalizedText.localized(["en": "Hello", "de": "Hallo"])
             let id = try await bench.accept(bench.draft(.devices(1...40), title: title), engine: service)
             try await bench.ended(id)
-            #expect(bench.provider.sent(id).count == 40)
+            #expect(bench.provider.sentCount(id) == 40)
             #expect(bench.provider.renderings == 2)
-            #expect(bench.provider.pages.allSatisfy { $0.lane == .direct })
+            let lanes = Set(bench.provider.pages.map(\.lane))
+            #expect(lanes == [.direct])
             #expect(try await bench.trail(id, 5).map(\.locale) == ["de"])
             #expect(try await bench.trail(id, 30).map(\.locale) == ["en"])
         }
@@ -65,9 +67,9 @@ struct DeliveryTests {
                 try await Task.sleep(for: .milliseconds(1))
             }
             #expect(try await bench.state(id) == .scheduled)
-            #expect(bench.provider.sent(id).isEmpty)
+            #expect(bench.provider.sentCount(id) == 0)
             try await bench.drive { try await bench.state(id) == .sent }
-            #expect(bench.provider.sent(id).count == 300)
+            #expect(bench.provider.sentCount(id) == 300)
         }
     }
 
@@ -132,7 +134,8 @@ struct DeliveryTests {
             #expect(counts.rejected == 300)
             #expect(counts.accepted == 200)
             #expect(counts.reasons == ["PayloadTooLarge": 300])
-            #expect(Set(bench.provider.sent(id).keys) == Set(301...500))
+            let missed = Set(301...500).symmetricDifference(bench.provider.sent(id).keys)
+            #expect(missed == [])
             let plain = try await bench.accept(bench.draft(.all), engine: service)
             try await bench.ended(plain)
             #expect(try await bench.state(plain) == .sent)

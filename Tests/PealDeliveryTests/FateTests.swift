@@ -63,7 +63,7 @@ struct FateTests {
                 #expect(counts.reasons == [example.reason: 1])
             }
             #expect((try await bench.device(7)?.retirement != nil) == example.isRetired)
-            #expect(bench.provider.sent(id).filter { $0.key != number }.allSatisfy { $0.value == 1 })
+            #expect(bench.provider.repeatCount(id, but: number) == 0)
         }
     }
 

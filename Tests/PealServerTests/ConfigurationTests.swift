@@ -7,7 +7,8 @@ import Testing
 struct ConfigurationTests {
     @Test("flag wins over environment, environment over file, file over default")
     func order() async throws {
-        let file = try temporaryFile("http:\n  port: 1\n  host: 10.0.0.1\nlog.level: debug\nretention_messages_days: 7\n")
+        let file = try temporaryFile(
+            "http:\n  port: 1\n  host: 10.0.0.1\nlog.level: debug\nretention_messages_days: 7\n")
         let configuration = try await ServerConfiguration.load(
             arguments: ["--config", file, "--http-port", "3"],
             environment: ["PEAL_HTTP_PORT": "2", "PEAL_LOG_LEVEL": "error"])
@@ -45,7 +46,8 @@ struct ConfigurationTests {
         arguments: [
             ("http:\n  prot: 1\n", "http.prot: there is no such key"),
             ("http: [\n", "is not YAML"),
-            ("- http\n", "(top level): there is no such key"),
+            ("- http\n", "(top level): expected keys"),
+            ("http\n", "(top level): there is no such key"),
             ("http:\n  port: lots\n", "PEAL_HTTP_PORT: must be a whole number"),
         ])
     func badFiles(text: String, message: String) async throws {

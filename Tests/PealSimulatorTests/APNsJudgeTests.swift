@@ -54,7 +54,8 @@ struct APNsJudgeTests {
             ("apns-collapse-id", String(repeating: "ü", count: 33), .badCollapseID),
             ("apns-id", "0123456789abcdef0123456789abcdef", .badMessageID), ("apns-id", "x", .badMessageID),
             ("authorization", nil, .missingProviderToken), ("authorization", "bearer ", .missingProviderToken),
-            ("authorization", "basic abc", .invalidProviderToken), ("authorization", "bearer a.b", .invalidProviderToken),
+            ("authorization", "basic abc", .invalidProviderToken),
+            ("authorization", "bearer a.b", .invalidProviderToken),
         ] as [(String, String?, APNsReason)])
     func header(name: String, value: String?, reason: APNsReason) throws {
         #expect(try judge(account.request([name: value])) == .refused(reason))

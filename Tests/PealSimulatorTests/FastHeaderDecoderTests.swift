@@ -63,7 +63,9 @@ struct FastHeaderDecoderTests {
         #expect(count.map { String(decoding: target.prefix($0), as: UTF8.self) } == text)
     }
 
-    @Test("refuses wrong padding, the end mark and a text too long", arguments: ["64", "6402", "64ffff", "ffffffff", "fffffffc"])
+    @Test(
+        "refuses wrong padding, the end mark and a text too long",
+        arguments: ["64", "6402", "64ffff", "ffffffff", "fffffffc"])
     func wrongHuffman(code: String) {
         var target = [UInt8](repeating: 0, count: 2)
         let count = Self.bytes(code).withUnsafeBytes { bytes in

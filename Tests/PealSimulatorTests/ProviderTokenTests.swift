@@ -15,9 +15,9 @@ struct ProviderTokenTests {
     }
 
     private func reason(
-        _ token: String, _ memory: inout ConnectionMemory, at now: Int64 = now
+        _ providerToken: String, _ memory: inout ConnectionMemory, at now: Int64 = now
     ) throws -> APNsReason? {
-        let request = try account.request(["authorization": "bearer \(token)"])
+        let request = try account.request(["authorization": "bearer \(providerToken)"])
         switch judge.judge(request, memory: &memory, nowSeconds: now) {
         case .accepted: return nil
         case .refused(let reason): return reason
@@ -79,12 +79,14 @@ struct ProviderTokenTests {
     @Test("lets an app that was added later come on new connections only")
     func laterApps() throws {
         var memory = ConnectionMemory()
-        let token = try account.providerToken()
-        #expect(try reason(token, &memory) == nil)
+        let providerToken = try account.providerToken()
+        #expect(try reason(providerToken, &memory) == nil)
         var larger = account
         larger.bundleIDs.insert("com.example.second")
         try larger.enroll(in: keys)
-        let request = try account.request(["apns-topic": "com.example.second", "authorization": "bearer \(token)"])
+        let request = try account.request([
+            "apns-topic": "com.example.second", "authorization": "bearer \(providerToken)",
+        ])
         #expect(judge.judge(request, memory: &memory, nowSeconds: Self.now) == .refused(.topicDisallowed))
         var fresh = ConnectionMemory()
         #expect(

@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// The Authorization header. The scheme's letter case does not matter, nor how much white space follows it: real clients
-/// send two spaces.
+/// The Authorization header. The scheme's letter case does not matter, nor how much white space follows it: real
+/// clients send two spaces.
 enum Authorization: Equatable {
     case bearer(String)
     case basic(name: String, secret: String)

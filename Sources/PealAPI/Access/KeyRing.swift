@@ -14,13 +14,19 @@ final class KeyRing: Sendable {
         let until: Duration
     }
 
-    private static let memory = Duration.seconds(1)
+    private static let lasts = Duration.seconds(1)
     private static let entriesMax = 10_000
 
     private let store: any Store
     private let hasher: any KeyHasher
     private let time: any TimeSource
-    private let entries = Mutex<[Name: Entry]>([:])
+    private let memory = Mutex(Memory())
+
+    private struct Memory {
+        var entries: [Name: Entry] = [:]
+        /// Counts the times that everything was forgotten: what was read before is not remembered after.
+        var age = 0
+    }
 
     init(store: any Store, hasher: any KeyHasher, time: any TimeSource) {
         self.store = store
@@ -49,27 +55,34 @@ final class KeyRing: Sendable {
         return nil
     }
 
-    func forget() { entries.withLock { $0.removeAll() } }
+    func forget() {
+        memory.withLock {
+            $0.entries.removeAll()
+            $0.age += 1
+        }
+    }
 
     private func key(
         _ dialect: APIKey.Dialect, publicHalf: String, hash: [UInt8], now: Timestamp
     ) async throws -> StoredKey? {
         let name = Name(dialect: dialect, publicHalf: publicHalf)
         let uptime = time.uptime
-        var found = entries.withLock { $0[name] }.flatMap { $0.until > uptime ? $0.key : nil }
+        let (known, age) = memory.withLock { ($0.entries[name], $0.age) }
+        var found = known.flatMap { $0.until > uptime ? $0.key : nil }
         if found == nil {
             found = try await store.read { try $0.storedKey(dialect, publicHalf: publicHalf) }
-            if let found { remember(found, as: name, until: uptime + Self.memory) }
+            if let found { remember(Entry(key: found, until: uptime + Self.lasts), as: name, age: age) }
         }
         guard let found, ConstantTime.areEqual(found.secretHash, hash) else { return nil }
         if let end = found.key.expiresAt, end <= now { return nil }
         return found
     }
 
-    private func remember(_ key: StoredKey, as name: Name, until: Duration) {
-        entries.withLock { entries in
-            if entries.count >= Self.entriesMax { entries.removeAll() }
-            entries[name] = Entry(key: key, until: until)
+    private func remember(_ entry: Entry, as name: Name, age: Int) {
+        memory.withLock { memory in
+            guard memory.age == age else { return }
+            if memory.entries.count >= Self.entriesMax { memory.entries.removeAll() }
+            memory.entries[name] = entry
         }
     }
 }

@@ -1,5 +1,10 @@
 internal import PealCore
 
+extension PealError {
+    /// When to come again: told wherever coming again can help.
+    var retrySeconds: Int? { retryAfterSeconds ?? (code == .rateLimited || code == .unavailable ? 1 : nil) }
+}
+
 /// Which vocabulary a path belongs to, and so in whose words a refusal is written. The path alone decides.
 enum Envelope: Sendable {
     case native, pivotal

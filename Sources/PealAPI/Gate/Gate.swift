@@ -131,6 +131,7 @@ struct Gate: RouterMiddleware {
         case Unmatched.path: return PealError(.notFound, "there is nothing at this path")
         case Unmatched.otherMethod(let allowed):
             return PealError(.methodNotAllowed, "this path takes \(allowed)")
+        case is CancellationError: return PealError(.unavailable, "the request was given up")
         default:
             services.logger.error(
                 "a request failed", metadata: ["error": "\(error)", "request": "\(requestID)"])

@@ -1,5 +1,5 @@
-/// A row: version, number of devices, the two dictionaries, then the columns key, ending, locale. A column of keys is the
-/// first key and the gaps to the others, so devices that lie side by side cost nothing.
+/// A row: version, number of devices, the two dictionaries, then the columns key, ending, locale. A column of keys is
+/// the first key and the gaps to the others, so devices that lie side by side cost nothing.
 extension DeliveryLog {
     package static let version: UInt8 = 1
 

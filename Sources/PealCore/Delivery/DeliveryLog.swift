@@ -1,5 +1,6 @@
 /// A row of the delivery log before it is packed and after it is unpacked: parallel columns over the devices of a page,
-/// and the small dictionaries that two of them point into. Receives what a worker concluded, hands on bytes and entries.
+/// and the small dictionaries that two of them point into. Receives what a worker concluded, hands on bytes and
+/// entries.
 package struct DeliveryLog: Sendable, Hashable {
     /// How a device's notification ended, as far as one row knows.
     package struct Ending: Sendable, Hashable {

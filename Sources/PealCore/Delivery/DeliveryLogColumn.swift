@@ -1,4 +1,5 @@
-/// A column of numbers in the smallest of three forms: runs of equal values, a fixed number of bits each, or a varint each.
+/// A column of numbers in the smallest of three forms: runs of equal values, a fixed number of bits each, or a varint
+/// each.
 enum DeliveryLogColumn {
     private enum Form: UInt8 {
         case runs, packed, varints

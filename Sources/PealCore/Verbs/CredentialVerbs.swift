@@ -13,8 +13,7 @@ package struct CredentialVerbs: Sendable {
     /// Every place a credential can be in: only APNs has two environments.
     static let places: [(ProviderName, Environment)] =
         [(.apns, .production), (.apns, .sandbox)]
-        + ProviderName.allCases.filter { $0 != .apns }
-        .map { ($0, .production) }
+        + ProviderName.allCases.filter { $0 != .apns }.map { ($0, .production) }
 
     /// Checks the credential and stores it sealed, in place of an earlier one.
     /// - Parameter facts: what may be shown of it.

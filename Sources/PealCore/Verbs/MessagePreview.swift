@@ -14,7 +14,7 @@ package struct MessagePreview: Sendable {
 
     /// Every platform of the audience that has a provider here, in every locale of the content.
     package func requests(_ draft: MessageDraft, app: App) -> [Request] {
-        let wanted = draft.audience.platforms ?? Set(Platform.addressable)
+        let wanted = Self.platforms(draft.audience)
         let locales: [String?] = draft.content.locales.isEmpty ? [nil] : draft.content.locales.sorted()
         return Platform.addressable.filter(wanted.contains).flatMap { platform -> [Request] in
             let options = draft.options.resolved(for: platform, in: draft.content)
@@ -29,6 +29,13 @@ package struct MessagePreview: Sendable {
                 return Request(platform: platform, locale: locale, result: result)
             }
         }
+    }
+
+    /// The platforms that may be reached: of an audience of addresses alone, theirs.
+    private static func platforms(_ audience: Audience) -> Set<Platform> {
+        let isAddressed = audience.isExplicit && audience.devices.isEmpty && audience.users.isEmpty
+        let possible = isAddressed ? Set(audience.addresses.map(\.route.platform)) : Set(Platform.addressable)
+        return audience.platforms.map(possible.intersection) ?? possible
     }
 
     /// - Throws: the first refusal of a provider, as `payload_too_large`.

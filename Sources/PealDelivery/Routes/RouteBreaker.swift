@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// Decides whether an app's route may be used: receives what pages brought and what troubles there were, hands on gates.
-/// Instants are of `TimeSource.uptime`.
+/// Decides whether an app's route may be used: receives what pages brought and what troubles there were, hands on
+/// gates. Instants are of `TimeSource.uptime`.
 struct RouteBreaker: Sendable {
     /// What a worker may do now.
     enum Gate: Sendable, Hashable {
@@ -72,7 +72,8 @@ struct RouteBreaker: Sendable {
     var closedUntil: Duration? { closure?.until }
     var isStopped: Bool { closure?.isStop ?? false }
 
-    /// Asks to begin a page. Whoever gets `probe` must report it with `judge` or `stumble`, or it is lost after a minute.
+    /// Asks to begin a page. Whoever gets `probe` must report it with `judge` or `stumble`, or it is lost after a
+    /// minute.
     mutating func enter(now: Duration) -> Gate {
         guard var closure else { return .open }
         guard now >= closure.until else { return .closed(until: closure.until) }

@@ -6,6 +6,7 @@ final class MessageCache: Sendable {
     private struct State {
         var works: [MessageID: (work: MessageWork, usedAt: Int)] = [:]
         var uses = 0
+        var interruptions = 0
         var controls: [MessageID: [ObjectIdentifier: SendControl]] = [:]
         var isStopping = false
     }
@@ -22,8 +23,13 @@ final class MessageCache: Sendable {
         }
     }
 
-    func keep(_ work: MessageWork) {
+    /// Counts interruptions: what was read before one may be out of date.
+    var interruptions: Int { state.withLock { $0.interruptions } }
+
+    /// Keeps what was read when `interruptions` was as given, unless one came since.
+    func keep(_ work: MessageWork, readAfter interruptions: Int) {
         state.withLock { state in
+            guard state.interruptions == interruptions else { return }
             state.uses += 1
             state.works[work.job.message.id] = (work, state.uses)
             guard state.works.count > Limits.messagesCachedMax else { return }
@@ -51,6 +57,7 @@ final class MessageCache: Sendable {
     /// Stops every slice of the message and forgets what was read of its state.
     func interrupt(_ id: MessageID) {
         state.withLock { state in
+            state.interruptions += 1
             state.works[id] = nil
             state.controls[id]?.values.forEach { $0.stop() }
         }

@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// What became of a page's devices as far as it is known: receives a snapshot of the answers, hands on fates in key order.
-/// Plain acceptance is what is not said.
+/// What became of a page's devices as far as it is known: receives a snapshot of the answers, hands on fates in key
+/// order. Plain acceptance is what is not said.
 struct PageFates: Sendable {
     let page: SentPage
     let keys: [DeviceKey]

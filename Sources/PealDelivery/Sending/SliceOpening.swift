@@ -25,6 +25,7 @@ extension DeliveryContext {
     func open(_ slice: Slice) async throws -> SliceOpening? {
         let key = accessKey(slice)
         let uptime = time.uptime
+        let interruptions = messages.interruptions
         let known = messages.work(slice.id.message, notBefore: uptime - Self.stateLife)
         let knownAccess = key.flatMap { access.find($0, now: uptime) }
         let found = try await store.read { reader in
@@ -38,7 +39,7 @@ extension DeliveryContext {
         }
         guard let job = found.job else { return nil }
         if let key, knownAccess == nil { access.keep(found.access, for: key, now: uptime) }
-        let work = known ?? keep(job, readAt: uptime)
+        let work = known ?? keep(job, readAt: uptime, readAfter: interruptions)
         return SliceOpening(
             work: work, candidates: found.candidates, course: course(slice, work, found.access))
     }
@@ -49,12 +50,12 @@ extension DeliveryContext {
         return AccessCache.Key(app: slice.id.app, provider: provider, environment: slice.id.route.environment)
     }
 
-    private func keep(_ job: DeliveryJob, readAt: Duration) -> MessageWork {
+    private func keep(_ job: DeliveryJob, readAt: Duration, readAfter interruptions: Int) -> MessageWork {
         let earlier = messages.work(job.message.id, notBefore: nil)
         let work =
             earlier.map { MessageWork(job: job, readAt: readAt, keepingVariantsOf: $0) }
             ?? MessageWork(job: job, readAt: readAt)
-        messages.keep(work)
+        messages.keep(work, readAfter: interruptions)
         return work
     }
 

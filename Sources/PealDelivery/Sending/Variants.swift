@@ -1,8 +1,8 @@
 internal import PealCore
 internal import Synchronization
 
-/// The renderings of one message for one route under one credential: each content locale once, however many devices read
-/// it. Receives pages, hands on which variant each of their devices gets.
+/// The renderings of one message for one route under one credential: each content locale once, however many devices
+/// read it. Receives pages, hands on which variant each of their devices gets.
 final class Variants: Sendable {
     /// One rendering, or why there is none.
     struct Variant: Sendable {

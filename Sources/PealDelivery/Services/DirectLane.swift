@@ -10,7 +10,7 @@ struct DirectLane: Sendable {
             while true {
                 for (slice, askedAt) in context.direct.take() {
                     workers.addTask {
-                        await SliceWorker(context: context).work(slice, askedAt: askedAt)
+                        await work(slice, askedAt)
                         context.direct.finish()
                     }
                 }
@@ -18,5 +18,19 @@ struct DirectLane: Sendable {
                 await context.direct.arrival.wait()
             }
         }
+    }
+
+    /// A message that was accepted while this process started may have lost its lease to the start itself.
+    private func work(_ slice: Slice, _ askedAt: Duration) async {
+        if context.isFromBeforeStart(askedAt), await !isHeld(slice) { return context.ready.set() }
+        await SliceWorker(context: context).work(slice, askedAt: askedAt)
+    }
+
+    private func isHeld(_ slice: Slice) async -> Bool {
+        let (owner, lease, until) = (context.owner, (id: slice.id, term: slice.term), context.leaseEnd)
+        let held = try? await context.store.write(.settle) {
+            try $0.extendLeases([lease], owner: owner, until: until)
+        }
+        return held?.isEmpty == false
     }
 }

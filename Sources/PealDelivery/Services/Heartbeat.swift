@@ -25,6 +25,7 @@ struct Heartbeat: Sendable {
                 try await context.store.write(.settle) {
                     try $0.extendLeases(stale, owner: owner, until: until)
                 })
+            context.metrics.change { $0.leasesExtended += held.count }
             for lease in stale {
                 if held.contains(lease.id) {
                     context.leases.renew(lease.id, term: lease.term, askedAt: now)

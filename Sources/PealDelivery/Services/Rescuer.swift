@@ -9,8 +9,8 @@ struct Rescuer: Sendable {
 
     /// Before anything is leased.
     func start() async {
-        guard context.options.isOnlyProcess else { return }
-        await takeBack(endedBefore: nil)
+        if context.options.isOnlyProcess { await takeBack(endedBefore: nil) }
+        context.noteStart()
     }
 
     /// Runs until the process stops.

@@ -2,8 +2,8 @@ internal import Logging
 internal import PealCore
 internal import Synchronization
 
-/// Writes settlements: receives them from all workers, hands on to the store those of many slices as one write. While one
-/// write is under way the next gathers.
+/// Writes settlements: receives them from all workers, hands on to the store those of many slices as one write. While
+/// one write is under way the next gathers.
 final class Settler: Sendable {
     private struct Order {
         let settlements: [Settlement]

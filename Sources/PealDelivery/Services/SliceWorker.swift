@@ -11,9 +11,12 @@ struct SliceWorker: Sendable {
         context.leases.add(slice, askedAt: askedAt)
         defer { context.leases.remove(slice) }
         do {
-            guard !context.stop.isOn else { return await giveBack(slice, readyAt: nil) }
+            // Before the state is read, so that no interruption falls between the two.
+            let control = context.messages.addControl(slice.id.message)
+            defer { context.messages.removeControl(control, of: slice.id.message) }
+            guard !control.isStopped else { return await giveBack(slice, readyAt: nil) }
             guard let opening = try await context.open(slice) else { return }
-            await follow(opening, slice)
+            await follow(opening, slice, control)
         } catch {
             context.logger.error(
                 "a slice could not be read",
@@ -22,7 +25,7 @@ struct SliceWorker: Sendable {
         }
     }
 
-    private func follow(_ opening: SliceOpening, _ slice: Slice) async {
+    private func follow(_ opening: SliceOpening, _ slice: Slice, _ control: SendControl) async {
         switch opening.course {
         case .release(let readyAt):
             await giveBack(slice, readyAt: readyAt)
@@ -32,8 +35,6 @@ struct SliceWorker: Sendable {
             await rest.settle(outcome, reason: reason)
         case .send(let access, let provider):
             guard let key = context.accessKey(slice) else { return }
-            let control = context.messages.addControl(slice.id.message)
-            defer { context.messages.removeControl(control, of: slice.id.message) }
             var run = SliceRun(
                 context: context, slice: slice, opening: opening, access: access, key: key, provider: provider,
                 control: control)
@@ -41,7 +42,8 @@ struct SliceWorker: Sendable {
         }
     }
 
-    private func giveBack(_ slice: Slice, readyAt: Timestamp?) async {
+    /// Ends a lease without having done anything.
+    func giveBack(_ slice: Slice, readyAt: Timestamp?) async {
         _ = await context.settler.settle([
             Settlement(
                 slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: slice.cursor,

@@ -59,7 +59,7 @@ package final class APNsProvider: Provider {
 
     package func check(_ credential: Credential) throws(PealError) {
         switch credential {
-        case .apnsToken(let token): try APNsCredential.check(token)
+        case .apnsToken(let signing): try APNsCredential.check(signing)
         }
     }
 

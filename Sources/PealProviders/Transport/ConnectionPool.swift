@@ -10,6 +10,8 @@ final class ConnectionPool: Sendable {
         var connectionsMax = Limits.connectionsPerPoolMax
         /// Least time between two openings, so that a new connection shows what it brings.
         var openingPause = Duration.milliseconds(50)
+        /// A connection is replaced before its streams reach this id.
+        var streamIDMax = HTTP2Frame.streamIDMax
     }
 
     let exchange: any Exchange

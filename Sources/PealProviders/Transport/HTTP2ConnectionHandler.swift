@@ -35,7 +35,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         self.id = id
         exchange = pool.exchange
         state = HTTP2ConnectionState(
-            authority: pool.connector.endpoint.authority, idName: pool.exchange.idName)
+            authority: pool.connector.endpoint.authority, idName: pool.exchange.idName,
+            streamIDMax: pool.settings.streamIDMax)
         out = ByteBufferAllocator().buffer(capacity: Self.bufferBytes)
         isProven = !pool.exchange.provesFirst
         pulse = ConnectionPulse(uptime: pool.time.uptime)

@@ -70,7 +70,9 @@ struct HTTP2ConnectionState {
 
     var openCount: Int { streams.openCount }
     /// Whether streams may still begin, now or when there is room.
-    var takesRequests: Bool { goAway == nil && nextStreamID <= streamIDMax - 2 }
+    var takesRequests: Bool { goAway == nil && Int(nextStreamID) + Self.streamIDReserve <= Int(streamIDMax) }
+    /// Ids kept for runs on their way, and for those that are passed over.
+    private static let streamIDReserve = 10_000
 
     /// Writes the preface and our settings: no push, small header lists, a large connection window.
     mutating func start(into out: inout ByteBuffer) {

@@ -75,7 +75,8 @@ struct ConfigurationSource {
             try set(scalar.string, name, file: file, into: &values)
         case .sequence(let sequence):
             let elements = sequence.compactMap(\.string)
-            guard elements.count == sequence.count, !path.isEmpty else {
+            guard !path.isEmpty else { throw ConfigurationFailure("(top level): expected keys and values in \(file)") }
+            guard elements.count == sequence.count else {
                 throw ConfigurationFailure("\(name): expected a value in \(file)")
             }
             try set(elements.joined(separator: ","), name, file: file, into: &values)

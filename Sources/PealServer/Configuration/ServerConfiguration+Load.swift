@@ -54,12 +54,12 @@ extension ServerConfiguration {
     }
 
     private static func adminToken(_ checked: ConfigurationValues) throws -> String? {
-        guard let token = checked.optional(.adminToken) else { return nil }
-        guard token.count >= 32 else { throw ConfigurationFailure(.adminToken, "must be at least 32 characters long") }
-        guard token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        guard let adminToken = checked.optional(.adminToken) else { return nil }
+        guard adminToken.count >= 32 else { throw ConfigurationFailure(.adminToken, "must be at least 32 characters long") }
+        guard adminToken.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw ConfigurationFailure(.adminToken, "must be printable ASCII without blanks")
         }
-        return token
+        return adminToken
     }
 
     private static func masterKey(_ checked: ConfigurationValues) throws -> String? {

@@ -22,6 +22,9 @@ enum MetricsText {
         single(
             "peal_leases_taken_back_total", "counter", "Leases taken back from processes that ended.",
             delivery.leasesTakenBack, into: &text)
+        single(
+            "peal_leases_extended_total", "counter", "Leases extended without a settlement.",
+            delivery.leasesExtended, into: &text)
         single("peal_store_up", "gauge", "Whether the store answers.", census == nil ? 0 : 1, into: &text)
         if let census { render(census, into: &text) }
         return text

@@ -6,12 +6,12 @@ extension APNsJudge {
     ) throws(APNsRefusal) {
         guard let header = request.value("authorization") else { throw APNsRefusal(.missingProviderToken) }
         guard header.lowercased().hasPrefix("bearer ") else { throw APNsRefusal(.invalidProviderToken) }
-        let token = String(header.dropFirst("bearer ".count))
-        guard !token.isEmpty else { throw APNsRefusal(.missingProviderToken) }
-        let claims = try keys.verify(token)
+        let providerToken = String(header.dropFirst("bearer ".count))
+        guard !providerToken.isEmpty else { throw APNsRefusal(.missingProviderToken) }
+        let claims = try keys.verify(providerToken)
         try checkAge(claims, nowSeconds)
         try checkBinding(claims, memory)
-        try checkUpdate(claims, Fingerprint.of(token, isFoldingCase: false), &memory, nowSeconds)
+        try checkUpdate(claims, Fingerprint.of(providerToken, isFoldingCase: false), &memory, nowSeconds)
         if !memory.isAuthenticated {
             memory.isAuthenticated = true
             memory.keyID = claims.keyID

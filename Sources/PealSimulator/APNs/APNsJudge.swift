@@ -69,7 +69,7 @@ package struct APNsJudge: Sendable {
         return segment.lowercased()
     }
 
-    /// A token of the other environment is a bad one for this; a token of another app is not for the topic.
+    /// A device token of the other environment is a bad one for this; one of another app is not for the topic.
     private func checkMark(of device: String, bundleID: String) throws(APNsRefusal) {
         guard let mark = marks.mark(of: device) else { return }
         if let owner = mark.environment, owner != environment { throw APNsRefusal(.badDeviceToken) }

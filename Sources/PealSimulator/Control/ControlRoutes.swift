@@ -90,7 +90,9 @@ struct ControlRoutes: Sendable {
         case "PUT":
             let fields = Fields(try request.object(), path: "")
             try fields.allowOnly(["team_id", "public_key", "bundle_ids", "environment"])
-            guard let teamID = try fields.text("team_id"), !teamID.isEmpty else { throw SimulatorError("team_id: missing") }
+            guard let teamID = try fields.text("team_id"), !teamID.isEmpty else {
+                throw SimulatorError("team_id: missing")
+            }
             guard let pem = try fields.text("public_key") else { throw SimulatorError("public_key: missing") }
             guard let bundleIDs = try fields.texts("bundle_ids") else { throw SimulatorError("bundle_ids: missing") }
             let key = try ProviderKey(

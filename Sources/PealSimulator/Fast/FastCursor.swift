@@ -38,7 +38,9 @@ struct FastCursor {
 
     /// A string literal; nil when it is cut off.
     mutating func string() -> Text? {
-        guard let first = peek(), let count = integer(prefixBits: 7), count <= block.count - position else { return nil }
+        guard let first = peek(), let count = integer(prefixBits: 7), count <= block.count - position else {
+            return nil
+        }
         let bytes = UnsafeRawBufferPointer(rebasing: block[position..<(position + count)])
         position += count
         return Text(bytes: bytes, isHuffman: first & 0x80 != 0)

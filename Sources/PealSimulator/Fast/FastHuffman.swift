@@ -49,7 +49,7 @@ struct FastHuffman: Sendable {
         }
     }
 
-    /// Decodes `bytes` into `target` and gives the number of bytes written; nil when the code is wrong or the room ends.
+    /// Decodes `bytes` into `target` and gives the number of bytes written; nil when a code is wrong or room lacks.
     func decode(_ bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int? {
         var window: UInt64 = 0
         var bits = 0
@@ -71,8 +71,8 @@ struct FastHuffman: Sendable {
             } else {
                 guard let (symbol, length) = long(window, bits) else {
                     // What is left must be the start of the end mark: fewer than eight bits, all of them 1.
-                    let isPadding = bits < 8 && read == bytes.count && window & (1 << UInt64(bits) - 1) == 1 << UInt64(bits) - 1
-                    return isPadding ? written : nil
+                    let ones: UInt64 = 1 << UInt64(bits) - 1
+                    return bits < 8 && read == bytes.count && window & ones == ones ? written : nil
                 }
                 guard written < target.count else { return nil }
                 target[written] = symbol

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// The provider keys that the simulator knows, by key id. It verifies provider tokens and remembers the verified ones,
-/// because a sender shows the same token with each request.
+/// because a sender shows the same one with each request.
 package final class KeyRing: Sendable {
     private struct State {
         var keys: [String: ProviderKey] = [:]
@@ -34,20 +34,20 @@ package final class KeyRing: Sendable {
         }
     }
 
-    /// The claims of `token`, whose header, signature and issuer are good; its age is for the caller to check.
-    func verify(_ token: String) throws(APNsRefusal) -> ProviderClaims {
-        if let claims = state.withLock({ $0.verified[token] }) { return claims }
-        let claims = try check(token)
+    /// The claims of `providerToken`, whose header, signature and issuer are good; its age is for the caller to check.
+    func verify(_ providerToken: String) throws(APNsRefusal) -> ProviderClaims {
+        if let claims = state.withLock({ $0.verified[providerToken] }) { return claims }
+        let claims = try check(providerToken)
         state.withLock { state in
             if state.verified.count >= SimulatorLimits.verifiedTokensMax { state.verified.removeAll() }
-            state.verified[token] = claims
+            state.verified[providerToken] = claims
         }
         return claims
     }
 
     /// ES256 over `header.claims`; `iat` must be a JSON number, not a string.
-    private func check(_ token: String) throws(APNsRefusal) -> ProviderClaims {
-        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    private func check(_ providerToken: String) throws(APNsRefusal) -> ProviderClaims {
+        let parts = providerToken.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),
             header["alg"] as? String == "ES256", let keyID = header["kid"] as? String,
             let key = state.withLock({ $0.keys[keyID] }), let teamID = claims["iss"] as? String, key.teamID == teamID,

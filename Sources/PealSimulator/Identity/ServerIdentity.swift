@@ -1,3 +1,4 @@
+import NIOCore
 import NIOSSL
 
 /// What a TLS listener shows its clients: its certificate chain, leaf first, and the leaf's key.
@@ -11,6 +12,8 @@ struct ServerIdentity {
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["h2"]
+        // A client that keeps its end open must not hold up the simulator's own.
+        configuration.shutdownTimeout = .milliseconds(SimulatorLimits.tlsFarewellMilliseconds)
         return try NIOSSLContext(configuration: configuration)
     }
 }

@@ -4,12 +4,12 @@ internal import PealCore
 enum CredentialCoding {
     static func encode(_ credential: Credential) -> [UInt8] {
         switch credential {
-        case .apnsToken(let token):
+        case .apnsToken(let signing):
             JSON.object(
                 .init([
-                    ("kind", .string(credential.kind)), ("key_id", .string(token.keyID)),
-                    ("team_id", .string(token.teamID)), ("private_key", .string(token.privateKey)),
-                    ("bundle_id", .string(token.bundleID)),
+                    ("kind", .string(credential.kind)), ("key_id", .string(signing.keyID)),
+                    ("team_id", .string(signing.teamID)), ("private_key", .string(signing.privateKey)),
+                    ("bundle_id", .string(signing.bundleID)),
                 ])
             ).bytes
         }

@@ -142,6 +142,13 @@ final class ScriptedProvider: Provider {
         }
     }
 
+    func sentCount(_ message: MessageID) -> Int { sent(message).count }
+
+    /// How many devices of a message were sent to more than once.
+    func repeatCount(_ message: MessageID, but key: DeviceKey? = nil) -> Int {
+        sent(message).count { $0.value > 1 && $0.key != key }
+    }
+
     var pages: [PageOrder] { state.withLock { $0.pages } }
     var heldCount: Int { state.withLock { $0.held.count } }
     var drained: [String] { state.withLock { $0.drained } }

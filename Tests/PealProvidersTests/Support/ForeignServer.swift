@@ -58,11 +58,15 @@ final class ForeignServer {
             ["-p", directory.path, "-e", directory.file("error.log"), "-c", directory.file("nginx.conf")])
     }
 
-    /// Stops it and gives the lines of its access log.
-    func stopAndReadLog() async throws -> [String] {
-        process.send(SIGTERM)
-        try await process.waitForExit()
-        let text = try String(contentsOfFile: directory.file("access.log"), encoding: .utf8)
-        return text.split(separator: "\n").map(String.init)
+    /// The lines of its access log, once there are as many: it is written after the answer.
+    func log(lines count: Int) throws -> [String] {
+        var lines: [String] = []
+        for _ in 0..<250 {
+            let text = try String(contentsOfFile: directory.file("access.log"), encoding: .utf8)
+            lines = text.split(separator: "\n").map(String.init)
+            if lines.count >= count { break }
+            LoopbackPort.pause()
+        }
+        return lines
     }
 }

@@ -20,8 +20,13 @@ enum LoopbackPort {
                 try? channel.close().wait()
                 return
             }
-            try MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(20)) {}.futureResult.wait()
+            pause()
         }
         throw TestFailure("nobody listens on \(port)")
+    }
+
+    /// Twenty milliseconds for another process to go on.
+    static func pause() {
+        try? MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(20)) {}.futureResult.wait()
     }
 }

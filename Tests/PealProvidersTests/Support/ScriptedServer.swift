@@ -13,6 +13,8 @@ final class ScriptedServer: Sendable {
         let number: Int
         let write: ([UInt8]) -> Void
         let close: () -> Void
+        /// Reads nothing more for that time.
+        let pause: (TimeAmount) -> Void
     }
 
     /// Called with each frame of each connection, on one event loop; first with nil when a connection begins.
@@ -81,7 +83,14 @@ final class ScriptedServer: Sendable {
                 write: { bytes in
                     context.writeAndFlush(NIOAny(ByteBuffer(bytes: bytes)), promise: nil)
                 },
-                close: { context.close(promise: nil) })
+                close: { context.close(promise: nil) },
+                pause: { time in
+                    let channel = context.channel
+                    channel.setOption(.autoRead, value: false).whenSuccess {}
+                    context.eventLoop.scheduleTask(in: time) {
+                        channel.setOption(.autoRead, value: true).whenSuccess {}
+                    }
+                })
             if !hasPreface {
                 guard input.readableBytes >= HTTP2Frame.preface.utf8.count else { return }
                 input.moveReaderIndex(forwardBy: HTTP2Frame.preface.utf8.count)

@@ -19,7 +19,8 @@ struct ContentReader {
         }
         content.defaultLocale = try defaultLocale(fields, content)
         guard isBackground || content != Content() else {
-            throw .invalid(fields.path, "\(fields.path) says nothing: give a title, a body, data or a platform's object")
+            throw .invalid(
+                fields.path, "\(fields.path) says nothing: give a title, a body, data or a platform's object")
         }
         return content
     }

@@ -53,7 +53,8 @@ struct MessageReader {
     /// - Throws: `invalid_field` when nothing could be sent before the end.
     private func expiry(of draft: MessageDraft, now: Timestamp) throws(PealError) -> Timestamp {
         let start = draft.startAt ?? now
-        let ends = [("options", draft.options.life)]
+        let ends =
+            [("options", draft.options.life)]
             + Platform.addressable.map { ("content.\($0.rawValue).options", draft.content.platforms[$0]?.options.life) }
         for (path, life) in ends {
             if case .until(let instant) = life, instant <= start {

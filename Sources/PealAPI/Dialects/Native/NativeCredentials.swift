@@ -27,7 +27,9 @@ struct NativeCredentials: Sendable {
 
     private func put(_ call: Call) async throws -> Answer {
         let (provider, environment) = try place(call)
-        guard provider == .apns else { throw PealError.unsupported("provider", "\(provider.rawValue) is not supported yet") }
+        guard provider == .apns else {
+            throw PealError.unsupported("provider", "\(provider.rawValue) is not supported yet")
+        }
         let fields = try Fields(try call.object())
         let kind = try fields.requiredText("kind")
         guard kind == "token" else {
@@ -80,7 +82,8 @@ struct NativeCredentials: Sendable {
         let isWord = text.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
             default: "._:-".utf8.contains(byte)
             }
         }

@@ -12,7 +12,7 @@ enum NativeEnvelope {
 
     static func answer(_ error: PealError) -> Answer {
         var answer = Answer(HTTPResponse.Status(code: error.code.httpStatus), ["error": json(error)])
-        if let seconds = error.retryAfterSeconds { answer.headers[.retryAfter] = String(seconds) }
+        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Bearer realm=\"peal\"" }
         return answer
     }

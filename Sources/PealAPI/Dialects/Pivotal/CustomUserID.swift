@@ -1,8 +1,8 @@
 internal import Crypto
 internal import PealCore
 
-/// A user's id signed by the app's backend: a compact JWS (RFC 7515) with HS256 over `{"custom_user_id":"…"}`, its key the
-/// bytes behind the shared secret's hexadecimal digits.
+/// A user's id signed by the app's backend: a compact JWS (RFC 7515) with HS256 over `{"custom_user_id":"…"}`, its key
+/// the bytes behind the shared secret's hexadecimal digits.
 enum CustomUserID {
     /// The id in `signed`, if one of the secrets signed it.
     /// - Parameter secrets: hexadecimal text.

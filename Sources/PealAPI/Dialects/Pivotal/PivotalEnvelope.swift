@@ -13,7 +13,7 @@ enum PivotalEnvelope {
                 "timestamp": .integer(now.milliseconds), "status": .integer(status.code),
                 "error": .string(phrase(error.code)), "message": .string(message), "path": .string(path),
             ])
-        if let seconds = error.retryAfterSeconds { answer.headers[.retryAfter] = String(seconds) }
+        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Basic realm=\"Push\"" }
         return answer
     }

@@ -23,7 +23,8 @@ struct PivotalReader {
             options, content, start: timing.startAt ?? now, lifeSecondsMax: lifeSecondsMax)
         let draft = MessageDraft(
             id: id, app: app.key, dialect: .pivotal, audience: audience, content: content, options: options,
-            startAt: timing.startAt, createdAt: createdAt, expiresAt: end, source: json.bytes)
+            startAt: timing.startAt, createdAt: createdAt, expiresAt: end,
+            source: timing.startAt == nil ? nil : json.bytes)
         return (draft, timing)
     }
 }

@@ -44,7 +44,7 @@ struct PivotalRegistration: Sendable {
     private func create(_ call: Call) async throws -> Answer {
         let realm = try Realm(call)
         let body = try Tolerance(try call.object())
-        let userID = try await userID(body, realm.app)
+        let userID = try await userID(body, realm.app, now: call.now)
         let registration = try realm.reader(services.addressRules).registration(
             body, id: services.newDeviceID(), over: nil, userID: userID, isWhole: true)
         let reply = try await services.devices.register(registration, app: realm.app.key, call.verb) { result in
@@ -57,7 +57,7 @@ struct PivotalRegistration: Sendable {
         let realm = try Realm(call)
         let body = try Tolerance(try call.object())
         let id: DeviceID = try call.id("id", of: "device")
-        let userID = try await userID(body, realm.app)
+        let userID = try await userID(body, realm.app, now: call.now)
         let reader = realm.reader(services.addressRules)
         let result = try await services.devices.change(id, app: realm.app.key, call.verb) { known throws(PealError) in
             if known == nil, !realm.app.settings.pivotal.upsertOnPut { throw .notFound("device") }
@@ -94,14 +94,16 @@ struct PivotalRegistration: Sendable {
     }
 
     /// The user that the body gives, proved where the app asks for proof; nil where it gives none.
-    private func userID(_ body: Tolerance, _ app: App) async throws -> String? {
+    private func userID(_ body: Tolerance, _ app: App, now: Timestamp) async throws -> String? {
         let name = "custom_user_id"
         guard app.settings.pivotal.verifyCustomUserID else {
             return try body.text(name, bytesMax: Limits.userIDBytesMax)
         }
         guard let signed = try body.text(name, bytesMax: Limits.signedUserIDBytesMax) else { return nil }
         let secrets = try await services.store.read { store in
-            try store.keys(app: app.key).filter { $0.dialect == .pivotal }.compactMap { key in
+            let keys = try store.keys(app: app.key)
+            let valid = keys.filter { $0.dialect == .pivotal && ($0.expiresAt.map { $0 > now } ?? true) }
+            return try valid.compactMap { key in
                 try store.storedKey(.pivotal, publicHalf: key.publicHalf)?.sharedSecret
             }
         }

@@ -56,7 +56,8 @@ struct PivotalSchedules: Sendable {
             [preview = services.preview] draft throws(PealError) in
             let merged = Self.merge(given, over: Self.push(of: draft))
             let changed = try reader.draft(
-                .object(merged), id: id, app: app, createdAt: draft.createdAt, now: call.now).draft
+                .object(merged), id: id, app: app, createdAt: draft.createdAt, now: call.now
+            ).draft
             try preview.check(changed, app: app)
             draft = changed
             draft.startAt = changed.startAt ?? call.now

@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// Reads who a push is for. `devices` overrides everything else; custom user ids and topics are joined; platforms narrow
-/// both, or stand alone for everybody on them.
+/// Reads who a push is for. `devices` overrides everything else; custom user ids and topics are joined; platforms
+/// narrow both, or stand alone for everybody on them.
 enum PivotalTarget {
     static func audience(_ body: Tolerance) throws(PealError) -> Audience {
         guard let target = try body.object("target") else { throw .missing("target") }
