@@ -10,6 +10,14 @@ struct APIClient: Sendable {
     private static let timeoutSeconds: Int64 = 60
     private static let answerBytesMax = 64 * 1024 * 1024
 
+    /// A person waits: a refused connection is told at once, and where a redirect leads nobody asked to send a key.
+    private static let http: HTTPClient = {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.timeout.connect = .seconds(10)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
     enum Method: String {
         case get = "GET"
         case post = "POST"
@@ -68,7 +76,7 @@ struct APIClient: Sendable {
         _ request: HTTPClientRequest
     ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {
         do {
-            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(Self.timeoutSeconds))
+            let response = try await Self.http.execute(request, timeout: .seconds(Self.timeoutSeconds))
             let body = try await response.body.collect(upTo: Self.answerBytesMax)
             return (response, Array(body.readableBytesView))
         } catch let error as HTTPClientError where error == .invalidURL || error == .emptyHost {
