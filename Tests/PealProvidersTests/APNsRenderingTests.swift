@@ -45,7 +45,8 @@ struct APNsRenderingTests {
         .init(
             "every common field",
             body:
-                #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":0,"sound":"default","thread-id":"th","category":"c","mutable-content":1},"k":{"n":1.0},"image_url":"https://x/i.png"}"#
+                #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":0,"sound":"default","thread-id":"th","#
+                + #""category":"c","mutable-content":1},"k":{"n":1.0},"image_url":"https://x/i.png"}"#
         ) {
             $0.content.title = .plain("T")
             $0.content.subtitle = .plain("S")
@@ -70,13 +71,15 @@ struct APNsRenderingTests {
         .init(
             "own payload laid deep over the common fields",
             body:
-                #"{"aps":{"alert":{"body":"own","title-loc-key":"K"},"badge":5,"interruption-level":"passive"},"a":1,"b":[2]}"#
+                #"{"aps":{"alert":{"body":"own","title-loc-key":"K"},"badge":5,"interruption-level":"passive"},"#
+                + #""a":1,"b":[2]}"#
         ) {
             $0.content.body = .plain("common")
             $0.content.badge = 5
             $0.content.data = JSON.Members([("a", 1)])
             $0.content.setIOS(
-                #"{"payload":{"aps":{"alert":{"body":"own","title-loc-key":"K"},"interruption-level":"passive"},"b":[2]}}"#
+                #"{"payload":{"aps":{"alert":{"body":"own","title-loc-key":"K"},"#
+                    + #""interruption-level":"passive"},"b":[2]}}"#
             )
         },
         .init("a string alert replaces", body: #"{"aps":{"alert":"plain"}}"#) {

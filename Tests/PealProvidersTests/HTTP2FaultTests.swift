@@ -33,7 +33,8 @@ struct HTTP2FaultTests {
         .init("settings of a stream", .protocolError, ServerFrame.frame(4, stream: 1)),
         .init("settings cut short", .frameSizeError, ServerFrame.frame(4, [0, 3, 0, 0, 0])),
         .init(
-            "settings acknowledgement with octets", .frameSizeError, ServerFrame.frame(4, flags: 1, [0, 3, 0, 0, 0, 1])),
+            "settings acknowledgement with octets", .frameSizeError,
+            ServerFrame.frame(4, flags: 1, [0, 3, 0, 0, 0, 1])),
         .init("push announced", .protocolError, ServerFrame.settings([(2, 1)])),
         .init("initial window too large", .flowControlError, ServerFrame.settings([(4, 0x8000_0000)])),
         .init("frame size too small", .protocolError, ServerFrame.settings([(5, 100)])),
@@ -66,7 +67,8 @@ struct HTTP2FaultTests {
             "header list larger than ours", .compressionError,
             ServerFrame.headers(
                 1,
-                Array(repeating: [0x00, 1, 0x61, 100] + Array(repeating: 0x62, count: 100), count: 150).flatMap { $0 })),
+                Array(repeating: [0x00, 1, 0x61, 100] + Array(repeating: 0x62, count: 100), count: 150)
+                    .flatMap { $0 })),
     ]
 
     @Test("end the connection with the right code", arguments: cases)

@@ -15,7 +15,8 @@ struct ConfigurationDocumentTests {
         let end = try #require(text.range(of: "\n\n", range: text.index(before: start)..<text.endIndex)?.lowerBound)
         let expected = ConfigurationKey.all.map(Self.row).joined(separator: "\n")
         if ProcessInfo.processInfo.environment["GOLDEN"] == "record" {
-            let recorded = text[..<start] + expected + text[max(start, end)...]
+            let rest = text[max(start, end)...].drop { $0 == "\n" }
+            let recorded = text[..<start] + expected + "\n\n" + rest
             try String(recorded).write(to: file, atomically: true, encoding: .utf8)
         } else {
             #expect(start < end ? String(text[start..<end]) == expected : false)
