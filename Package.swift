@@ -10,13 +10,14 @@ let settings: [SwiftSetting] = [
 ]
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
-let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdHTTP2 = Target.Dependency.product(name: "HummingbirdHTTP2", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
@@ -43,9 +44,11 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-atomics", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML", "CommandLineArguments"]),
+        .package(
+            url: "https://github.com/apple/swift-configuration", from: "1.4.0",
+            traits: ["YAML", "CommandLineArguments"]),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -63,14 +66,17 @@ let package = Package(
             name: "peal", dependencies: ["PealCommands", argumentParser], swiftSettings: settings),
         .target(
             name: "PealCommands",
-            dependencies: ["PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1],
+            dependencies: [
+                "PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1,
+            ],
             swiftSettings: settings),
         .target(
             name: "PealServer",
             dependencies: [
                 "PealAPI", "PealCore", "PealDelivery", "PealProviders", "PealSQLite", "PealStore",
-                configuration, crypto, hummingbird, hummingbirdTLS, hummingbirdHTTP2, logging, nioCore, nioPosix,
-                nioSSL, serviceLifecycle, unixSignals,
+                configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, logging, nioCore,
+                nioPosix,
+                nioSSL, serviceLifecycle, unixSignals, yams,
             ],
             swiftSettings: settings),
         .target(
@@ -82,11 +88,11 @@ let package = Package(
         .target(
             name: "PealSQLite", dependencies: ["PealCore", "PealStore", grdb, grdbSQLite], swiftSettings: settings),
         .target(
-            name: "PealDelivery", dependencies: ["PealCore", atomics, logging, serviceLifecycle],
+            name: "PealDelivery", dependencies: ["PealCore", logging, serviceLifecycle],
             swiftSettings: settings),
         .target(
             name: "PealProviders",
-            dependencies: ["PealCore", atomics, crypto, logging, nioCore, nioHPACK, nioPosix, nioSSL],
+            dependencies: ["PealCore", crypto, logging, nioCore, nioHPACK, nioPosix, nioSSL],
             swiftSettings: settings),
 
         .executableTarget(
@@ -94,7 +100,8 @@ let package = Package(
         .target(
             name: "PealSimulator",
             dependencies: [
-                argumentParser, crypto, logging, nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioPosix, nioSSL, x509, yams,
+                argumentParser, asn1, crypto, logging, nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioPosix, nioSSL, x509,
+                yams,
             ],
             swiftSettings: settings),
         .target(
@@ -117,6 +124,7 @@ let package = Package(
             name: "PealAPITests",
             dependencies: [
                 "PealAPI", "PealCore", "PealStore", "PealTesting", crypto, httpTypes, hummingbird, hummingbirdTesting,
+                logging, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -125,10 +133,12 @@ let package = Package(
         .testTarget(
             name: "PealServerTests",
             dependencies: [
-                "PealCommands", "PealCore", "PealServer", "PealSimulator", "PealTesting", asyncHTTPClient, configuration,
-                nioCore, nioPosix, nioSSL,
+                "PealCommands", "PealCore", "PealServer", "PealSimulator", "PealTesting", asyncHTTPClient,
+                configuration,
+                nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
-        .testTarget(name: "TidyTests", dependencies: ["PealCore", "PealServer", configuration], swiftSettings: settings),
+        .testTarget(
+            name: "TidyTests", dependencies: ["PealCore", "PealServer", "PealTesting"], swiftSettings: settings),
     ]
 )

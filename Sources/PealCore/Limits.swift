@@ -14,12 +14,18 @@ package enum Limits {
     package static let userIDBytesMax = 255
     package static let campaignIDBytesMax = 255
     package static let attributesBytesMax = 4096
+    package static let localeCharactersMax = 35
+    package static let timeZoneCharactersMax = 64
+    package static let privateKeyBytesMax = 16 * 1024
+    package static let signedUserIDBytesMax = 2048
 
     // Audiences
     package static let audienceDevicesMax = 10_000
     package static let audienceUsersMax = 10_000
     package static let audienceTopicsMax = 1024
     package static let audienceAddressesMax = 1000
+    package static let pivotalDevicesMax = 4096
+    package static let pivotalUsersMax = 4096
     package static let devicesPerBatchMax = 1000
     package static let devicesPerUserMax = 32
     package static let topicsPerDeviceMax = 1024
@@ -38,6 +44,13 @@ package enum Limits {
     package static let apnsVoIPPayloadBytesMax = 5120
     package static let apnsCollapseIDBytesMax = 64
 
+    package static let ttlSecondsMax: Int64 = 10 * 365 * 24 * 3600
+    package static let imageURLBytesMax = 2048
+    /// Pivotal pushes due within this time are sent at once.
+    package static let pivotalImmediateSeconds: Int64 = 60
+    /// Pivotal's `apns-expiration` where a push gives none: the last second of a signed 32-bit clock.
+    package static let pivotalExpirationSeconds: Int64 = 2_147_483_647
+
     // Delivery
     package static let windowKeys: Int64 = 65_536
     package static let windowKeysMin: Int64 = 4096
@@ -53,6 +66,17 @@ package enum Limits {
     package static let attemptsMax = 12
     package static let drainSeconds: Int64 = 20
     package static let logRowBytesMax = 3900
+    package static let logRowDevicesMax = 65_536
+    package static let logReasonBytesMax = 64
+    package static let slicesActiveMax = 16
+    package static let slicesExpressMax = 8
+    package static let directSlicesActiveMax = 256
+    package static let directSlicesWaitingMax = 4096
+    package static let stragglerPagesMax = 64
+    package static let probeDevicesMax = 64
+    package static let parkSecondsMax: Int64 = 60
+    package static let messagesCachedMax = 64
+    package static let oneAttemptSeconds: Int64 = 900
 
     // Breaker: a route of an app stops when suspicious retirements pass this share of at least this many answers.
     package static let breakerAnswersMin = 50

@@ -1,1 +1,4 @@
-print("placeholder")
+internal import Foundation
+internal import PealCommands
+
+exit(await PealProgram.run(Array(CommandLine.arguments.dropFirst())))

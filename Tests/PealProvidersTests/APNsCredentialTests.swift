@@ -11,13 +11,15 @@ struct APNsCredentialTests {
         try APNsCredential.check(testCredential)
     }
 
-    @Test("faults name the field", arguments: [
-        ("key_id", ""), ("key_id", "a b"), ("team_id", "T/1"), ("team_id", String(repeating: "t", count: 256)),
-        ("bundle_id", "com.example\n"), ("bundle_id", "ä"), ("private_key", "no key"), ("private_key", ""),
-        ("private_key", P384.Signing.PrivateKey().pemRepresentation),
-        ("private_key", "-----BEGIN PRIVATE KEY-----\nMIGHAgEA\n-----END PRIVATE KEY-----"),
-        ("private_key", P256.Signing.PrivateKey().publicKey.pemRepresentation),
-    ])
+    @Test(
+        "faults name the field",
+        arguments: [
+            ("key_id", ""), ("key_id", "a b"), ("team_id", "T/1"), ("team_id", String(repeating: "t", count: 256)),
+            ("bundle_id", "com.example\n"), ("bundle_id", "ä"), ("private_key", "no key"), ("private_key", ""),
+            ("private_key", P384.Signing.PrivateKey().pemRepresentation),
+            ("private_key", "-----BEGIN PRIVATE KEY-----\nMIGHAgEA\n-----END PRIVATE KEY-----"),
+            ("private_key", P256.Signing.PrivateKey().publicKey.pemRepresentation),
+        ])
     func faults(field: String, value: String) {
         var credential = testCredential
         switch field {

@@ -39,10 +39,13 @@ struct APNsRenderingTests {
     }
 
     static let cases: [RenderingCase] = [
-        .init("body alone", body: #"{"aps":{"alert":{"body":"Hi \"you\""}}}"#) { $0.content.body = .plain("Hi \"you\"") },
+        .init("body alone", body: #"{"aps":{"alert":{"body":"Hi \"you\""}}}"#) {
+            $0.content.body = .plain("Hi \"you\"")
+        },
         .init(
             "every common field",
-            body: #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":0,"sound":"default","thread-id":"th","category":"c","mutable-content":1},"k":{"n":1.0},"image_url":"https://x/i.png"}"#
+            body:
+                #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":0,"sound":"default","thread-id":"th","category":"c","mutable-content":1},"k":{"n":1.0},"image_url":"https://x/i.png"}"#
         ) {
             $0.content.title = .plain("T")
             $0.content.subtitle = .plain("S")
@@ -66,13 +69,15 @@ struct APNsRenderingTests {
         },
         .init(
             "own payload laid deep over the common fields",
-            body: #"{"aps":{"alert":{"body":"own","title-loc-key":"K"},"badge":5,"interruption-level":"passive"},"a":1,"b":[2]}"#
+            body:
+                #"{"aps":{"alert":{"body":"own","title-loc-key":"K"},"badge":5,"interruption-level":"passive"},"a":1,"b":[2]}"#
         ) {
             $0.content.body = .plain("common")
             $0.content.badge = 5
             $0.content.data = JSON.Members([("a", 1)])
             $0.content.setIOS(
-                #"{"payload":{"aps":{"alert":{"body":"own","title-loc-key":"K"},"interruption-level":"passive"},"b":[2]}}"#)
+                #"{"payload":{"aps":{"alert":{"body":"own","title-loc-key":"K"},"interruption-level":"passive"},"b":[2]}}"#
+            )
         },
         .init("a string alert replaces", body: #"{"aps":{"alert":"plain"}}"#) {
             $0.content.body = .plain("common")
@@ -141,9 +146,11 @@ struct APNsRenderingTests {
         #expect(notification.headers[1].value == type.rawValue)
     }
 
-    @Test("the payload limit is exact and names the largest field", arguments: [
-        ("alert", 4096, true), ("alert", 4097, false), ("voip", 5120, true), ("voip", 5121, false),
-    ])
+    @Test(
+        "the payload limit is exact and names the largest field",
+        arguments: [
+            ("alert", 4096, true), ("alert", 4097, false), ("voip", 5120, true), ("voip", 5121, false),
+        ])
     func limit(type: String, bytes: Int, isLegal: Bool) throws {
         var content = Content()
         content.setIOS(#"{"push_type":"\#(type)"}"#)
@@ -158,10 +165,12 @@ struct APNsRenderingTests {
         }
     }
 
-    @Test("faults name the field", arguments: [
-        (#"{"push_type":"loud"}"#, "content.ios.push_type"), (#"{"push_type":5}"#, "content.ios.push_type"),
-        (#"{"payload":[1]}"#, "content.ios.payload"), (#"{"payload":{"aps":"x"}}"#, "content.ios.payload.aps"),
-    ])
+    @Test(
+        "faults name the field",
+        arguments: [
+            (#"{"push_type":"loud"}"#, "content.ios.push_type"), (#"{"push_type":5}"#, "content.ios.push_type"),
+            (#"{"payload":[1]}"#, "content.ios.payload"), (#"{"payload":{"aps":"x"}}"#, "content.ios.payload.aps"),
+        ])
     func faults(ios: String, field: String) {
         var content = Content()
         content.setIOS(ios)
@@ -170,9 +179,11 @@ struct APNsRenderingTests {
         #expect(error?.field == field)
     }
 
-    @Test("a collapse key has at most 64 bytes and no line ends", arguments: [
-        String(repeating: "k", count: 65), String(repeating: "ä", count: 33), "", "a\r\nb: c",
-    ])
+    @Test(
+        "a collapse key has at most 64 bytes and no line ends",
+        arguments: [
+            String(repeating: "k", count: 65), String(repeating: "ä", count: 33), "", "a\r\nb: c",
+        ])
     func collapseKey(key: String) {
         var options = MessageOptions()
         options.collapseKey = key

@@ -53,7 +53,8 @@ struct APNsVerdictsTests {
         #expect(answer.status == 410)
         #expect(exchange.answer(to: .init(status: 502, body: Array("<html>".utf8))).reason == "Status502")
         #expect(
-            exchange.answer(to: .init(status: 503, retryAfterSeconds: 90)).result == .verdict(.retry(after: .seconds(90))))
+            exchange.answer(to: .init(status: 503, retryAfterSeconds: 90)).result
+                == .verdict(.retry(after: .seconds(90))))
     }
 
     @Test("an expired provider token is replaced when it was old, and stops the app when it was young")

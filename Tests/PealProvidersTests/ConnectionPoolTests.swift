@@ -30,7 +30,9 @@ struct ConnectionPoolTests {
                 tls: try Connector.context(caFile: server.directory.file("cert.pem")),
                 group: MultiThreadedEventLoopGroup.singleton),
             exchange: PlainExchange(),
-            settings: .init(connectionsMax: connections, openingPause: .milliseconds(5), streamIDMax: streamIDMax, tick: .milliseconds(20)),
+            settings: .init(
+                connectionsMax: connections, openingPause: .milliseconds(5), streamIDMax: streamIDMax,
+                tick: .milliseconds(20)),
             time: time, randomness: SeededRandomness(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
@@ -54,7 +56,9 @@ struct ConnectionPoolTests {
         await pool.close()
     }
 
-    @Test("requests without an answer are lost after the time-out, while the connection lives on", .timeLimit(.minutes(1)))
+    @Test(
+        "requests without an answer are lost after the time-out, while the connection lives on", .timeLimit(.minutes(1))
+    )
     func timeout() async throws {
         let time = ManualTime()
         let server = try ScriptedServer { connection, frame in
@@ -110,7 +114,8 @@ struct ConnectionPoolTests {
     func slowReader() async throws {
         let server = try ScriptedServer { connection, frame in
             guard let frame else {
-                connection.write(ServerFrame.settings([(3, 2000), (4, 1_000_000)]) + ServerFrame.windowUpdate(0, 1_000_000_000))
+                connection.write(
+                    ServerFrame.settings([(3, 2000), (4, 1_000_000)]) + ServerFrame.windowUpdate(0, 1_000_000_000))
                 return
             }
             guard Self.isRequest(frame) else { return }
@@ -141,7 +146,8 @@ struct ConnectionPoolTests {
                 var buffer = ByteBuffer(bytes: frame.payload)
                 let decoded = try? state.decoders[connection, default: HPACKDecoder(allocator: ByteBufferAllocator())]
                     .decodeHeaders(from: &buffer)
-                state.ids[connection, default: [:]][frame.header.streamID] = decoded?.first(name: "apns-id") ?? "undecodable"
+                state.ids[connection, default: [:]][frame.header.streamID] =
+                    decoded?.first(name: "apns-id") ?? "undecodable"
             }
         }
 
@@ -164,7 +170,9 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("chaos: every device has one answer, and nothing that was accepted is sent again", .timeLimit(.minutes(4)), arguments: 1...8)
+    @Test(
+        "chaos: every device has one answer, and nothing that was accepted is sent again", .timeLimit(.minutes(4)),
+        arguments: 1...8)
     func chaos(seed: Int) async throws {
         let ledger = Ledger()
         let randomness = SeededRandomness(UInt64(seed))
@@ -189,16 +197,23 @@ struct ConnectionPoolTests {
             case 3: connection.write(randomness.bytes(40))
             case 4...20: connection.write(ServerFrame.reset(stream, .refusedStream))
             case 21...30: connection.write(ServerFrame.reset(stream, .internalError))
-            case 31...40: connection.write(ServerFrame.headers(stream, ServerFrame.status(500), ends: false) + ServerFrame.data(stream, "x"))
+            case 31...40:
+                connection.write(
+                    ServerFrame.headers(stream, ServerFrame.status(500), ends: false) + ServerFrame.data(stream, "x"))
             case 41...45:
-                connection.write(ServerFrame.settings([(3, UInt32(1 + randomness.next() % 100)), (4, UInt32(200 + randomness.next() % 70_000))]))
+                connection.write(
+                    ServerFrame.settings([
+                        (3, UInt32(1 + randomness.next() % 100)), (4, UInt32(200 + randomness.next() % 70_000)),
+                    ]))
                 accept()
                 connection.write(ServerFrame.windowUpdate(stream, 1000))
             default: accept()
             }
         }
         let pool = try pool(server)
-        let orders = (0..<4).map { testOrder(count: 500, deadline: .seconds(20), message: MessageID(high: UInt64($0), low: 1)) }
+        let orders = (0..<4).map {
+            testOrder(count: 500, deadline: .seconds(20), message: MessageID(high: UInt64($0), low: 1))
+        }
         for order in orders { pool.submit(order) }
         var tally: [String: Int] = [:]
         try await advanceOrClose(orders, pool)

@@ -4,24 +4,30 @@ import Testing
 
 @Suite("Endpoints")
 struct EndpointTests {
-    @Test("are read from https URLs", arguments: [
-        ("https://api.push.apple.com", "api.push.apple.com", 443, "api.push.apple.com"),
-        ("https://api.push.apple.com:2197/", "api.push.apple.com", 2197, "api.push.apple.com:2197"),
-        ("HTTPS://127.0.0.1:9", "127.0.0.1", 9, "127.0.0.1:9"), ("https://[::1]:8443", "::1", 8443, "[::1]:8443"),
-    ])
+    @Test(
+        "are read from https URLs",
+        arguments: [
+            ("https://api.push.apple.com", "api.push.apple.com", 443, "api.push.apple.com"),
+            ("https://api.push.apple.com:2197/", "api.push.apple.com", 2197, "api.push.apple.com:2197"),
+            ("HTTPS://127.0.0.1:9", "127.0.0.1", 9, "127.0.0.1:9"), ("https://[::1]:8443", "::1", 8443, "[::1]:8443"),
+        ])
     func good(url: String, host: String, port: Int, authority: String) throws {
         let endpoint = try #require(Endpoint(url))
         #expect(endpoint == Endpoint(host: host, port: port))
         #expect(endpoint.authority == authority)
     }
 
-    @Test("nothing else is one", arguments: [
-        "", "http://a", "https://", "https://a/b", "https://a:0", "https://a:65536", "https://u@a", "https://a?x",
-        "https://:443", "ftp://a", "https://a b", "https://a:b",
-    ])
+    @Test(
+        "nothing else is one",
+        arguments: [
+            "", "http://a", "https://", "https://a/b", "https://a:0", "https://a:65536", "https://u@a", "https://a?x",
+            "https://:443", "ftp://a", "https://a b", "https://a:b",
+        ])
     func bad(url: String) { #expect(Endpoint(url) == nil) }
 
-    @Test("addresses are told from names", arguments: [("127.0.0.1", true), ("::1", true), ("localhost", false), ("1.2.3.com", false)])
+    @Test(
+        "addresses are told from names",
+        arguments: [("127.0.0.1", true), ("::1", true), ("localhost", false), ("1.2.3.com", false)])
     func addresses(host: String, isAddress: Bool) {
         #expect(Endpoint(host: host, port: 1).isAddress == isAddress)
     }

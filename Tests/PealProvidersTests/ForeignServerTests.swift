@@ -19,7 +19,9 @@ struct ForeignServerTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    private func send(_ orders: [PageOrder], to server: ForeignServer, connections: Int = 4) async throws -> [String: Int] {
+    private func send(_ orders: [PageOrder], to server: ForeignServer, connections: Int = 4) async throws -> [String:
+        Int]
+    {
         let provider = try provider(server.url, ca: server.directory.file("cert.pem"), connections: connections)
         for order in orders { provider.send(order) }
         var tally: [String: Int] = [:]
@@ -30,10 +32,13 @@ struct ForeignServerTests {
         return tally
     }
 
-    @Test("nghttpd answers every request of many variants", .timeLimit(.minutes(1)), arguments: [
-        [], ["-m", "1"], ["-m", "7"], ["-m", "1000"], ["-c", "0"], ["-c", "200"], ["-c", "65536"], ["-w", "10", "-W", "14"],
-        ["-b", "200"],
-    ])
+    @Test(
+        "nghttpd answers every request of many variants", .timeLimit(.minutes(1)),
+        arguments: [
+            [], ["-m", "1"], ["-m", "7"], ["-m", "1000"], ["-c", "0"], ["-c", "200"], ["-c", "65536"],
+            ["-w", "10", "-W", "14"],
+            ["-b", "200"],
+        ])
     func nghttpd(arguments: [String]) async throws {
         let server = try ForeignServer.nghttpd(arguments)
         let notifications = [
@@ -51,7 +56,9 @@ struct ForeignServerTests {
         #expect(try await send(orders, to: server) == ["accepted": 10_000])
     }
 
-    @Test("nginx goes away again and again, and every request arrives once", .timeLimit(.minutes(2)), arguments: [5, 100, 1000])
+    @Test(
+        "nginx goes away again and again, and every request arrives once", .timeLimit(.minutes(2)),
+        arguments: [5, 100, 1000])
     func goAway(requests: Int) async throws {
         let server = try ForeignServer.nginx("keepalive_requests \(requests);", logsPaths: true)
         let count = requests == 5 ? 400 : 5000
@@ -87,9 +94,11 @@ struct ForeignServerTests {
             """)
         let orders = [0xAA, 0xBB, 0xCC, 0xDD].map { testOrder(count: 50, addressPrefix: [$0]) }
         let tally = try await send(orders, to: server)
-        #expect(tally == [
-            "verdict Unregistered": 50, "verdict BadDeviceToken": 50, "verdict ServiceUnavailable": 50, "accepted": 50,
-        ])
+        #expect(
+            tally == [
+                "verdict Unregistered": 50, "verdict BadDeviceToken": 50, "verdict ServiceUnavailable": 50,
+                "accepted": 50,
+            ])
         let answer = orders[0].flight.snapshot.exceptions[0]
         #expect(answer?.result == .verdict(.retireAddress(since: Timestamp(milliseconds: 5), isSuspicious: false)))
     }
@@ -106,7 +115,8 @@ struct ForeignServerTests {
         let server = try ForeignServer.nginx("")
         let other = try TestDirectory.certificates()
         for (url, ca) in [
-            (server.url, other.file("cert.pem")), ("https://127.0.0.1:\(try LoopbackPort.free())", other.file("cert.pem")),
+            (server.url, other.file("cert.pem")),
+            ("https://127.0.0.1:\(try LoopbackPort.free())", other.file("cert.pem")),
         ] {
             let provider = try provider(url, ca: ca)
             let order = testOrder(count: 100)

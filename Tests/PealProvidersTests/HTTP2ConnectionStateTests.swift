@@ -114,7 +114,8 @@ struct HTTP2ConnectionStateTests {
     }
 
     @Test(
-        "a reset without an answer", arguments: [
+        "a reset without an answer",
+        arguments: [
             (HTTP2Code.refusedStream, StreamEndings.Kind.unprocessed), (.cancel, .lost("StreamReset")),
             (.enhanceYourCalm, .lost("StreamReset")), (.internalError, .lost("StreamReset")),
         ])

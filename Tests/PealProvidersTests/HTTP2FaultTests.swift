@@ -32,7 +32,8 @@ struct HTTP2FaultTests {
         .init("reset of another size", .frameSizeError, ServerFrame.frame(3, stream: 1, [0, 0, 0])),
         .init("settings of a stream", .protocolError, ServerFrame.frame(4, stream: 1)),
         .init("settings cut short", .frameSizeError, ServerFrame.frame(4, [0, 3, 0, 0, 0])),
-        .init("settings acknowledgement with octets", .frameSizeError, ServerFrame.frame(4, flags: 1, [0, 3, 0, 0, 0, 1])),
+        .init(
+            "settings acknowledgement with octets", .frameSizeError, ServerFrame.frame(4, flags: 1, [0, 3, 0, 0, 0, 1])),
         .init("push announced", .protocolError, ServerFrame.settings([(2, 1)])),
         .init("initial window too large", .flowControlError, ServerFrame.settings([(4, 0x8000_0000)])),
         .init("frame size too small", .protocolError, ServerFrame.settings([(5, 100)])),
@@ -63,7 +64,9 @@ struct HTTP2FaultTests {
         .init("table size beyond ours", .compressionError, ServerFrame.headers(1, [0x3F, 0xFF, 0xFF, 0x03, 0x88])),
         .init(
             "header list larger than ours", .compressionError,
-            ServerFrame.headers(1, Array(repeating: [0x00, 1, 0x61, 100] + Array(repeating: 0x62, count: 100), count: 150).flatMap { $0 })),
+            ServerFrame.headers(
+                1,
+                Array(repeating: [0x00, 1, 0x61, 100] + Array(repeating: 0x62, count: 100), count: 150).flatMap { $0 })),
     ]
 
     @Test("end the connection with the right code", arguments: cases)
@@ -77,10 +80,12 @@ struct HTTP2FaultTests {
         #expect(left + bench.endings.others.count == 1)
     }
 
-    @Test("must begin with SETTINGS", arguments: [
-        ServerFrame.windowUpdate(0, 1), ServerFrame.settingsAcknowledgement, ServerFrame.goAway(0),
-        Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
-    ])
+    @Test(
+        "must begin with SETTINGS",
+        arguments: [
+            ServerFrame.windowUpdate(0, 1), ServerFrame.settingsAcknowledgement, ServerFrame.goAway(0),
+            Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
+        ])
     func firstFrame(_ bytes: [UInt8]) throws {
         var bench = try StateBench(settings: nil)
         #expect(throws: HTTP2Fault.self) { try bench.receive(bytes) }
@@ -120,12 +125,14 @@ struct HTTP2FaultTests {
         #expect(thrown?.code == .flowControlError)
     }
 
-    @Test("faults of one stream end only that one", arguments: [
-        ServerFrame.data(1, "before headers"), ServerFrame.headers(1, [0x00, 1, 0x61, 1, 0x62]),
-        ServerFrame.headers(1, ServerFrame.status(103)), ServerFrame.windowUpdate(1, 0),
-        ServerFrame.headers(1, [0x08, 2, 0x32, 0x30]), ServerFrame.headers(1, [0x08, 3, 0x32, 0x78, 0x30]),
-        ServerFrame.headers(1, ends: false) + ServerFrame.headers(1, [0x88]),
-    ])
+    @Test(
+        "faults of one stream end only that one",
+        arguments: [
+            ServerFrame.data(1, "before headers"), ServerFrame.headers(1, [0x00, 1, 0x61, 1, 0x62]),
+            ServerFrame.headers(1, ServerFrame.status(103)), ServerFrame.windowUpdate(1, 0),
+            ServerFrame.headers(1, [0x08, 2, 0x32, 0x30]), ServerFrame.headers(1, [0x08, 3, 0x32, 0x78, 0x30]),
+            ServerFrame.headers(1, ends: false) + ServerFrame.headers(1, [0x88]),
+        ])
     func streamFault(_ bytes: [UInt8]) throws {
         var bench = try StateBench()
         bench.begin(0)
@@ -153,7 +160,8 @@ struct HTTP2FaultTests {
                 return [
                     ServerFrame.headers(stream), ServerFrame.reset(stream, .refusedStream),
                     ServerFrame.headers(stream, ServerFrame.status(400), ends: false),
-                    ServerFrame.windowUpdate(stream, 7), ServerFrame.settings([(4, UInt32(randomness.next() % 70_000))]),
+                    ServerFrame.windowUpdate(stream, 7),
+                    ServerFrame.settings([(4, UInt32(randomness.next() % 70_000))]),
                     ServerFrame.goAway(stream), ServerFrame.data(stream, "x"),
                 ][Int(randomness.next() % 7)]
             }

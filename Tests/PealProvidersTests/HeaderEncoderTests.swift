@@ -18,13 +18,16 @@ struct HeaderEncoderTests {
         return try bench.decode(frames[0]).map { "\($0) \($1)" }
     }
 
-    @Test("the first request fills the table, later ones of every variant refer to it", arguments: [4096, 65_536, 150, 40, 0])
+    @Test(
+        "the first request fills the table, later ones of every variant refer to it",
+        arguments: [4096, 65_536, 150, 40, 0])
     func variants(tableBytes: UInt32) throws {
         var bench = try StateBench(settings: tableBytes == 4096 ? [] : [(UInt16(1), tableBytes)])
         bench.decoder.maxDynamicTableLength = Int(tableBytes)
         let variants = [
             testNotification(), testNotification(expiration: "0"), testNotification(collapseID: "news"),
-            testNotification(topic: "com.example.other"), testNotification(collapseID: String(repeating: "k", count: 64)),
+            testNotification(topic: "com.example.other"),
+            testNotification(collapseID: String(repeating: "k", count: 64)),
         ]
         for round in 0..<3 {
             for variant in variants {
@@ -106,7 +109,8 @@ struct HeaderEncoderTests {
         }
         #expect(bytes == expected)
         var block = ByteBuffer(bytes: [0x00, 1, 0x61] + bytes + Array(repeating: 0x62, count: length))
-        var decoder = HPACKDecoder(allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096, maxHeaderListSize: 65_536)
+        var decoder = HPACKDecoder(
+            allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096, maxHeaderListSize: 65_536)
         let fields = try decoder.decodeHeaders(from: &block)
         #expect(fields.first(name: "a")?.utf8.count == length)
     }
@@ -114,10 +118,12 @@ struct HeaderEncoderTests {
 
 @Suite("Answers recognized without decoding")
 struct HeaderSkimTests {
-    @Test("are those that leave the table alone", arguments: [
-        [0x88], [0x88, 0x00, 1, 0x61, 1, 0x62], [0x88, 0x10, 1, 0x61, 0], [0x88, 0x0F, 0x12, 2, 0x61, 0x62],
-        [0x88, 0x00, 1, 0x61, 0x7F, 0x00] + [UInt8](repeating: 0x62, count: 127),
-    ] as [[UInt8]])
+    @Test(
+        "are those that leave the table alone",
+        arguments: [
+            [0x88], [0x88, 0x00, 1, 0x61, 1, 0x62], [0x88, 0x10, 1, 0x61, 0], [0x88, 0x0F, 0x12, 2, 0x61, 0x62],
+            [0x88, 0x00, 1, 0x61, 0x7F, 0x00] + [UInt8](repeating: 0x62, count: 127),
+        ] as [[UInt8]])
     func plain(block: [UInt8]) throws {
         #expect(HeaderSkim.isPlainSuccess(ByteBuffer(bytes: block)))
         var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
@@ -125,11 +131,14 @@ struct HeaderSkimTests {
         #expect(try decoder.decodeHeaders(from: &buffer).first(name: ":status") == "200")
     }
 
-    @Test("everything else is decoded", arguments: [
-        [], [0x89], [0x88, 0x40, 1, 0x61, 1, 0x62], [0x88, 0x3F], [0x88, 0xBE], [0x88, 0x0F, 0x30, 1, 0x61],
-        [0x88, 0x00, 0, 1, 0x61], [0x88, 0x00, 5, 0x61], [0x88, 0x00, 1, 0x61, 2, 0x62], [0x88, 0x00, 1],
-        [0x88, 0x00, 1, 0x61, 0x7F], [0x88, 0x00, 1, 0x61, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01], [0x08, 3, 0x32, 0x30, 0x30],
-    ] as [[UInt8]])
+    @Test(
+        "everything else is decoded",
+        arguments: [
+            [], [0x89], [0x88, 0x40, 1, 0x61, 1, 0x62], [0x88, 0x3F], [0x88, 0xBE], [0x88, 0x0F, 0x30, 1, 0x61],
+            [0x88, 0x00, 0, 1, 0x61], [0x88, 0x00, 5, 0x61], [0x88, 0x00, 1, 0x61, 2, 0x62], [0x88, 0x00, 1],
+            [0x88, 0x00, 1, 0x61, 0x7F], [0x88, 0x00, 1, 0x61, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
+            [0x08, 3, 0x32, 0x30, 0x30],
+        ] as [[UInt8]])
     func other(block: [UInt8]) {
         #expect(!HeaderSkim.isPlainSuccess(ByteBuffer(bytes: block)))
     }

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("The pool's queue and decisions")
 struct PoolTests {
-    private func budget(_ streams: Int, window: Int = 1_000_000, bulk: Int? = nil, isIdle: Bool = true) -> PoolQueue.Budget {
+    private func budget(_ streams: Int, window: Int = 1_000_000, bulk: Int? = nil, isIdle: Bool = true)
+        -> PoolQueue.Budget
+    {
         PoolQueue.Budget(
             streams: streams, windowBytes: window, bulkStreams: bulk ?? streams, bulkWindowBytes: window,
             streamWindow: 65_535, partialBodies: 16, isIdle: isIdle)
@@ -63,7 +65,9 @@ struct PoolTests {
     func refusals() async {
         var queue = PoolQueue()
         let control = SendControl()
-        let orders = [testOrder(count: 3, control: control), testOrder(count: 2, deadline: .seconds(1)), testOrder(count: 1)]
+        let orders = [
+            testOrder(count: 3, control: control), testOrder(count: 2, deadline: .seconds(1)), testOrder(count: 1),
+        ]
         for order in orders { queue.append(OpenOrder(order)) }
         control.stop()
         var refusals: [PoolQueue.Refusal] = []

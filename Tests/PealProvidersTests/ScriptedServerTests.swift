@@ -32,7 +32,9 @@ struct ScriptedServerTests {
 
     /// Calls `body` with each request's stream once it is complete.
     private static func onRequest(_ frame: WireFrame?, _ body: (UInt32) -> Void) {
-        guard let frame, frame.header.kind == HTTP2Frame.Kind.data, frame.header.has(HTTP2Frame.Flag.endStream) else { return }
+        guard let frame, frame.header.kind == HTTP2Frame.Kind.data, frame.header.has(HTTP2Frame.Flag.endStream) else {
+            return
+        }
         body(frame.header.streamID)
     }
 
@@ -106,7 +108,8 @@ struct ScriptedServerTests {
                     ServerFrame.headers(stream, ServerFrame.status(100), ends: false)
                     + ServerFrame.headers(stream, Array(block[..<2]), ends: false, endHeaders: false)
                     + ServerFrame.frame(HTTP2Frame.Kind.continuation, flags: 4, stream: stream, Array(block[2...]))
-                    + ServerFrame.data(stream, #"{"reason":"Unregis"#, ends: false) + ServerFrame.data(stream, #"tered"}"#)
+                    + ServerFrame.data(stream, #"{"reason":"Unregis"#, ends: false)
+                    + ServerFrame.data(stream, #"tered"}"#)
                 connection.write(Array(bytes[..<7]))
                 connection.write(Array(bytes[7...]))
             }
@@ -131,7 +134,9 @@ struct ScriptedServerTests {
         #expect(tally == ["accepted": 200 - lost, "lost ConnectionLost": lost])
     }
 
-    @Test("a connection that closes without an answer loses one request and gives the others back", .timeLimit(.minutes(1)))
+    @Test(
+        "a connection that closes without an answer loses one request and gives the others back",
+        .timeLimit(.minutes(1)))
     func closed() async throws {
         let tally = try await send(200) { connection, frame in
             if frame == nil { connection.write(ServerFrame.settings()) }

@@ -3,29 +3,31 @@
 package struct KeySet: Sendable, Hashable {
     /// The key of bit 0.
     package let base: DeviceKey
+    private let last: DeviceKey
     package private(set) var words: [UInt64]
 
     /// The empty set over `range`.
     package init(range: ClosedRange<DeviceKey>) {
         base = range.lowerBound
+        last = range.upperBound
         words = Array(repeating: 0, count: Int(range.upperBound - range.lowerBound) / 64 + 1)
     }
 
+    /// nil outside the range.
+    private func bit(of key: DeviceKey) -> Int? { key >= base && key <= last ? Int(key - base) : nil }
+
     package mutating func insert(_ key: DeviceKey) {
-        let bit = Int(key - base)
-        guard bit >= 0, bit >> 6 < words.count else { return }
+        guard let bit = bit(of: key) else { return }
         words[bit >> 6] |= 1 << UInt64(bit & 63)
     }
 
     package mutating func remove(_ key: DeviceKey) {
-        let bit = Int(key - base)
-        guard bit >= 0, bit >> 6 < words.count else { return }
+        guard let bit = bit(of: key) else { return }
         words[bit >> 6] &= ~(1 << UInt64(bit & 63))
     }
 
     package func contains(_ key: DeviceKey) -> Bool {
-        let bit = Int(key - base)
-        guard bit >= 0, bit >> 6 < words.count else { return false }
+        guard let bit = bit(of: key) else { return false }
         return words[bit >> 6] & 1 << UInt64(bit & 63) != 0
     }
 
@@ -51,7 +53,8 @@ package struct KeySet: Sendable, Hashable {
     package func keys(after key: DeviceKey, limit: Int) -> [DeviceKey] {
         var keys: [DeviceKey] = []
         keys.reserveCapacity(min(limit, 1024))
-        var bit = max(0, Int(key - base) + 1)
+        guard key < last else { return keys }
+        var bit = key < base ? 0 : Int(key - base) + 1
         while bit >> 6 < words.count, keys.count < limit {
             let word = words[bit >> 6] >> UInt64(bit & 63)
             if word == 0 {

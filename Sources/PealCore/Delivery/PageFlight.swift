@@ -71,7 +71,8 @@ package final class PageFlight: Sendable {
         }
     }
 
-    /// Returns when every device has its answer, or when `wake` is called, or the task is cancelled. One caller at a time.
+    /// Returns when every device has its answer, or when `wake` is called, or the task is cancelled. One caller at a
+    /// time.
     package func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -4,8 +4,8 @@ package enum Verdict: Sendable, Hashable {
     case accepted
     /// This notification can never be accepted.
     case rejectMessage
-    /// The address is dead since that instant (the provider's clock); nil = as of now. A suspicious reason may really be
-    /// our own mistake (wrong environment, wrong topic), so a mass of them stops the app instead.
+    /// The address is dead since that instant (the provider's clock); nil = as of now. A suspicious reason may really
+    /// be our own mistake (wrong environment, wrong topic), so a mass of them stops the app instead.
     case retireAddress(since: Timestamp?, isSuspicious: Bool)
     /// Only this address must wait.
     case holdAddress(after: Duration)

@@ -38,7 +38,9 @@ package struct AddressRules: Sendable {
         guard range.contains(text.utf8.count), let bytes = Hex.decode(text) else {
             throw .invalid(
                 "address",
-                "an APNs device token is an even number of hexadecimal digits, \(range.lowerBound) to \(range.upperBound)")
+                "an APNs device token is an even number of hexadecimal digits, "
+                    + "\(range.lowerBound) to \(range.upperBound)"
+            )
         }
         return bytes
     }
@@ -94,13 +96,26 @@ package struct AddressRules: Sendable {
         return text
     }
 
-    /// `host[:port]` in lower case of an http(s) URI without user information; nil for anything else.
+    /// `host[:port]` in lower case of an http(s) URI; nil for anything else. User information, escapes and bracketed
+    /// addresses are refused: no push network uses them, and readers of URIs disagree about them.
     static func authority(of text: String) -> String? {
         let lowered = text.lowercased()
         guard let prefix = ["https://", "http://"].first(where: lowered.hasPrefix) else { return nil }
-        let authority = lowered.dropFirst(prefix.count).prefix { !"/?#\\".contains($0) }
-        guard !authority.isEmpty, !authority.contains("@") else { return nil }
+        let authority = lowered.dropFirst(prefix.count).prefix { !"/?#".contains($0) }
+        let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
+        guard let host = parts.first, !host.isEmpty, !host.hasPrefix("."), host.utf8.allSatisfy(isHostCharacter),
+            parts.count == 1 || parts.count == 2 && UInt16(parts[1]) != nil
+        else { return nil }
         return String(authority)
+    }
+
+    private static func isHostCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+            UInt8(ascii: "."):
+            true
+        default: false
+        }
     }
 
     /// Whether `authority` is allowed by one entry of a list: `.suffix` any host below it, else the very host and port.

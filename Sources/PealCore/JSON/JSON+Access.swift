@@ -20,7 +20,25 @@ extension JSON {
     /// A whole number within Int64: `5`, `5.0` and `5e0` are, `5.5` and `1e30` are not.
     package var integerValue: Int64? {
         guard case .number(let text) = self else { return nil }
-        return Int64(text) ?? Double(text).flatMap(Int64.init(exactly:))
+        return Int64(text) ?? Self.wholeNumber(text)
+    }
+
+    /// Reads a number with a fraction or an exponent without rounding: its digits with the point moved.
+    private static func wholeNumber(_ text: String) -> Int64? {
+        let parts = text.split(maxSplits: 1) { $0 == "e" || $0 == "E" }
+        let isNegative = text.hasPrefix("-")
+        let mantissa = parts[0].drop { $0 == "-" }.split(separator: ".", maxSplits: 1)
+        guard let integer = mantissa.first else { return nil }
+        let fraction = mantissa.count == 2 ? mantissa[1] : ""
+        var digits = integer + fraction
+        guard digits.contains(where: { $0 != "0" }) else { return 0 }
+        let exponent = parts.count == 2 ? Int(parts[1]) ?? (parts[1].hasPrefix("-") ? .min : .max) : 0
+        // An exponent beyond these bounds cannot give a whole number within Int64 whatever the digits are.
+        let shift = max(-text.utf8.count, min(text.utf8.count + 19, exponent)) - fraction.count
+        let dropped = digits.suffix(max(0, -shift))
+        guard dropped.allSatisfy({ $0 == "0" }), dropped.count == max(0, -shift) else { return nil }
+        digits = digits.dropLast(dropped.count) + String(repeating: "0", count: max(0, shift))
+        return Int64((isNegative ? "-" : "") + digits)
     }
 
     package var doubleValue: Double? {

@@ -11,13 +11,22 @@ package indirect enum JSON: Sendable, Hashable {
 }
 
 extension JSON {
-    /// The members of an object in written order. Of a repeated name the last value counts (RFC 8259 §4 leaves it open).
+    /// The members of an object in written order. Of a repeated name the last value counts (RFC 8259 §4 leaves it
+    /// open).
     package struct Members: Sendable, Hashable {
         package private(set) var names: [String] = []
         package private(set) var values: [JSON] = []
         /// Built once an object is large: small ones are faster to scan.
-        private var index: [String: Int]?
+        private var index: [Name: Int]?
         private static let scannedCountMax = 12
+
+        /// A name compared by its code points: Swift's strings also take canonically equivalent ones for the same.
+        private struct Name: Hashable {
+            let text: String
+
+            static func == (left: Name, right: Name) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+            func hash(into hasher: inout Hasher) { for byte in text.utf8 { hasher.combine(byte) } }
+        }
 
         package init() {}
 
@@ -43,14 +52,14 @@ extension JSON {
         }
 
         private func position(of name: String) -> Int? {
-            index.map { $0[name] } ?? names.firstIndex(of: name)
+            index.map { $0[Name(text: name)] } ?? names.firstIndex { Name(text: $0) == Name(text: name) }
         }
 
         private mutating func append(_ name: String, _ value: JSON) {
             names.append(name)
             values.append(value)
             if index != nil {
-                index?[name] = names.count - 1
+                index?[Name(text: name)] = names.count - 1
             } else if names.count > Self.scannedCountMax {
                 rebuildIndex()
             }
@@ -63,7 +72,7 @@ extension JSON {
         }
 
         private mutating func rebuildIndex() {
-            index = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0) })
+            index = Dictionary(uniqueKeysWithValues: names.enumerated().map { (Name(text: $1), $0) })
         }
 
         package static func == (left: Members, right: Members) -> Bool {
@@ -77,13 +86,13 @@ extension JSON {
     }
 }
 
+/// There is no literal for null: where a JSON is optional, `nil` would be taken for it without a word.
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
-    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     package init(stringLiteral value: String) { self = .string(value) }
     package init(integerLiteral value: Int64) { self = .number(String(value)) }
     package init(booleanLiteral value: Bool) { self = .bool(value) }
     package init(arrayLiteral elements: JSON...) { self = .array(elements) }
     package init(dictionaryLiteral elements: (String, JSON)...) { self = .object(Members(elements)) }
-    package init(nilLiteral: ()) { self = .null }
 }

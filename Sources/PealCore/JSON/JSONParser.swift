@@ -1,5 +1,5 @@
-/// Reads one JSON document (RFC 8259, UTF-8, nothing around it but white space). It takes bytes from strangers: depth is
-/// limited, and every refusal says where.
+/// Reads one JSON document (RFC 8259, UTF-8, nothing around it but white space). It takes bytes from strangers: depth
+/// is limited, and every refusal says where.
 package struct JSONParser {
     /// Why a text is not JSON, and where: line and column count from 1, the column in bytes.
     package struct Failure: Error, Equatable, CustomStringConvertible {
@@ -131,7 +131,12 @@ package struct JSONParser {
     }
 
     private mutating func skipSpace() {
-        while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            default: return
+            }
+        }
     }
 
     private func peek(_ byte: UInt8) -> Bool { position < bytes.count && bytes[position] == byte }
@@ -178,8 +183,9 @@ extension JSONParser {
             let byte = bytes[position]
             switch byte {
             case UInt8(ascii: "\""):
-                let string = try text.withUnsafeBufferPointer { UnsafeBufferPointer(rebasing: $0[...]) }.validatedUTF8
-                    .orThrow(failure("invalid UTF-8 in a string"))
+                guard let string = String(validating: text, as: UTF8.self) else {
+                    throw failure("invalid UTF-8 in a string")
+                }
                 position += 1
                 return string
             case UInt8(ascii: "\\"):
@@ -240,17 +246,9 @@ extension JSONParser {
     }
 
     private func validated(_ slice: Swift.Slice<UnsafeBufferPointer<UInt8>>) throws(Failure) -> String {
-        try UnsafeBufferPointer(rebasing: slice).validatedUTF8.orThrow(failure("invalid UTF-8 in a string"))
-    }
-}
-
-extension UnsafeBufferPointer<UInt8> {
-    fileprivate var validatedUTF8: String? { String(validating: self, as: UTF8.self) }
-}
-
-extension Optional {
-    fileprivate func orThrow<Failure: Error>(_ failure: @autoclosure () -> Failure) throws(Failure) -> Wrapped {
-        guard let self else { throw failure() }
-        return self
+        guard let text = String(validating: UnsafeBufferPointer(rebasing: slice), as: UTF8.self) else {
+            throw failure("invalid UTF-8 in a string")
+        }
+        return text
     }
 }

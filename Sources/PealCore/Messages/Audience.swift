@@ -1,4 +1,5 @@
-/// Who a message is for, as a predicate that is resolved while sending: `all`, or the union of the lists; then narrowed.
+/// Who a message is for, as a predicate that is resolved while sending: `all`, or the union of the lists; then
+/// narrowed.
 package struct Audience: Sendable, Hashable {
     package var includesAll = false
     package var devices: [DeviceID] = []

@@ -1,5 +1,5 @@
-/// What the verbs tell the engine. None of it carries truth: that is in the store, and an engine that missed a word finds
-/// the work a moment later by itself.
+/// What the verbs tell the engine. None of it carries truth: that is in the store, and an engine that missed a word
+/// finds the work a moment later by itself.
 package protocol DeliveryEngine: Sendable {
     /// The name under which this process leases slices.
     var owner: String { get }

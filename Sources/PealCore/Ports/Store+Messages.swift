@@ -26,8 +26,8 @@ package protocol MessageWriting {
         app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
     ) throws -> Message.State?
 
-    /// Cuts the message into slices and sets it sending (or sent, when nobody is in its audience). An explicit audience of at most
-    /// `Limits.directDevicesMax` comes back leased to `owner`, when one is given.
+    /// Cuts the message into slices and sets it sending (or sent, when nobody is in its audience). An explicit audience
+    /// of at most `Limits.directDevicesMax` comes back leased to `owner`, when one is given.
     func plan(app: AppKey, id: MessageID, owner: String?, now: Timestamp) throws -> Plan
 }
 

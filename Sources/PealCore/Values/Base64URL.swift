@@ -21,7 +21,10 @@ package enum Base64URL {
     /// The bytes of `text` in either alphabet, padded or not; nil for anything else.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var characters = Array(text.utf8)[...]
-        for _ in 0..<2 where characters.last == UInt8(ascii: "=") { characters = characters.dropLast() }
+        if characters.last == UInt8(ascii: "=") {
+            guard characters.count.isMultiple(of: 4) else { return nil }
+            characters = characters.dropLast(characters.dropLast().last == UInt8(ascii: "=") ? 2 : 1)
+        }
         guard characters.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []
         var buffer: UInt32 = 0

@@ -1,8 +1,8 @@
 extension Timestamp: CustomStringConvertible {
     /// RFC 3339 in UTC; milliseconds only when there are any: `2026-11-21T02:30:00Z`.
     package var description: String {
-        let days = Self.floorDivide(milliseconds, 86_400_000)
-        let inDay = milliseconds - days * 86_400_000
+        let days = milliseconds.floorDivided(by: 86_400_000)
+        let inDay = milliseconds &- days &* 86_400_000
         let (year, month, day) = Self.civil(fromDays: days)
         let seconds = inDay / 1000
         let date = "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))"
@@ -11,7 +11,8 @@ extension Timestamp: CustomStringConvertible {
         return "\(date)T\(time)\(fraction)Z"
     }
 
-    /// Reads RFC 3339 §5.6 with any offset; digits beyond milliseconds are cut off, a leap second counts as the next one.
+    /// Reads RFC 3339 §5.6 with any offset; digits beyond milliseconds are cut off, a leap second counts as the next
+    /// one.
     package init?(rfc3339 text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
@@ -66,10 +67,6 @@ extension Timestamp: CustomStringConvertible {
         return String(repeating: "0", count: max(0, width - text.count)) + text
     }
 
-    private static func floorDivide(_ value: Int64, _ by: Int64) -> Int64 {
-        value >= 0 ? value / by : -((-value + by - 1) / by)
-    }
-
     private static func dayCount(year: Int64, month: Int64) -> Int64 {
         switch month {
         case 4, 6, 9, 11: 30
@@ -82,7 +79,7 @@ extension Timestamp: CustomStringConvertible {
     /// date algorithms").
     private static func days(fromCivil year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
-        let era = floorDivide(shifted, 400)
+        let era = shifted.floorDivided(by: 400)
         let yearOfEra = shifted - era * 400
         let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
         let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
@@ -91,7 +88,7 @@ extension Timestamp: CustomStringConvertible {
 
     private static func civil(fromDays days: Int64) -> (Int64, Int64, Int64) {
         let shifted = days + 719_468
-        let era = floorDivide(shifted, 146_097)
+        let era = shifted.floorDivided(by: 146_097)
         let dayOfEra = shifted - era * 146_097
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)

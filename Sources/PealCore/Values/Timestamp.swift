@@ -3,26 +3,28 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     package let milliseconds: Int64
 
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
-    package init(seconds: Int64) { milliseconds = seconds.multipliedReportingOverflow(by: 1000).partialValue }
+    /// What lies beyond the range becomes its end.
+    package init(seconds: Int64) { milliseconds = seconds.saturated(multipliedBy: 1000) }
 
     /// Whole seconds, rounded down.
-    package var seconds: Int64 { Int64((Double(milliseconds) / 1000).rounded(.down)) }
+    package var seconds: Int64 { milliseconds.floorDivided(by: 1000) }
 
     package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
     package static func + (left: Self, right: Duration) -> Self {
-        Timestamp(milliseconds: left.milliseconds + right.milliseconds)
+        Timestamp(milliseconds: left.milliseconds.saturated(adding: right.milliseconds))
     }
     package static func - (left: Self, right: Duration) -> Self {
-        Timestamp(milliseconds: left.milliseconds - right.milliseconds)
+        Timestamp(milliseconds: left.milliseconds.saturated(subtracting: right.milliseconds))
     }
     package static func - (left: Self, right: Self) -> Duration {
-        .milliseconds(left.milliseconds - right.milliseconds)
+        .milliseconds(left.milliseconds.saturated(subtracting: right.milliseconds))
     }
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded towards zero.
+    /// Whole milliseconds, rounded towards zero; what lies beyond the range of Int64 becomes its end.
     package var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+        components.seconds.saturated(multipliedBy: 1000)
+            .saturated(adding: components.attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -15,7 +15,9 @@ enum APNsCredential {
     static func signingKey(_ pem: String) throws(PealError) -> P256.Signing.PrivateKey {
         guard pem.contains("-----BEGIN PRIVATE KEY-----"),
             let key = try? P256.Signing.PrivateKey(pemRepresentation: pem)
-        else { throw .invalid("private_key", "private_key must be a P-256 key in PEM (PKCS#8), as in Apple's .p8 file") }
+        else {
+            throw .invalid("private_key", "private_key must be a P-256 key in PEM (PKCS#8), as in Apple's .p8 file")
+        }
         return key
     }
 

@@ -4,8 +4,8 @@ import NIOSSL
 package import PealCore
 import Synchronization
 
-/// Apple's push network: renders messages for it and sends pages of them, over connections that are kept per environment
-/// and credential.
+/// Apple's push network: renders messages for it and sends pages of them, over connections that are kept per
+/// environment and credential.
 package final class APNsProvider: Provider {
     private struct PoolKey: Hashable {
         let endpoint: Endpoint
@@ -59,7 +59,7 @@ package final class APNsProvider: Provider {
 
     package func check(_ credential: Credential) throws(PealError) {
         switch credential {
-        case .apnsToken(let token): try APNsCredential.check(token)
+        case .apnsToken(let signing): try APNsCredential.check(signing)
         }
     }
 

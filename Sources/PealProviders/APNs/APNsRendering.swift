@@ -53,7 +53,9 @@ enum APNsRendering {
         return String(max(0, order.expiresAt.seconds))
     }
 
-    private static func pushType(_ fields: JSON.Members, aps: JSON, isBackground: Bool) throws(PealError) -> APNsPushType {
+    private static func pushType(_ fields: JSON.Members, aps: JSON, isBackground: Bool) throws(PealError)
+        -> APNsPushType
+    {
         guard let given = fields["push_type"], !given.isNull else {
             return .derived(from: aps, isBackground: isBackground)
         }

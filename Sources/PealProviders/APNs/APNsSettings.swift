@@ -33,7 +33,8 @@ extension APNsConfiguration {
     func endpoint(_ environment: Environment) throws(APNsConfigurationError) -> Endpoint {
         let url = environment == .production ? productionURL : sandboxURL
         guard let endpoint = Endpoint(url) else {
-            throw APNsConfigurationError(description: "the APNs \(environment.rawValue) URL is not https://host[:port]: \(url)")
+            throw APNsConfigurationError(
+                description: "the APNs \(environment.rawValue) URL is not https://host[:port]: \(url)")
         }
         return endpoint
     }

@@ -2,8 +2,9 @@ import Crypto
 import PealCore
 import Synchronization
 
-/// The provider token of one (team, key): made when first needed, the same for every connection of the process, replaced
-/// at 40 to 50 minutes (Apple: at most every 20, at least every 60), never because APNs complained of too many.
+/// The provider token of one (team, key): made when first needed, the same for every connection of the process,
+/// replaced at 40 to 50 minutes (Apple: at most every 20, at least every 60), never because APNs complained of too
+/// many.
 final class ProviderTokens: Sendable {
     private struct Minted {
         let authorization: Authorization

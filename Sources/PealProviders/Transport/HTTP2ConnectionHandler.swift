@@ -3,8 +3,8 @@ import NIOCore
 import NIOSSL
 import PealCore
 
-/// One connection's thin shell: pulls devices from its pool, lets the state machine write them into one buffer that goes
-/// out in one piece, and gives answers back once per read. All of it on the connection's event loop.
+/// One connection's thin shell: pulls devices from its pool, lets the state machine write them into one buffer that
+/// goes out in one piece, and gives answers back once per read. All of it on the connection's event loop.
 final class HTTP2ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -102,14 +102,15 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // Peers often close without TLS's closing alert; nothing is lost by it that a closed connection does not lose.
-        if case .some(.uncleanShutdown) = error as? NIOSSLError {} else {
+        if case .some(.uncleanShutdown) = error as? NIOSSLError {
+        } else {
             pool.logger.warning("connection failed", metadata: metadata("\(error)"))
         }
         context.close(promise: nil)
     }
 
-    /// Sends what is in the buffer. Two buffers take turns: one that TLS has read is filled again. Writing may call back
-    /// into this handler, so the other one is in place before.
+    /// Sends what is in the buffer. Two buffers take turns: one that TLS has read is filled again. Writing may call
+    /// back into this handler, so the other one is in place before.
     func flush() {
         guard out.readableBytes > 0, let context else { return }
         swap(&out, &spare)

@@ -42,7 +42,8 @@ extension HTTP2ConnectionState {
         _ block: inout ByteBuffer, _ streamID: UInt32, endsStream: Bool, into out: inout ByteBuffer,
         endings: inout StreamEndings
     ) throws(HTTP2Fault) {
-        if endsStream, let place = streams.find(streamID), streams[place].status == 0, HeaderSkim.isPlainSuccess(block) {
+        if endsStream, let place = streams.find(streamID), streams[place].status == 0, HeaderSkim.isPlainSuccess(block)
+        {
             return finish(place, status: 200, into: &out, endings: &endings)
         }
         let headers: HPACKHeaders

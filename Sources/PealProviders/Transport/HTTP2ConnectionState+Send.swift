@@ -89,7 +89,9 @@ extension HTTP2ConnectionState {
         sendPendingBodies(into: &out)
     }
 
-    private func writeHeaders(_ block: ArraySlice<UInt8>, streamID: UInt32, endsStream: Bool, into out: inout ByteBuffer) {
+    private func writeHeaders(
+        _ block: ArraySlice<UInt8>, streamID: UInt32, endsStream: Bool, into out: inout ByteBuffer
+    ) {
         var rest = block
         var kind = HTTP2Frame.Kind.headers
         repeat {

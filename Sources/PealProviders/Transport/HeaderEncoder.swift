@@ -47,7 +47,8 @@ struct HeaderEncoder {
         template.epoch == epoch && template.authorizationVersion == authorization?.version ?? 0
     }
 
-    /// Encodes a variant. A template whose `epoch` is not the encoder's fills the table: it is to be written next, and once.
+    /// Encodes a variant. A template whose `epoch` is not the encoder's fills the table: it is to be written next, and
+    /// once.
     mutating func template(_ notification: Notification, _ authorization: Authorization?) -> RequestTemplate {
         let templateEpoch = isFilled ? epoch : -1
         var head: [UInt8] = []

@@ -97,7 +97,9 @@ struct PoolState {
     mutating func pull(
         _ id: Int, _ budget: PoolQueue.Budget, uptime: Duration, _ effects: inout Effects
     ) -> PoolQueue.Run? {
-        guard let place = members.firstIndex(where: { $0.id == id }), members[place].phase != .retired else { return nil }
+        guard let place = members.firstIndex(where: { $0.id == id }), members[place].phase != .retired else {
+            return nil
+        }
         members[place].phase = .open
         guard !isDraining else { return nil }
         var budget = budget
@@ -129,8 +131,8 @@ struct PoolState {
         if members.isEmpty { effects.ended = waiter.take() }
     }
 
-    /// A connection brought nothing. When none is left, the round is over for what waits: the engine decides when to try
-    /// again, and the next attempt here waits too.
+    /// A connection brought nothing. When none is left, the round is over for what waits: the engine decides when to
+    /// try again, and the next attempt here waits too.
     private mutating func fail(uptime: Duration, jitter: Double, _ effects: inout Effects) {
         let pause = min(Limits.reconnectMillisecondsMin << min(failures, 16), Limits.reconnectMillisecondsMax)
         retryAt = uptime + .milliseconds(pause) * (0.5 + jitter / 2)
@@ -153,7 +155,9 @@ struct PoolState {
             usable += 1
         }
         if usable > 0 {
-            guard wantsMore, usable < connectionsMax, openedAt.map({ uptime - $0 >= openingPause }) ?? true else { return }
+            guard wantsMore, usable < connectionsMax, openedAt.map({ uptime - $0 >= openingPause }) ?? true else {
+                return
+            }
         }
         members.append(Member(id: nextID))
         effects.openings.append(nextID)

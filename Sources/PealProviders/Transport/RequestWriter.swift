@@ -108,8 +108,8 @@ struct RequestWriter {
         place += MemoryLayout<Word>.size
     }
 
-    /// Eight lower-case hexadecimal digits, the first in the top octet. All nibbles at once: each is spread into an octet
-    /// of its own, and those above nine are lifted from the digits to the letters.
+    /// Eight lower-case hexadecimal digits, the first in the top octet. All nibbles at once: each is spread into an
+    /// octet of its own, and those above nine are lifted from the digits to the letters.
     @inline(__always)
     static func digits(_ word: UInt32) -> UInt64 {
         var nibbles = UInt64(word)

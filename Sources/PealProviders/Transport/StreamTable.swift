@@ -8,8 +8,8 @@ struct StreamTicket: Hashable, Sendable {
     var resends: UInt8 = 0
 }
 
-/// The open streams of a connection, in a ring by stream number: no hashing and no allocation per request. A stream that
-/// stays open long keeps its place, and newer ones pass over that number.
+/// The open streams of a connection, in a ring by stream number: no hashing and no allocation per request. A stream
+/// that stays open long keeps its place, and newer ones pass over that number.
 struct StreamTable {
     struct Slot {
         /// 0 = free.

@@ -1,35 +1,24 @@
 import Foundation
+import PealTesting
 
 /// A server that nobody here wrote, on a free port of the loopback interface, gone with this object.
 final class ForeignServer {
     let port: Int
     let directory: TestDirectory
-    private let process: Process
+    private let process: ChildProgram
 
     var url: String { "https://127.0.0.1:\(port)" }
 
     private init(port: Int, directory: TestDirectory, _ program: String, _ arguments: [String]) throws {
         self.port = port
         self.directory = directory
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        process = try ChildProgram(program, arguments)
         try LoopbackPort.waitForListener(port)
     }
 
-    deinit { stop() }
-
-    /// Children inherit the test runner's signal mask, in which everything is blocked that can be.
-    private func stop() {
-        guard process.isRunning else { return }
-        kill(process.processIdentifier, SIGKILL)
-    }
-
     /// nghttp2's server: strict about headers, answers 404 to every path that is not a file.
-    /// - Parameter arguments: as `-m 7` for the stream limit, `-w 10` for windows of 2¹⁰ − 1, `-c` for the header table.
+    /// - Parameter arguments: as `-m 7` for the stream limit, `-w 10` for windows of 2¹⁰ − 1, `-c` for the header
+    /// table.
     static func nghttpd(_ arguments: [String] = []) throws -> ForeignServer {
         let port = try LoopbackPort.free()
         let directory = try TestDirectory.certificates()
@@ -42,7 +31,9 @@ final class ForeignServer {
     /// - Parameters:
     ///   - server: directives of the server block; `$uri` answers 200 unless they say otherwise.
     ///   - logsPaths: whether each request's path goes to `access.log`.
-    static func nginx(_ server: String, location: String = "return 200;", logsPaths: Bool = false) throws -> ForeignServer {
+    static func nginx(_ server: String, location: String = "return 200;", logsPaths: Bool = false) throws
+        -> ForeignServer
+    {
         let port = try LoopbackPort.free()
         let directory = try TestDirectory.certificates()
         let configuration = """

@@ -1,4 +1,5 @@
 import Foundation
+import PealTesting
 
 /// A directory of its own, gone with this object.
 final class TestDirectory: Sendable {
@@ -16,17 +17,14 @@ final class TestDirectory: Sendable {
     /// With `cert.pem` and `key.pem` for localhost and 127.0.0.1; the certificate is its own authority.
     static func certificates() throws -> TestDirectory {
         let directory = try TestDirectory()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        process.arguments = [
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
-            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-            "-keyout", directory.file("key.pem"), "-out", directory.file("cert.pem"),
-        ]
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw TestFailure("openssl failed") }
+        let status = try ChildProgram.run(
+            "/usr/bin/openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+                "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                "-keyout", directory.file("key.pem"), "-out", directory.file("cert.pem"),
+            ])
+        guard status == 0 else { throw TestFailure("openssl failed") }
         return directory
     }
 }

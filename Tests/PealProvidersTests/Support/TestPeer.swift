@@ -44,7 +44,9 @@ enum ServerFrame {
 
     static let settingsAcknowledgement = frame(HTTP2Frame.Kind.settings, flags: 1)
 
-    static func headers(_ stream: UInt32, _ block: [UInt8] = [0x88], ends: Bool = true, endHeaders: Bool = true) -> [UInt8] {
+    static func headers(_ stream: UInt32, _ block: [UInt8] = [0x88], ends: Bool = true, endHeaders: Bool = true)
+        -> [UInt8]
+    {
         frame(HTTP2Frame.Kind.headers, flags: (ends ? 1 : 0) | (endHeaders ? 4 : 0), stream: stream, block)
     }
 
@@ -107,7 +109,9 @@ struct StateBench {
     mutating func frames() -> [WireFrame] { WireFrame.parse(&out) }
 
     @discardableResult
-    mutating func begin(_ index: Int32 = 0, notification: Notification? = nil, address: [UInt8] = [0xAB, 0xCD]) -> UInt32 {
+    mutating func begin(_ index: Int32 = 0, notification: Notification? = nil, address: [UInt8] = [0xAB, 0xCD])
+        -> UInt32
+    {
         let template = state.encoder.template(notification ?? self.notification, authorization)
         let before = state.nextStreamID
         address.withUnsafeBytes {

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""What a notification costs: CPU time of `peal` over the whole path, beside h2load's over the same requests.
+
+Starts `peal-sim` in fast mode and `peal serve` (release builds) on loopback, registers devices of one topic, and then in
+each round lets h2load send N requests of the same shape and size, and peal push one message to N devices: planned, read,
+rendered, sent over TLS, answered, logged and settled. Only ratios inside one run mean something. Prints a table and, as
+its last line, the figures as JSON. Exit code 1 when something was lost or doubled, or a ratio or memory passes its limit.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ADMIN = "benchmark-admin-token-0123456789abcdef"
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def call(method, url, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {ADMIN}", "Content-Type": "application/json"}
+    request = urllib.request.Request(url, data=data, headers=headers, method=method)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+def wait_for(path, process, seconds=30):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            sys.exit(f"{process.args[0]} ended with {process.returncode}")
+        if path.exists() and path.read_text():
+            return path.read_text()
+        time.sleep(0.02)
+    sys.exit(f"{path} did not appear")
+
+
+def pinned(core, command):
+    return ["taskset", "-c", str(core % os.cpu_count()), *command] if shutil.which("taskset") else command
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+
+
+def memory_megabytes(pid, name):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(name + ":"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def device_token(number):
+    return f"{number:064x}"
+
+
+class Setup:
+    def __init__(self, options, folder):
+        self.options = options
+        self.folder = folder
+        binaries = pathlib.Path(options.binaries)
+        directory = folder / "sim"
+        directory.mkdir()
+        self.simulator = subprocess.Popen(
+            pinned(0, [str(binaries / "peal-sim"), "--directory", str(directory), "--mode", "fast"]),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.sim = json.loads(wait_for(directory / "simulator.json", self.simulator))
+        environment = dict(
+            os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(folder / "port"), PEAL_ADMIN_TOKEN=ADMIN,
+            PEAL_STORE_URL=f"sqlite:{folder}/peal.db", PEAL_PROVIDERS_APNS_PRODUCTION_URL=self.sim["apns_url"],
+            PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"], PEAL_LOG_LEVEL="warning",
+            PEAL_PROVIDERS_APNS_CONNECTIONS_MAX=str(options.connections))
+        self.peal = subprocess.Popen(pinned(1, [str(binaries / "peal"), "serve"]), env=environment)
+        port = int(wait_for(folder / "port", self.peal))
+        self.base = f"http://127.0.0.1:{port}/peal/v1"
+
+    def stop(self):
+        for process in (self.peal, self.simulator):
+            if process.poll() is None:
+                process.terminate()
+        for process in (self.peal, self.simulator):
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+    def prepare(self):
+        apns = self.sim["apns"]
+        app = call("POST", f"{self.base}/apps", {"name": "benchmark", "bundle_id": apns["bundle_id"]})
+        self.app = f"{self.base}/apps/{app['id']}"
+        call("PUT", f"{self.app}/credentials/apns/production", {
+            "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"], "bundle_id": apns["bundle_id"],
+            "private_key": pathlib.Path(apns["private_key_file"]).read_text()})
+        started, before = time.monotonic(), cpu_seconds(self.peal.pid)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(self.register, range(0, self.options.devices, 1000)))
+        took = time.monotonic() - started
+        cpu = (cpu_seconds(self.peal.pid) - before) / self.options.devices * 1e6
+        print(f"registered {self.options.devices} devices in {took:.1f} s, {cpu:.1f} µs of CPU a device", flush=True)
+
+    def register(self, start):
+        devices = [
+            {"platform": "ios", "address": device_token(number), "topics": topics(number, self.options.devices)}
+            for number in range(start, min(start + 1000, self.options.devices))]
+        result = call("POST", f"{self.app}/devices:batch", {"devices": devices})
+        failed = [item for item in result["results"] if "error" in item]
+        if failed:
+            sys.exit(f"registration refused: {failed[0]}")
+
+    def push(self, topic, expected):
+        """Sends to `topic`; returns (CPU µs a notification, seconds)."""
+        before, started = cpu_seconds(self.peal.pid), time.monotonic()
+        message = call("POST", f"{self.app}/messages", {
+            "audience": {"topics": [topic]},
+            "content": {"title": "Town hall", "body": "x" * 180, "data": {"story": "1234567890"}, "badge": 1}})
+        deadline = time.monotonic() + 600
+        while message["state"] not in ("sent", "failed", "expired") and time.monotonic() < deadline:
+            time.sleep(0.1)
+            message = call("GET", f"{self.app}/messages/{message['id']}")
+        seconds = time.monotonic() - started
+        cpu = (cpu_seconds(self.peal.pid) - before) / expected * 1e6
+        if message["state"] != "sent" or message["counts"]["accepted"] != expected:
+            sys.exit(f"expected {expected} accepted, got {message}")
+        return cpu, seconds
+
+    def h2load(self, count):
+        """Sends as many requests of the same shape; returns (CPU µs a request, seconds)."""
+        uris = self.folder / "uris"
+        url = self.sim["apns_url"]
+        uris.write_text("".join(f"{url}/3/device/{device_token(n)}\n" for n in range(20_000)))
+        body = self.folder / "body.json"
+        body.write_text(json.dumps({
+            "aps": {"alert": {"title": "Town hall", "body": "x" * 180}, "badge": 1}, "story": "1234567890"},
+            separators=(",", ":")))
+        headers = [
+            "authorization: bearer " + "e" * 257, f"apns-topic: {self.sim['apns']['bundle_id']}",
+            "apns-push-type: alert", "apns-priority: 10", "apns-expiration: 1900000000",
+            "apns-id: 123e4567-e89b-42d3-a456-426614174000"]
+        command = ["h2load", "-i", str(uris), "-n", str(count), "-c", str(self.options.connections),
+                   "-m", str(1000 // self.options.connections), "-d", str(body)]
+        for header in headers:
+            command += ["-H", header]
+        before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        result = subprocess.run(pinned(1, command), capture_output=True, text=True, check=True)
+        after, seconds = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic() - started
+        if f"{count} succeeded" not in result.stdout:
+            sys.exit(result.stdout)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return used / count * 1e6, seconds
+
+
+def topics(number, devices):
+    """Every device is in `all`, the first tenth also in `tenth`."""
+    return ["all", "tenth"] if number < devices // 10 else ["all"]
+
+
+def measure(setup, options):
+    idle = memory_megabytes(setup.peal.pid, "VmRSS")
+    setup.push("tenth", options.devices // 10)
+    small = memory_megabytes(setup.peal.pid, "VmHWM")
+    rounds = []
+    for number in range(options.rounds):
+        tool_cpu, tool_seconds = setup.h2load(options.devices)
+        call_summary = f"{setup.sim['control_url']}/inbox"
+        urllib.request.urlopen(urllib.request.Request(call_summary, method="DELETE"), timeout=30).read()
+        cpu, seconds = setup.push("all", options.devices)
+        summary = json.loads(urllib.request.urlopen(f"{call_summary}/summary", timeout=30).read())
+        if summary["received"] != options.devices or summary["devices"] != options.devices:
+            sys.exit(f"not exactly once: {summary}")
+        rounds.append((tool_cpu, cpu, cpu / tool_cpu, options.devices / seconds, options.devices / tool_seconds))
+        print(f"round {number + 1}: h2load {tool_cpu:.2f} µs/request, peal {cpu:.2f} µs/notification, "
+              f"ratio {cpu / tool_cpu:.2f}, peal {options.devices / seconds:,.0f}/s", flush=True)
+    middle = [statistics.median(column) for column in zip(*rounds)]
+    return {
+        "devices": options.devices, "connections": options.connections, "rounds": options.rounds,
+        "h2load_cpu_us": round(middle[0], 2), "peal_cpu_us": round(middle[1], 2), "ratio": round(middle[2], 2),
+        "peal_per_second": round(middle[3]), "h2load_per_second": round(middle[4]),
+        "rss_idle_mb": round(idle, 1), "rss_peak_tenth_mb": round(small, 1),
+        "rss_peak_mb": round(memory_megabytes(setup.peal.pid, "VmHWM"), 1)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--devices", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--connections", type=int, default=4)
+    parser.add_argument("--ratio-max", type=float, default=2.0)
+    parser.add_argument("--memory-max-mb", type=float, default=150)
+    parser.add_argument("--binaries", default=str(ROOT / ".build" / "release"))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="peal-bench-") as folder:
+        setup = Setup(options, pathlib.Path(folder))
+        try:
+            setup.prepare()
+            result = measure(setup, options)
+        finally:
+            setup.stop()
+    for name, value in result.items():
+        print(f"{name:>20}  {value}")
+    print(json.dumps(result))
+    if result["ratio"] > options.ratio_max or result["rss_peak_mb"] > options.memory_max_mb:
+        sys.exit("a figure is beyond its limit")
+
+
+if __name__ == "__main__":
+    main()

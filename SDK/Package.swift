@@ -1,0 +1,21 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What an app links, and what server and phone must compute alike. It depends on nothing, so that an app that adds it
+/// resolves no server package.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "peal-sdk",
+    platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9)],
+    products: [.library(name: "PealMoments", targets: ["PealMoments"])],
+    targets: [
+        .target(name: "PealMoments", swiftSettings: settings),
+        .testTarget(name: "PealMomentsTests", dependencies: ["PealMoments"], swiftSettings: settings),
+    ]
+)

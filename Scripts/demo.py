@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Peal at work: a simulated push network, the server, devices, and pushes that arrive.
+
+Starts `peal-sim` and `peal serve` (debug builds) with a database in a temporary folder, registers devices, pushes
+through the APIs, prints what every device received, and then keeps serving. With DEMO_EXIT=1 it ends instead: exit code
+0 when every device got exactly what it should. Whatever it started is stopped in the end.
+"""
+import json
+import os
+import pathlib
+import secrets
+import sys
+import tempfile
+import time
+
+from demo_programs import Programs, Problem
+from demo_api import Native, Pivotal, request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOPIC = "local_seminars"
+SUBSCRIBED = ["Ada's phone", "Ben's phone", "Cleo's tablet"]
+OTHERS = ["Dan's phone", "Eve's phone"]
+# The complete example of Pivotal's documentation, with the expiry that it has there: 1 April 2016.
+SEED_PUSH = {
+    "message": {"body": "Town Hall This Thursday: Forging, Cheese, And You"},
+    "target": {"topics": [TOPIC]},
+    "expiryTime": 1459468800000,
+}
+NOT_YET = ["ContextPush", "Richie", "devtodev"]
+ARRIVAL_SECONDS = 30
+
+
+class Stage:
+    """Progress for people, one line a step."""
+
+    def __init__(self):
+        self.started = time.monotonic()
+
+    def say(self, text):
+        print(f"[{time.monotonic() - self.started:5.1f} s] {text}", flush=True)
+
+
+class Inbox:
+    """What the simulated network gave to each device."""
+
+    def __init__(self, control_url, devices):
+        self.control_url = control_url
+        self.devices = devices
+        self.seen = {name: 0 for name in devices}
+
+    def items(self, name):
+        answer = request("GET", f"{self.control_url}/inbox?device={self.devices[name]}")
+        return answer["items"] if isinstance(answer, dict) else answer
+
+    def new(self, name):
+        """The items that came since the last call."""
+        items = self.items(name)
+        fresh = items[self.seen[name]:]
+        self.seen[name] = len(items)
+        return fresh
+
+    def wait(self, names):
+        """Returns once each of `names` has an item that was not looked at."""
+        deadline = time.monotonic() + ARRIVAL_SECONDS
+        while time.monotonic() < deadline:
+            if all(len(self.items(name)) > self.seen[name] for name in names):
+                return
+            time.sleep(0.02)
+
+
+def text_of(payload):
+    """Title and body as the device would show them."""
+    alert = payload.get("aps", {}).get("alert", "")
+    if isinstance(alert, str):
+        return alert
+    return ": ".join(alert[part] for part in ("title", "body") if alert.get(part))
+
+
+def table(rows):
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+        if number == 0:
+            print("  " + "  ".join("-" * width for width in widths))
+
+
+class Demonstration:
+    def __init__(self, stage, server_url, admin_token, simulator):
+        self.stage = stage
+        self.native = Native(server_url, admin_token)
+        self.simulator = simulator
+        self.devices = {name: secrets.token_hex(32) for name in SUBSCRIBED + OTHERS}
+        self.inbox = Inbox(simulator["control_url"], self.devices)
+        self.rows = [("API", "device", "received", "after")]
+        self.problems = []
+
+    def prepare(self):
+        apns = self.simulator["apns"]
+        self.stage.say("making an app with its APNs credential and keys")
+        self.app = self.native.post("/apps", {"name": "Demonstration", "bundle_id": apns["bundle_id"]})["id"]
+        credential = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
+        credential["kind"] = "token"
+        credential["private_key"] = pathlib.Path(apns["private_key_file"]).read_text()
+        self.native.put(f"/apps/{self.app}/credentials/apns/production", credential)
+        key = self.native.post(f"/apps/{self.app}/keys", {"dialect": "pivotal"})
+        phones = self.native.post(
+            f"/apps/{self.app}/keys",
+            {"dialect": "pivotal-platform", "platform": "ios", "environment": "production"})
+        self.pivotal = Pivotal(self.native.server_url, (key["application_uuid"], key["api_key"]))
+        platform = Pivotal(self.native.server_url, (phones["platform_uuid"], phones["platform_secret"]))
+        self.stage.say(f"registering {len(self.devices)} devices, {len(SUBSCRIBED)} of them for {TOPIC}")
+        for name, token in self.devices.items():
+            platform.post("/v1/registration", {
+                "os": "ios", "os_version": "18.1", "device_alias": name, "device_manufacturer": "Apple",
+                "device_model": "iPhone", "registration_token": token.upper(),
+                "tags": [TOPIC] if name in SUBSCRIBED else []})
+
+    def push(self, api, send, receivers):
+        """Sends, waits for the end of the message and notes what each device received."""
+        before = time.time()
+        message = send()
+        self.inbox.wait(receivers)
+        report = self.native.finished(self.app, message, ARRIVAL_SECONDS)
+        if report["state"] != "sent":
+            self.problems.append(f"{api}: the message ended as {report['state']}")
+        for name in self.devices:
+            items = self.inbox.new(name)
+            expected = 1 if name in receivers else 0
+            if len(items) != expected:
+                self.problems.append(f"{api}: {name} received {len(items)} pushes, expected {expected}")
+            if not items:
+                self.rows.append((api, name, "nothing (not subscribed)" if expected == 0 else "NOTHING", ""))
+            for item in items:
+                took = max(0.0, item["at"] - before * 1000)
+                self.rows.append((api, name, text_of(item["payload"]), f"{took:.0f} ms"))
+
+    def push_expired(self):
+        """The example verbatim: accepted, and every device counts as expired."""
+        answer = self.pivotal.post("/v1/push", SEED_PUSH)
+        report = self.native.finished(self.app, answer["receipt_id"], ARRIVAL_SECONDS)
+        expired = report["counts"]["expired"]
+        received = sum(len(self.inbox.new(name)) for name in self.devices)
+        if expired != len(SUBSCRIBED) or received != 0:
+            self.problems.append(f"Pivotal, verbatim: {expired} expired and {received} received")
+        self.rows.append((
+            "Pivotal, verbatim", f"{expired} subscribed", f"nothing: expired in 2016, {expired} counted as expired", ""))
+
+    def expect_silence(self):
+        """Whatever would come a second time comes now."""
+        time.sleep(1)
+        for name in self.devices:
+            for item in self.inbox.new(name):
+                self.problems.append(f"{name} received once more: {text_of(item['payload'])}")
+
+    def run(self):
+        self.prepare()
+        fresh = dict(SEED_PUSH, expiryTime=int(time.time() * 1000) + 3_600_000)
+        self.stage.say("pushing through Pivotal's API: the documentation's example, expiry moved ahead")
+        self.push("Pivotal", lambda: self.pivotal.post("/v1/push", fresh)["receipt_id"], SUBSCRIBED)
+        self.stage.say("pushing the same verbatim: it expired in 2016")
+        self.push_expired()
+        self.stage.say("pushing through the native API to everybody")
+        hello = {"audience": {"all": True}, "content": {"title": "Hello", "body": "Peal speaks."}}
+        self.push("native", lambda: self.native.post(f"/apps/{self.app}/messages", hello)["id"], list(self.devices))
+        self.rows += [(api, "-", "not there yet", "") for api in NOT_YET]
+        self.expect_silence()
+        print()
+        table(self.rows)
+        print()
+        print("  'after' is the time from the HTTP request to the device's inbox.")
+        for problem in self.problems:
+            print(f"  PROBLEM: {problem}")
+
+
+def invite(demonstration, admin_token):
+    """How to go on by hand."""
+    server, app = demonstration.native.server_url, demonstration.app
+    account = ":".join(demonstration.pivotal.account)
+    device = next(iter(demonstration.devices.values()))
+    push = json.dumps({"message": {"body": "Hello again"}, "target": {"topics": [TOPIC]}})
+    print(f"""
+Serving at {server}   (stop with Ctrl-C)
+
+Push through the native API:
+  curl -s {server}/peal/v1/apps/{app}/messages \\
+    -H 'Authorization: Bearer {admin_token}' -H 'Content-Type: application/json' \\
+    -d '{{"audience":{{"all":true}},"content":{{"title":"Hello","body":"By hand"}}}}'
+
+Push through Pivotal's:
+  curl -s {server}/v1/push -u {account} -H 'Content-Type: application/json' \\
+    -d '{push}'
+
+What a device received:
+  curl -s '{demonstration.simulator["control_url"]}/inbox?device={device}'
+
+The command line:
+  export PEAL_SERVER_URL={server} PEAL_ADMIN_TOKEN={admin_token} PEAL_APP={app}
+  .build/debug/peal message list
+""", flush=True)
+
+
+def main():
+    stage = Stage()
+    with tempfile.TemporaryDirectory(prefix="peal-demo-") as folder, Programs(ROOT, pathlib.Path(folder)) as programs:
+        stage.say("starting the simulated push network")
+        simulator = programs.start_simulator()
+        stage.say("starting peal on a new SQLite database")
+        admin_token = secrets.token_hex(24)
+        server_url = programs.start_server(simulator, admin_token)
+        demonstration = Demonstration(stage, server_url, admin_token, simulator)
+        demonstration.run()
+        if os.environ.get("DEMO_EXIT") == "1":
+            stage.say("done" if not demonstration.problems else "something went wrong")
+            return 1 if demonstration.problems else 0
+        invite(demonstration, admin_token)
+        programs.wait()
+        return 1 if demonstration.problems else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Problem as problem:
+        sys.exit(f"demo: {problem}")
+    except KeyboardInterrupt:
+        print("\nStopped.")
+        sys.exit(130 if os.environ.get("DEMO_EXIT") == "1" else 0)

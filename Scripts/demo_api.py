@@ -1,0 +1,62 @@
+"""The HTTP requests of the demonstration."""
+import base64
+import json
+import time
+import urllib.error
+import urllib.request
+
+from demo_programs import Problem
+
+# Only loopback is talked to: a proxy from the environment must not stand in between.
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def request(method, url, body=None, headers=None):
+    """The answer's JSON; anything but 2xx is a problem that shows what the server said."""
+    data = None if body is None else json.dumps(body).encode()
+    all_headers = {"Content-Type": "application/json", **(headers or {})}
+    try:
+        with OPENER.open(urllib.request.Request(url, data, all_headers, method=method), timeout=30) as answer:
+            return json.loads(answer.read() or b"null")
+    except urllib.error.HTTPError as error:
+        raise Problem(f"{method} {url} answered {error.code}: {error.read().decode(errors='replace')}")
+    except OSError as error:
+        raise Problem(f"{method} {url}: {error}")
+
+
+class Native:
+    """The native API, with the admin token."""
+
+    def __init__(self, server_url, admin_token):
+        self.server_url = server_url
+        self.headers = {"Authorization": f"Bearer {admin_token}"}
+
+    def call(self, method, path, body=None):
+        return request(method, f"{self.server_url}/peal/v1{path}", body, self.headers)
+
+    def post(self, path, body):
+        return self.call("POST", path, body)
+
+    def put(self, path, body):
+        return self.call("PUT", path, body)
+
+    def finished(self, app, message, seconds):
+        """The message once every device has its outcome, or as it is after `seconds`."""
+        deadline = time.monotonic() + seconds
+        while True:
+            report = self.call("GET", f"/apps/{app}/messages/{message}")
+            if report["state"] in ("sent", "cancelled", "expired", "failed") or time.monotonic() > deadline:
+                return report
+            time.sleep(0.02)
+
+
+class Pivotal:
+    """Pivotal's API, with the account of an application or of a platform."""
+
+    def __init__(self, server_url, account):
+        self.server_url = server_url
+        self.account = account
+        self.headers = {"Authorization": "Basic " + base64.b64encode(":".join(account).encode()).decode()}
+
+    def post(self, path, body):
+        return request("POST", self.server_url + path, body, self.headers)

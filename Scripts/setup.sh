@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that are missing, by name. Usage: Scripts/setup.sh build|test
+# build: what building and the demonstration need. test: what the tests and the benchmark need besides.
+set -euo pipefail
+
+build=(ca-certificates git libsqlite3-dev python3 zlib1g-dev)
+test=(curl nghttp2-client nghttp2-server nginx openssl python3-venv)
+
+packages=("${build[@]}")
+if [ "${1:-test}" = test ]; then packages+=("${test[@]}"); fi
+
+if ! command -v swift >/dev/null; then
+    echo "setup: Swift 6.2 or later is needed and is not installed: https://www.swift.org/install/" >&2
+    exit 1
+fi
+if ! command -v dpkg-query >/dev/null; then
+    echo "setup: not a Debian system, so these must be there already: ${packages[*]}"
+    exit 0
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+    status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+    if [ "$status" != installed ]; then missing+=("$package"); fi
+done
+if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
+
+asRoot=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "setup: as root, run: apt-get install ${missing[*]}" >&2
+        exit 1
+    fi
+    asRoot=(sudo)
+fi
+install() {
+    "${asRoot[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" </dev/null
+}
+echo "setup: installing ${missing[*]}"
+# The package lists of a fresh machine may be missing or stale: they are fetched only when they do not do.
+install || { "${asRoot[@]}" apt-get update && install; }

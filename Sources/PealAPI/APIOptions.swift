@@ -1,0 +1,19 @@
+internal import PealCore
+
+/// What the configuration says to the API.
+package struct APIOptions: Sendable {
+    /// Lifetime of a message that gives none; no message lives longer.
+    package var messageLifeSeconds: Int64
+    package var requestBodyBytesMax: Int
+    /// Whether `/metrics` is served beside the API; false where it has a port of its own.
+    package var servesMetrics: Bool
+
+    package init(
+        messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault,
+        requestBodyBytesMax: Int = Limits.requestBodyBytesMax, servesMetrics: Bool = true
+    ) {
+        self.messageLifeSeconds = messageLifeSeconds
+        self.requestBodyBytesMax = requestBodyBytesMax
+        self.servesMetrics = servesMetrics
+    }
+}

@@ -1,0 +1,50 @@
+package import Logging
+package import PealCore
+
+/// Everything the API needs, made once by the server.
+package struct APIServices: Sendable {
+    package let store: any Store
+    package let engine: any DeliveryEngine
+    package let providers: [ProviderName: any Provider]
+    package let time: any TimeSource
+    package let randomness: any Randomness
+    package let hasher: any KeyHasher
+    /// By `hasher`; never the token itself.
+    package let adminTokenHash: [UInt8]
+    package let addressRules: AddressRules
+    package let options: APIOptions
+    package let operations: any Operations
+    package let logger: Logger
+    /// Shared, so that a key revoked through one route is forgotten by all.
+    let keyRing: KeyRing
+
+    package init(
+        store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider], time: any TimeSource,
+        randomness: any Randomness, hasher: any KeyHasher, adminTokenHash: [UInt8], addressRules: AddressRules,
+        options: APIOptions, operations: any Operations, logger: Logger
+    ) {
+        self.store = store
+        self.engine = engine
+        self.providers = providers
+        self.time = time
+        self.randomness = randomness
+        self.hasher = hasher
+        self.adminTokenHash = adminTokenHash
+        self.addressRules = addressRules
+        self.options = options
+        self.operations = operations
+        self.logger = logger
+        keyRing = KeyRing(store: store, hasher: hasher, time: time)
+    }
+
+    var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
+    var credentials: CredentialVerbs { CredentialVerbs(store: store, engine: engine, providers: providers) }
+    var keys: KeyVerbs { KeyVerbs(store: store, hasher: hasher, randomness: randomness) }
+    var devices: DeviceVerbs { DeviceVerbs(store: store) }
+    var topics: TopicVerbs { TopicVerbs(store: store) }
+    var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
+    var preview: MessagePreview { MessagePreview(providers: providers) }
+
+    func newDeviceID() -> DeviceID { randomness.identifier() }
+    func newMessageID(at now: Timestamp) -> MessageID { randomness.timeOrderedIdentifier(at: now) }
+}

@@ -1,0 +1,32 @@
+internal import PealCore
+
+/// Who may call an endpoint.
+enum Access: Sendable {
+    case everybody
+    /// Only the admin token.
+    case admin
+    /// The admin token, or any native key: the handler shows each only its own.
+    case anyNative
+    /// The admin token, or a native key with that right, within the app that the path names.
+    case app(APIKey.Scope)
+    /// A `pivotal` key (application id and API key) with that right.
+    case pivotalApplication(APIKey.Scope)
+    /// A `pivotal-platform` key (platform id and secret).
+    case pivotalPlatform
+
+    /// Whether bodies may be called what HTTP clients call them by themselves.
+    var isTolerant: Bool {
+        switch self {
+        case .pivotalApplication, .pivotalPlatform: true
+        default: false
+        }
+    }
+
+    /// Whether `Idempotency-Key` is honoured: the native API's promise.
+    var isIdempotent: Bool {
+        switch self {
+        case .admin, .anyNative, .app: true
+        default: false
+        }
+    }
+}

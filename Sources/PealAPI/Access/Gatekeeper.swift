@@ -1,0 +1,112 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// Tells who calls and whether they may: 401 for who cannot prove anything, 403 for who may not do this.
+struct Gatekeeper: Sendable {
+    private let services: APIServices
+    private let ring: KeyRing
+
+    init(_ services: APIServices) {
+        self.services = services
+        ring = services.keyRing
+    }
+
+    private static let loneSecret: [APIKey.Dialect] = [.contextpush, .devtodev, .device]
+    private static let withName: [APIKey.Dialect] = [.richie, .pivotal, .pivotalPlatform]
+
+    func admit(
+        _ headers: HTTPFields, _ access: Access, parameters: [String: String], now: Timestamp
+    ) async throws -> Caller {
+        switch access {
+        case .everybody: return Caller(identity: .nobody)
+        case .admin:
+            let caller = try await native(headers, now: now)
+            guard caller.isAdmin else { throw PealError(.forbidden, "only the admin token may do this") }
+            return caller
+        case .anyNative: return try await native(headers, now: now)
+        case .app(let scope):
+            let caller = try await native(headers, now: now)
+            let admitted = try await within(parameters["app"] ?? "", caller)
+            try Self.require(scope, of: caller)
+            return admitted
+        case .pivotalApplication(let scope):
+            let caller = try await pivotal(.pivotal, headers, now: now)
+            try Self.require(scope, of: caller)
+            return caller
+        case .pivotalPlatform:
+            let caller = try await pivotal(.pivotalPlatform, headers, now: now)
+            try Self.require(.devices, of: caller)
+            return caller
+        }
+    }
+
+    /// Whether the headers hold the admin token: operations show more to it.
+    func isAdmin(_ headers: HTTPFields) -> Bool {
+        guard case .bearer(let secret) = Authorization(headers[.authorization]) else { return false }
+        return ConstantTime.areEqual(services.hasher.hash(secret), services.adminTokenHash)
+    }
+
+    private func native(_ headers: HTTPFields, now: Timestamp) async throws -> Caller {
+        if isAdmin(headers) { return Caller(identity: .admin) }
+        switch Authorization(headers[.authorization]) {
+        case .bearer(let secret):
+            if let key = try await ring.key([.native], secret: secret, now: now) {
+                return Caller(identity: .key(key))
+            }
+            if try await ring.key(Self.loneSecret, secret: secret, now: now) != nil { throw Self.wrongDialect }
+        case .basic(let name, let secret):
+            if try await ring.key(Self.withName, publicHalf: name, secret: secret, now: now) != nil {
+                throw Self.wrongDialect
+            }
+        case nil: break
+        }
+        throw PealError(.unauthorized, "a valid key is needed: Authorization: Bearer …")
+    }
+
+    private func pivotal(_ dialect: APIKey.Dialect, _ headers: HTTPFields, now: Timestamp) async throws -> Caller {
+        switch Authorization(headers[.authorization]) {
+        case .basic(let name, let secret):
+            if let key = try await ring.key([dialect], publicHalf: name, secret: secret, now: now) {
+                let app = try await services.store.read { try $0.app(key: key.key.app) }
+                guard let app else { break }
+                return Caller(identity: .key(key), app: app)
+            }
+            if try await ring.key(Self.withName, publicHalf: name, secret: secret, now: now) != nil {
+                throw Self.wrongDialect
+            }
+        case .bearer(let secret):
+            if isAdmin(headers) { throw Self.wrongDialect }
+            if try await ring.key([.native] + Self.loneSecret, secret: secret, now: now) != nil {
+                throw Self.wrongDialect
+            }
+        case nil: break
+        }
+        throw PealError(.unauthorized, "a valid id and secret are needed: Authorization: Basic …")
+    }
+
+    private static let wrongDialect = PealError(.forbidden, "this key does not open this path")
+
+    /// The caller within the app that the path names. To a key every app but its own is forbidden, whether it exists
+    /// or not.
+    private func within(_ name: String, _ caller: Caller) async throws -> Caller {
+        var caller = caller
+        let id = AppID(name)
+        if let key = caller.key {
+            caller.app = try await services.store.read { try $0.app(key: key.app) }
+            guard let app = caller.app, app.id == id else {
+                throw PealError(.forbidden, "this key belongs to another app")
+            }
+        } else {
+            guard let id else { throw PealError.notFound("app") }
+            caller.app = try await services.store.read { try $0.app(id) }
+            guard caller.app != nil else { throw PealError.notFound("app") }
+        }
+        return caller
+    }
+
+    private static func require(_ scope: APIKey.Scope, of caller: Caller) throws(PealError) {
+        guard caller.scopes.contains(scope) else {
+            throw PealError(.forbidden, "this key lacks the scope \(scope.rawValue)")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import PealCore
+internal import Synchronization
+
+/// Finds keys by what a caller shows. A key that was found is remembered for a second, so that a burst of requests asks
+/// the store once; a key that is revoked here is forgotten at once.
+final class KeyRing: Sendable {
+    private struct Name: Hashable {
+        let dialect: APIKey.Dialect
+        let publicHalf: String
+    }
+
+    private struct Entry {
+        let key: StoredKey
+        let until: Duration
+    }
+
+    private static let lasts = Duration.seconds(1)
+    private static let entriesMax = 10_000
+
+    private let store: any Store
+    private let hasher: any KeyHasher
+    private let time: any TimeSource
+    private let memory = Mutex(Memory())
+
+    private struct Memory {
+        var entries: [Name: Entry] = [:]
+        /// Counts the times that everything was forgotten: what was read before is not remembered after.
+        var age = 0
+    }
+
+    init(store: any Store, hasher: any KeyHasher, time: any TimeSource) {
+        self.store = store
+        self.hasher = hasher
+        self.time = time
+    }
+
+    /// The key of one of `dialects` whose lone secret is `secret`; expired ones do not count.
+    func key(_ dialects: [APIKey.Dialect], secret: String, now: Timestamp) async throws -> StoredKey? {
+        let hash = hasher.hash(secret)
+        let publicHalf = KeyVerbs.publicHalf(ofHash: hash)
+        for dialect in dialects {
+            if let key = try await key(dialect, publicHalf: publicHalf, hash: hash, now: now) { return key }
+        }
+        return nil
+    }
+
+    /// The key of one of `dialects` with that public half, if `secret` is its own; expired ones do not count.
+    func key(
+        _ dialects: [APIKey.Dialect], publicHalf: String, secret: String, now: Timestamp
+    ) async throws -> StoredKey? {
+        let hash = hasher.hash(secret)
+        for dialect in dialects {
+            if let key = try await key(dialect, publicHalf: publicHalf, hash: hash, now: now) { return key }
+        }
+        return nil
+    }
+
+    func forget() {
+        memory.withLock {
+            $0.entries.removeAll()
+            $0.age += 1
+        }
+    }
+
+    private func key(
+        _ dialect: APIKey.Dialect, publicHalf: String, hash: [UInt8], now: Timestamp
+    ) async throws -> StoredKey? {
+        let name = Name(dialect: dialect, publicHalf: publicHalf)
+        let uptime = time.uptime
+        let (known, age) = memory.withLock { ($0.entries[name], $0.age) }
+        var found = known.flatMap { $0.until > uptime ? $0.key : nil }
+        if found == nil {
+            found = try await store.read { try $0.storedKey(dialect, publicHalf: publicHalf) }
+            if let found { remember(Entry(key: found, until: uptime + Self.lasts), as: name, age: age) }
+        }
+        guard let found, ConstantTime.areEqual(found.secretHash, hash) else { return nil }
+        if let end = found.key.expiresAt, end <= now { return nil }
+        return found
+    }
+
+    private func remember(_ entry: Entry, as name: Name, age: Int) {
+        memory.withLock { memory in
+            guard memory.age == age else { return }
+            if memory.entries.count >= Self.entriesMax { memory.entries.removeAll() }
+            memory.entries[name] = entry
+        }
+    }
+}

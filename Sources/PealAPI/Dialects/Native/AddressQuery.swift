@@ -1,0 +1,34 @@
+internal import PealCore
+
+/// What an address in a query may mean: its text alone does not tell the push network.
+enum AddressQuery {
+    /// Every address that `text` can be, narrowed by the parameters `platform` and `environment`.
+    /// - Throws: `invalid_field` when it can be none.
+    static func candidates(_ text: String, _ query: Query, rules: AddressRules) throws(PealError) -> [Address] {
+        let platform = try query["platform"].map { name throws(PealError) in
+            try Fields.platform(.string(name), "platform")
+        }
+        let environment = try query["environment"].map { name throws(PealError) in
+            guard let environment = Environment(alias: name) else {
+                throw .invalid("environment", "environment must be production or sandbox")
+            }
+            return environment
+        }
+        let routes = Route.allCases.filter { route in
+            Platform.addressable.contains(route.platform) && (platform.map { $0 == route.platform } ?? true)
+                && (environment.map { $0 == route.environment } ?? true)
+        }
+        let candidates = routes.compactMap { address(text, on: $0, rules) }
+        guard !candidates.isEmpty else { throw .invalid("address", "address is no address of any push network") }
+        return candidates
+    }
+
+    private static func address(_ text: String, on route: Route, _ rules: AddressRules) -> Address? {
+        if route == .webPush {
+            // A subscription is known by its endpoint alone.
+            guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }
+            return Address(route: route, bytes: (["endpoint": .string(text)] as JSON).bytes)
+        }
+        return try? rules.address(.string(text), platform: route.platform, environment: route.environment)
+    }
+}

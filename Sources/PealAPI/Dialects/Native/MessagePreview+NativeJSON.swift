@@ -1,0 +1,27 @@
+internal import PealCore
+
+extension MessagePreview.Request {
+    /// As `messages:validate` shows it: the request as it will be written, `{address}` where the device's address goes.
+    var nativeJSON: JSON {
+        var members: [(String, JSON?)] = [
+            ("platform", .string(platform.rawValue)), ("locale", locale.map(JSON.string) ?? .null),
+        ]
+        switch result {
+        case .success(let notification):
+            let body = notification.body.shown
+            let headers = notification.headers.map { ($0.name, JSON.string($0.value)) }
+            members += [
+                ("path", .string(String(decoding: notification.path.shown, as: UTF8.self))),
+                ("headers", .object(JSON.Members(headers))),
+                ("body", (try? JSONParser.parse(body)) ?? .string(String(decoding: body, as: UTF8.self))),
+                ("body_bytes", .integer(notification.body.prefix.count + notification.body.suffix.count)),
+            ]
+        case .failure(let error): members.append(("error", NativeEnvelope.json(error)))
+        }
+        return .compact(members)
+    }
+}
+
+extension Notification.Gapped {
+    fileprivate var shown: [UInt8] { gap == .none ? prefix : prefix + Array("{address}".utf8) + suffix }
+}

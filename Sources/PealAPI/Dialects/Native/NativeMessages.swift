@@ -1,0 +1,124 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// Messages: sent, checked without sending, shown, listed, changed while they wait.
+struct NativeMessages: Sendable {
+    private let services: APIServices
+    private let reader: MessageReader
+
+    init(_ services: APIServices) {
+        self.services = services
+        reader = MessageReader(
+            rules: services.addressRules, lifeSecondsMax: services.options.messageLifeSeconds)
+    }
+
+    func endpoints(_ app: String) -> [Endpoint] {
+        [
+            Endpoint(.post, "\(app)/messages", .app(.send), send),
+            Endpoint(.post, "\(app)/messages:validate", .app(.send), validate),
+            Endpoint(.get, "\(app)/messages", .app(.read), list),
+            Endpoint(.get, "\(app)/messages/:id", .app(.read), get),
+            Endpoint(.patch, "\(app)/messages/:id", .app(.send), change),
+        ]
+    }
+
+    private func draft(_ call: Call) throws(PealError) -> MessageDraft {
+        let fields = try Fields(try call.object())
+        return try reader.draft(
+            fields, id: services.newMessageID(at: call.now), app: try call.app().key, now: call.now)
+    }
+
+    private func send(_ call: Call) async throws -> Answer {
+        let draft = try draft(call)
+        try services.preview.check(draft, app: try call.app())
+        let reply = try await services.messages.send(draft, call.verb) { accepted in
+            Reply(
+                status: 202,
+                [
+                    "id": .string(accepted.id.description), "state": .string(accepted.state.name),
+                    "audience_estimate": .integer(accepted.audienceEstimate),
+                ])
+        }
+        return Answer(reply)
+    }
+
+    private func validate(_ call: Call) async throws -> Answer {
+        let draft = try draft(call)
+        let requests = services.preview.requests(draft, app: try call.app())
+        // Counting reads the whole audience, so it must not hold the writer.
+        let counts = try await services.store.read { store in
+            try store.audienceCount(
+                app: draft.app, draft.audience, environment: draft.options.environment, now: call.now)
+        }
+        let report = Self.json(counts, requests)
+        guard call.idempotent != nil else { return Answer(.ok, report) }
+        let kept = try await services.store.commit(
+            .rest, call.verb, reply: { Reply(status: 200, report) }, change: { _ in })
+        return Answer(kept.reply)
+    }
+
+    private static func json(_ counts: [Platform: Int], _ requests: [MessagePreview.Request]) -> JSON {
+        let named = counts.sorted { $0.key.rawValue < $1.key.rawValue }
+        let isValid = requests.allSatisfy { if case .success = $0.result { true } else { false } }
+        return [
+            "valid": .bool(isValid),
+            "audience": [
+                "devices": .integer(counts.values.reduce(0, +)),
+                "platforms": .object(JSON.Members(named.map { ($0.key.rawValue, .integer($0.value)) })),
+            ],
+            "requests": .array(requests.map(\.nativeJSON)),
+        ]
+    }
+
+    private func get(_ call: Call) async throws -> Answer {
+        let (app, id): (AppKey, MessageID) = (try call.app().key, try call.id("id", of: "message"))
+        guard let report = try await services.store.read({ try $0.report(app: app, id: id) }) else {
+            throw PealError.notFound("message")
+        }
+        return Answer(.ok, report.nativeJSON)
+    }
+
+    private func list(_ call: Call) async throws -> Answer {
+        let list = try NativeList(call.query)
+        let cursor = try list.cursor { MessageID($0) }
+        let filter = try Self.filter(call.query)
+        let app = try call.app().key
+        let reports = try await services.store.read { store in
+            try store.messages(app: app, filter, before: cursor, limit: list.fetchCount).map { message in
+                try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
+            }
+        }
+        return list.answer(reports, cursor: \.message.id.description, json: \.nativeJSON)
+    }
+
+    private static func filter(_ query: Query) throws(PealError) -> MessageFilter {
+        var filter = MessageFilter(campaignID: query["campaign_id"])
+        if let name = query["state"] {
+            guard let state = Message.State(name: name) else {
+                let names = Message.State.allCases.map(\.name).joined(separator: ", ")
+                throw .invalid("state", "state must be one of \(names)")
+            }
+            filter.state = state
+        }
+        if let name = query["dialect"] {
+            guard let dialect = APIKey.Dialect(rawValue: name) else {
+                let names = APIKey.Dialect.allCases.map(\.rawValue).joined(separator: ", ")
+                throw .invalid("dialect", "dialect must be one of \(names)")
+            }
+            filter.dialect = dialect
+        }
+        return filter
+    }
+
+    private func change(_ call: Call) async throws -> Answer {
+        let json = try call.object()
+        let app = try call.app()
+        let report = try await services.messages.change(
+            try call.id("id", of: "message"), app: app.key, call.verb
+        ) { [reader, preview = services.preview] draft throws(PealError) in
+            try reader.apply(try Fields(json), to: &draft, now: call.now)
+            try preview.check(draft, app: app)
+        }
+        return Answer(.ok, report.nativeJSON)
+    }
+}

@@ -1,0 +1,35 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// Every path of the native API.
+struct NativeRoutes: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    private static let app = "/peal/v1/apps/:app"
+
+    var all: [Endpoint] {
+        NativeApps(services).endpoints(Self.app) + NativeCredentials(services).endpoints(Self.app)
+            + NativeKeys(services).endpoints(Self.app) + NativeDevices(services).endpoints(Self.app)
+            + NativeTopics(services).endpoints(Self.app) + NativeMessages(services).endpoints(Self.app)
+            + NativeMessageStates(services).endpoints(Self.app) + NativeDeliveries(services).endpoints(Self.app)
+            + NativeAudit(services).endpoints(Self.app) + unbuilt
+    }
+
+    /// Documented paths that are not built yet say so, instead of seeming misspelt.
+    private var unbuilt: [Endpoint] {
+        let paths: [(String, APIKey.Scope)] = [
+            ("campaigns", .read), ("campaigns/:campaign", .read), ("webhooks", .manage), ("webhooks/:name", .manage),
+            ("webhooks/:name/deliveries", .manage), ("webhooks/:name/deliveries/:id/retry", .manage),
+            ("channels/:environment", .send), ("channels/:environment/:channel", .send),
+        ]
+        return paths.flatMap { path, scope in
+            [.get, .put, .post, .delete].map { method in
+                Endpoint(method, "\(Self.app)/\(path)", .app(scope)) { call in
+                    throw PealError(.notSupported, "\(call.path.text) is not supported yet", field: "path")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// Topics: listed with how many devices they have, made, given an expiry, removed.
+struct NativeTopics: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    func endpoints(_ app: String) -> [Endpoint] {
+        [
+            Endpoint(.get, "\(app)/topics", .app(.read), list),
+            Endpoint(.get, "\(app)/topics/:topic", .app(.read), get),
+            Endpoint(.put, "\(app)/topics/:topic", .app(.devices), put),
+            Endpoint(.delete, "\(app)/topics/:topic", .app(.devices), delete),
+        ]
+    }
+
+    /// The topic that the path names.
+    static func name(_ call: Call) throws(PealError) -> String {
+        try Fields.text(.string(call.parameter("topic")), "topic", bytesMax: Limits.topicBytesMax)
+    }
+
+    private func list(_ call: Call) async throws -> Answer {
+        let list = try NativeList(call.query)
+        let app = try call.app().key
+        let topics = try await services.store.read {
+            try $0.topics(app: app, after: list.cursor, limit: list.fetchCount, now: call.now)
+        }
+        return list.answer(topics, cursor: \.name, json: Self.json)
+    }
+
+    private func get(_ call: Call) async throws -> Answer {
+        let (app, name) = (try call.app().key, try Self.name(call))
+        guard let topic = try await services.store.read({ try $0.topic(app: app, name: name, now: call.now) }) else {
+            throw PealError.notFound("topic")
+        }
+        return Answer(.ok, Self.json(topic))
+    }
+
+    /// The body may be missing: then the topic never expires.
+    private func put(_ call: Call) async throws -> Answer {
+        let expiry = call.body.isEmpty ? nil : try Fields(try call.object()).time("expires_at")
+        if let expiry, expiry <= call.now {
+            throw PealError.invalid("expires_at", "expires_at must lie in the future")
+        }
+        let topic = try await services.topics.put(
+            try Self.name(call), expiresAt: expiry, app: try call.app().key, call.verb)
+        return Answer(.ok, Self.json(topic))
+    }
+
+    private func delete(_ call: Call) async throws -> Answer {
+        try await services.topics.delete(try Self.name(call), app: try call.app().key, call.verb)
+        return Answer(.noContent)
+    }
+
+    private static func json(_ topic: Topic) -> JSON {
+        .compact([
+            ("name", .string(topic.name)), ("devices", .integer(topic.deviceCount)),
+            ("expires_at", topic.expiresAt.map { .string($0.description) }),
+        ])
+    }
+}

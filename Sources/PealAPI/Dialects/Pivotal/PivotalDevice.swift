@@ -1,0 +1,100 @@
+internal import PealCore
+
+/// Reads and writes a registration.
+struct PivotalDevice {
+    let rules: AddressRules
+    /// Of the platform key: what its devices are.
+    let platform: Platform
+    let environment: Environment
+
+    /// Takes over what the body gives; in a POST everything else is cleared.
+    /// - Parameter userID: already verified; nil where the body gives none.
+    func registration(
+        _ body: Tolerance, id: DeviceID, over known: Device?, userID: String?, isWhole: Bool
+    ) throws(PealError) -> DeviceRegistration {
+        let platform = try platform(of: body) ?? known?.platform ?? platform
+        // A retired device's address may be another device's by now.
+        var address = known?.retirement == nil ? known?.address : nil
+        var detail = isWhole ? DeviceDetail() : known?.detail ?? DeviceDetail()
+        if let text = try body.text("registration_token", bytesMax: Limits.addressBytesMax) {
+            let checked = try self.address(text, platform)
+            address = checked
+            detail.addressAsSent = checked.json == .string(text) ? nil : text
+        }
+        guard let address else { throw .missing("registration_token") }
+        try apply(body, to: &detail)
+        let userLeft = isWhole || body.isCleared("custom_user_id") ? nil : known?.userID
+        return DeviceRegistration(
+            id: id, address: address, userID: userID ?? userLeft,
+            topics: try topics(body, over: known?.topics ?? [], isWhole: isWhole),
+            locale: known?.locale, timeZone: known?.timeZone, detail: detail,
+            isInteractive: Interactivity.isInteractive(platform: platform, osVersion: detail.osVersion),
+            identityOnMove: isWhole ? .knownID : .newID)
+    }
+
+    private func platform(of body: Tolerance) throws(PealError) -> Platform? {
+        guard let os = try body.text("os") else { return nil }
+        guard let named = PivotalPlatform.platform(os: os) else { throw .invalid("os", "os \(os) is unknown") }
+        guard PivotalPlatform.family(platform).contains(named) else {
+            throw .invalid("os", "this platform's devices run \(PivotalPlatform.os(platform)), not \(os)")
+        }
+        return named
+    }
+
+    private func address(_ text: String, _ platform: Platform) throws(PealError) -> Address {
+        do {
+            return try rules.address(.string(text), platform: platform, environment: environment)
+        } catch {
+            throw .invalid("registration_token", error.message)
+        }
+    }
+
+    /// A text that is sent empty is kept and echoed so.
+    private func apply(_ body: Tolerance, to detail: inout DeviceDetail) throws(PealError) {
+        if let os = try Self.given(body, "os") { detail.vendorOS = os }
+        if let version = try Self.given(body, "os_version") { detail.osVersion = version }
+        if let alias = try Self.given(body, "device_alias") { detail.alias = alias }
+        if let model = try Self.given(body, "device_model") { detail.model = model }
+        if let maker = try Self.given(body, "device_manufacturer") { detail.manufacturer = maker }
+    }
+
+    private static func given(_ body: Tolerance, _ name: String) throws(PealError) -> String? {
+        body.isCleared(name) ? "" : try body.text(name)
+    }
+
+    /// Names without regard to letter case. A list is the whole set; an object `{subscribe, unsubscribe}` is a change,
+    /// and in a POST its `subscribe` is the set.
+    private func topics(_ body: Tolerance, over known: [String], isWhole: Bool) throws(PealError) -> [String]? {
+        let count = Limits.topicsPerDeviceMax
+        guard let (value, path) = body["tags"] else { return isWhole ? [] : nil }
+        if value.arrayValue != nil {
+            return Self.lowered(try body.texts("tags", countMax: count, bytesMax: Limits.topicBytesMax))
+        }
+        let change = try Tolerance(value, path: path)
+        let add = Self.lowered(
+            try change.texts("subscribe", countMax: count, bytesMax: Limits.topicBytesMax))
+        if isWhole { return add }
+        let remove = Self.lowered(
+            try change.texts("unsubscribe", countMax: count, bytesMax: Limits.topicBytesMax))
+        let topics = Set(known).subtracting(remove).union(add)
+        guard topics.count <= count else { throw .invalid(path, "a device may have \(count) tags at most") }
+        return topics.sorted()
+    }
+
+    private static func lowered(_ names: [String]) -> [String] { Array(Set(names.map { $0.lowercased() })).sorted() }
+
+    /// - Parameter variant: the platform's id.
+    static func json(_ device: Device, variant: String) -> JSON {
+        [
+            "device_uuid": .string(device.id.description), "variant_uuid": .string(variant),
+            "os": .string(device.detail.vendorOS ?? PivotalPlatform.os(device.platform)),
+            "os_version": .string(device.detail.osVersion ?? ""),
+            "device_model": .string(device.detail.model ?? ""),
+            "device_manufacturer": .string(device.detail.manufacturer ?? ""),
+            "device_alias": .string(device.detail.alias ?? ""),
+            "registration_token": device.detail.addressAsSent.map(JSON.string) ?? device.address.json,
+            "tags": .array(device.topics.sorted().map { ["text": .string($0)] }),
+            "active": .bool(device.retirement == nil), "custom_user_id": .string(device.userID ?? ""),
+        ]
+    }
+}

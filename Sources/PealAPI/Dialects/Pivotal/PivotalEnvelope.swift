@@ -1,0 +1,37 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// The error body of the Spring server that this API came from: `{"timestamp","status","error","message","path"}`.
+enum PivotalEnvelope {
+    static func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
+        let isNamed = error.field.map { error.message.contains($0) } ?? true
+        let message = isNamed ? error.message : "\(error.field ?? ""): \(error.message)"
+        let status = HTTPResponse.Status(code: error.code.httpStatus)
+        var answer = Answer(
+            status,
+            [
+                "timestamp": .integer(now.milliseconds), "status": .integer(status.code),
+                "error": .string(phrase(error.code)), "message": .string(message), "path": .string(path),
+            ])
+        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
+        if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Basic realm=\"Push\"" }
+        return answer
+    }
+
+    /// The phrases of RFC 9110 §15 and RFC 6585 §4.
+    private static func phrase(_ code: PealError.Code) -> String {
+        switch code.httpStatus {
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 409: "Conflict"
+        case 413: "Content Too Large"
+        case 415: "Unsupported Media Type"
+        case 429: "Too Many Requests"
+        case 503: "Service Unavailable"
+        default: "Internal Server Error"
+        }
+    }
+}

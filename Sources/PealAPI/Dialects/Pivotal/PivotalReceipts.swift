@@ -1,0 +1,26 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// `GET /v1/receipts/{id}`: what became of a push.
+struct PivotalReceipts: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    var endpoints: [Endpoint] { [Endpoint(.get, "/v1/receipts/:id", .pivotalApplication(.read), get)] }
+
+    private func get(_ call: Call) async throws -> Answer {
+        let app = try call.app().key
+        let id: MessageID = try call.id("id", of: "receipt")
+        let report = try await services.store.read { try $0.report(app: app, id: id) }
+        guard let report, report.message.dialect == .pivotal else { throw PealError.notFound("receipt") }
+        let platforms = report.platforms.map { (PivotalPlatform.os($0.key), $0.value.nativeJSON) }
+        return Answer(
+            .ok,
+            [
+                "receipt_id": .string(id.description), "state": .string(report.message.state.name),
+                "devices": .integer(report.total.devices), "counts": report.total.nativeJSON,
+                "platforms": .object(JSON.Members(platforms.sorted { $0.0 < $1.0 })),
+            ])
+    }
+}

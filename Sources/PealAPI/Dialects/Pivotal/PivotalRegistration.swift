@@ -1,0 +1,115 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// `/v1/registration`: how the vendor's SDKs register their devices.
+struct PivotalRegistration: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(.post, "/v1/registration", .pivotalPlatform, create),
+            Endpoint(.get, "/v1/registration/count", .pivotalPlatform, count),
+            Endpoint(.get, "/v1/registration/:id", .pivotalPlatform, get),
+            Endpoint(.put, "/v1/registration/:id", .pivotalPlatform, change),
+            Endpoint(.delete, "/v1/registration/:id", .pivotalPlatform, delete),
+        ]
+    }
+
+    /// A device of the calling platform.
+    private struct Realm: Sendable {
+        let app: App
+        let key: APIKey
+        let platform: Platform
+
+        init(_ call: Call) throws(PealError) {
+            app = try call.app()
+            guard let key = call.caller.key, let platform = key.platform else {
+                throw PealError(.forbidden, "this key belongs to no platform")
+            }
+            self.key = key
+            self.platform = platform
+        }
+
+        func holds(_ device: Device) -> Bool { PivotalPlatform.family(platform).contains(device.platform) }
+
+        func reader(_ rules: AddressRules) -> PivotalDevice {
+            PivotalDevice(rules: rules, platform: platform, environment: key.environment ?? .production)
+        }
+
+        func json(_ device: Device) -> JSON { PivotalDevice.json(device, variant: key.publicHalf) }
+    }
+
+    private func create(_ call: Call) async throws -> Answer {
+        let realm = try Realm(call)
+        let body = try Tolerance(try call.object())
+        let userID = try await userID(body, realm.app, now: call.now)
+        let registration = try realm.reader(services.addressRules).registration(
+            body, id: services.newDeviceID(), over: nil, userID: userID, isWhole: true)
+        let reply = try await services.devices.register(registration, app: realm.app.key, call.verb) { result in
+            Reply(status: 200, realm.json(result.device))
+        }
+        return Answer(reply)
+    }
+
+    private func change(_ call: Call) async throws -> Answer {
+        let realm = try Realm(call)
+        let body = try Tolerance(try call.object())
+        let id: DeviceID = try call.id("id", of: "device")
+        let userID = try await userID(body, realm.app, now: call.now)
+        let reader = realm.reader(services.addressRules)
+        let result = try await services.devices.change(id, app: realm.app.key, call.verb) { known throws(PealError) in
+            if known == nil, !realm.app.settings.pivotal.upsertOnPut { throw .notFound("device") }
+            if let known, !realm.holds(known) { throw .notFound("device") }
+            return try reader.registration(body, id: id, over: known, userID: userID, isWhole: false)
+        }
+        return Answer(.ok, realm.json(result.device))
+    }
+
+    private func get(_ call: Call) async throws -> Answer {
+        let realm = try Realm(call)
+        let id: DeviceID = try call.id("id", of: "device")
+        let device = try await services.store.read { try $0.device(app: realm.app.key, id: id) }
+        guard let device, realm.holds(device) else { throw PealError.notFound("device") }
+        return Answer(.ok, realm.json(device))
+    }
+
+    private func delete(_ call: Call) async throws -> Answer {
+        let realm = try Realm(call)
+        try await services.devices.delete(
+            try call.id("id", of: "device"), app: realm.app.key, platforms: PivotalPlatform.family(realm.platform),
+            call.verb)
+        return Answer(.noContent)
+    }
+
+    /// A bare integer.
+    private func count(_ call: Call) async throws -> Answer {
+        let realm = try Realm(call)
+        let routes = PivotalPlatform.family(realm.platform).map { Route($0, realm.key.environment ?? .production) }
+        let count = try await services.store.read { store in
+            try routes.reduce(0) { try $0 + store.deviceCount(app: realm.app.key, route: $1) }
+        }
+        return Answer(.ok, .integer(count))
+    }
+
+    /// The user that the body gives, proved where the app asks for proof; nil where it gives none.
+    private func userID(_ body: Tolerance, _ app: App, now: Timestamp) async throws -> String? {
+        let name = "custom_user_id"
+        guard app.settings.pivotal.verifyCustomUserID else {
+            return try body.text(name, bytesMax: Limits.userIDBytesMax)
+        }
+        guard let signed = try body.text(name, bytesMax: Limits.signedUserIDBytesMax) else { return nil }
+        let secrets = try await services.store.read { store in
+            let keys = try store.keys(app: app.key)
+            let valid = keys.filter { $0.dialect == .pivotal && ($0.expiresAt.map { $0 > now } ?? true) }
+            return try valid.compactMap { key in
+                try store.storedKey(.pivotal, publicHalf: key.publicHalf)?.sharedSecret
+            }
+        }
+        guard let id = CustomUserID.verified(signed, secrets: secrets) else {
+            throw PealError.invalid(name, "custom_user_id must be signed with the application's shared secret")
+        }
+        return try Fields.text(.string(id), name, bytesMax: Limits.userIDBytesMax)
+    }
+}

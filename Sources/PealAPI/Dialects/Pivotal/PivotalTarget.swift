@@ -1,0 +1,53 @@
+internal import PealCore
+
+/// Reads who a push is for. `devices` overrides everything else; custom user ids and topics are joined; platforms
+/// narrow both, or stand alone for everybody on them.
+enum PivotalTarget {
+    static func audience(_ body: Tolerance) throws(PealError) -> Audience {
+        guard let target = try body.object("target") else { throw .missing("target") }
+        var audience = Audience()
+        audience.interactiveOnly = try target.flag("interactive-only", "interactive_only") ?? false
+        let devices = try target.texts(
+            "devices", countMax: Limits.pivotalDevicesMax, bytesMax: Limits.nameCharactersMax)
+        let users = try target.texts(
+            "custom_user_ids", countMax: Limits.pivotalUsersMax, bytesMax: Limits.userIDBytesMax)
+        let topics = try target.texts(
+            "topics", "tags", countMax: Limits.audienceTopicsMax, bytesMax: Limits.topicBytesMax)
+        let platforms = try platforms(target)
+        if !devices.isEmpty {
+            // What is no UUID was never given by this server: no device has it.
+            var seen: Set<DeviceID> = []
+            audience.devices = devices.compactMap { DeviceID($0) }.filter { seen.insert($0).inserted }
+            return audience
+        }
+        guard !users.isEmpty || !topics.isEmpty || platforms != nil else {
+            throw PealError(
+                .missingField, "target must hold devices, topics, platforms, platform or custom_user_ids",
+                field: "target")
+        }
+        audience.users = users
+        audience.topics = Set(topics.map { $0.lowercased() }).sorted()
+        audience.includesAll = users.isEmpty && topics.isEmpty
+        if let platforms, platforms.count < Platform.allCases.count { audience.platforms = platforms }
+        return audience
+    }
+
+    /// Of `platforms` and the older `platform`; nil when neither is given.
+    private static func platforms(_ target: Tolerance) throws(PealError) -> Set<Platform>? {
+        var named = try target.texts("platforms", countMax: Limits.listItemsMax, bytesMax: Limits.nameCharactersMax)
+            .enumerated().map { (name: $1, path: "target.platforms[\($0)]") }
+        if let older = try target.text("platform") { named.append((older, "target.platform")) }
+        guard !named.isEmpty else { return nil }
+        var platforms: Set<Platform> = []
+        for (name, path) in named {
+            if name.lowercased() == "all" {
+                platforms.formUnion(Platform.allCases)
+            } else if let platform = PivotalPlatform.platform(os: name) {
+                platforms.insert(platform)
+            } else {
+                throw .invalid(path, "platform \(name) is unknown")
+            }
+        }
+        return platforms
+    }
+}

@@ -1,0 +1,114 @@
+internal import PealCore
+
+/// How the four adopted dialects read members, in one place: numbers also as text, booleans also as 0, 1 and text, null
+/// and "" as absent, unknown members passed over. What is still of another type is refused with its path.
+struct Tolerance {
+    let members: JSON.Members
+    let path: String
+
+    init(_ json: JSON, path: String = "") throws(PealError) {
+        guard let members = json.objectValue else {
+            throw .invalid(
+                path.isEmpty ? "body" : path,
+                "\(path.isEmpty ? "the body" : path) must be an object, not \(json.typeName)")
+        }
+        self.members = members
+        self.path = path
+    }
+
+    func path(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
+
+    /// The member under one of `names`; null and "" count as absent.
+    subscript(names: String...) -> (value: JSON, path: String)? {
+        for name in names {
+            if let value = members[name], !value.isNull, value != .string("") { return (value, path(name)) }
+        }
+        return nil
+    }
+
+    /// Whether the member is there and is the empty text: where that clears.
+    func isCleared(_ name: String) -> Bool { members[name] == .string("") }
+
+    /// A text; a number or a boolean gives its own text.
+    func text(_ name: String, bytesMax: Int = Limits.nameCharactersMax) throws(PealError) -> String? {
+        guard let (value, path) = self[name] else { return nil }
+        return try Self.text(value, path, bytesMax: bytesMax)
+    }
+
+    static func text(_ value: JSON, _ path: String, bytesMax: Int) throws(PealError) -> String {
+        guard let text = plainText(value) else {
+            throw .invalid(path, "\(path) must be a string, not \(value.typeName)")
+        }
+        guard text.utf8.count <= bytesMax else {
+            throw .invalid(path, "\(path) may be \(bytesMax) bytes long at most")
+        }
+        guard text.isPrintable else { throw .invalid(path, "\(path) must not hold control characters") }
+        return text
+    }
+
+    /// The text of a scalar; nil of anything else.
+    static func plainText(_ value: JSON) -> String? {
+        switch value {
+        case .string(let text): text
+        case .number(let text): text
+        case .bool(let flag): flag ? "true" : "false"
+        default: nil
+        }
+    }
+
+    func integer(_ name: String) throws(PealError) -> Int64? {
+        guard let (value, path) = self[name] else { return nil }
+        if let number = value.integerValue { return number }
+        if let text = value.stringValue, let number = JSON.number(text).integerValue { return number }
+        throw .invalid(path, "\(path) must be an integer")
+    }
+
+    func flag(_ names: String...) throws(PealError) -> Bool? {
+        for name in names {
+            guard let (value, path) = self[name] else { continue }
+            switch Self.plainText(value)?.lowercased() {
+            case "true", "1": return true
+            case "false", "0": return false
+            default: throw .invalid(path, "\(path) must be a boolean")
+            }
+        }
+        return nil
+    }
+
+    func object(_ name: String) throws(PealError) -> Tolerance? {
+        guard let (value, path) = self[name] else { return nil }
+        return try Tolerance(value, path: path)
+    }
+
+    /// The texts of a list, each once and none empty; an empty list counts as absent.
+    func texts(_ names: String..., countMax: Int, bytesMax: Int) throws(PealError) -> [String] {
+        var seen: Set<String> = []
+        var texts: [String] = []
+        for name in names {
+            guard let (value, path) = self[name] else { continue }
+            guard let elements = value.arrayValue else {
+                throw .invalid(path, "\(path) must be an array, not \(value.typeName)")
+            }
+            guard elements.count <= countMax else {
+                throw .invalid(path, "\(path) may hold \(countMax) elements at most")
+            }
+            for (index, element) in elements.enumerated() where !element.isNull {
+                let text = try Self.text(element, "\(path)[\(index)]", bytesMax: bytesMax)
+                if !text.isEmpty, seen.insert(text).inserted { texts.append(text) }
+            }
+        }
+        return texts
+    }
+
+    /// An instant in milliseconds since 1970, within what a date can be.
+    func milliseconds(_ name: String) throws(PealError) -> Timestamp? {
+        guard let number = try integer(name), number != 0 else { return nil }
+        guard (0...Self.latestMilliseconds).contains(number) else {
+            throw .invalid(path(name), "\(path(name)) must be milliseconds since 1970")
+        }
+        return Timestamp(milliseconds: number)
+    }
+
+    /// 9999-12-31T23:59:59.999Z.
+    private static let latestMilliseconds: Int64 = 253_402_300_799_999
+}

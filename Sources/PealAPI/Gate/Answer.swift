@@ -1,0 +1,56 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import PealCore
+
+/// What a handler gives back: a status, bytes and what goes with them.
+struct Answer: Sendable {
+    var status: HTTPResponse.Status
+    var headers: HTTPFields = [:]
+    var body: [UInt8]
+
+    static let jsonType = "application/json; charset=utf-8"
+
+    init(_ status: HTTPResponse.Status, _ json: JSON) {
+        self.status = status
+        body = json.bytes
+        headers[.contentType] = Self.jsonType
+    }
+
+    /// Without a body.
+    init(_ status: HTTPResponse.Status) {
+        self.status = status
+        body = []
+    }
+
+    init(text: String, type: String) {
+        status = .ok
+        body = Array(text.utf8)
+        headers[.contentType] = type
+    }
+
+    init(_ reply: Reply) {
+        status = HTTPResponse.Status(code: reply.status)
+        body = reply.body
+        headers[.contentType] = Self.jsonType
+        if reply.isReplay { headers[.idempotentReplayed] = "true" }
+    }
+
+    /// - Parameter isHead: the body stays away, its length does not.
+    func response(isHead: Bool) -> Response {
+        var headers = headers
+        headers[.cacheControl] = "no-store"
+        if isHead { headers[.contentLength] = String(body.count) }
+        let hasBody = !body.isEmpty && !isHead
+        return Response(
+            status: status, headers: headers,
+            body: hasBody ? ResponseBody(byteBuffer: ByteBuffer(bytes: body)) : ResponseBody())
+    }
+}
+
+extension HTTPField.Name {
+    static let idempotencyKey = HTTPField.Name("Idempotency-Key") ?? .date
+    static let idempotentReplayed = HTTPField.Name("Idempotent-Replayed") ?? .date
+    static let requestID = HTTPField.Name("X-Request-Id") ?? .date
+    static let warning = HTTPField.Name("Warning") ?? .date
+}

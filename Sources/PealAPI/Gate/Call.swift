@@ -1,0 +1,54 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// One admitted request, as handlers see it.
+struct Call: Sendable {
+    let method: HTTPRequest.Method
+    let path: RequestPath
+    let parameters: [String: String]
+    let query: Query
+    let headers: HTTPFields
+    let caller: Caller
+    let body: [UInt8]
+    let now: Timestamp
+    /// Set where the request named itself.
+    let idempotent: IdempotentRequest?
+
+    /// For the verbs.
+    var verb: VerbCall { VerbCall(actor: caller.name, now: now, request: idempotent) }
+
+    /// The app that the path names or that the key belongs to.
+    /// - Throws: `forbidden`, which the gate never lets happen on a path with an app.
+    func app() throws(PealError) -> App {
+        guard let app = caller.app else { throw PealError(.forbidden, "this key belongs to no app") }
+        return app
+    }
+
+    /// A segment that the route takes as a parameter.
+    func parameter(_ name: String) -> String { parameters[name] ?? "" }
+
+    /// An id in the path.
+    /// - Throws: `not_found` for what is no id: nothing can have it.
+    func id<Of>(_ name: String, of what: String) throws(PealError) -> Identifier<Of> {
+        guard let id = Identifier<Of>(parameter(name)) else { throw .notFound(what) }
+        return id
+    }
+
+    /// The body as a JSON object.
+    /// - Throws: `invalid_json` with line and column.
+    func object() throws(PealError) -> JSON {
+        let json = try document()
+        guard json.objectValue != nil else {
+            throw PealError(.invalidJSON, "the body must be a JSON object, not \(json.typeName)")
+        }
+        return json
+    }
+
+    private func document() throws(PealError) -> JSON {
+        do throws(JSONParser.Failure) {
+            return try JSONParser.parse(body)
+        } catch {
+            throw PealError(.invalidJSON, "the body is not valid JSON: \(error)")
+        }
+    }
+}

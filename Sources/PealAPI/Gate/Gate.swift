@@ -1,0 +1,141 @@
+internal import Crypto
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import PealCore
+
+/// Every request passes here: the path is matched, the caller admitted, the body read within its limit, the handler
+/// called, and whatever goes wrong written in the dialect's own envelope.
+struct Gate: RouterMiddleware {
+    typealias Context = APIContext
+
+    private let routes: RouteTable
+    private let services: APIServices
+    private let gatekeeper: Gatekeeper
+    private let repetitions: Repetitions
+
+    init(routes: RouteTable, services: APIServices) {
+        self.routes = routes
+        self.services = services
+        gatekeeper = Gatekeeper(services)
+        repetitions = Repetitions(store: services.store)
+    }
+
+    func handle(
+        _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
+    ) async throws -> Response {
+        let requestID = Hex.encode(services.randomness.bytes(8))
+        let target = request.head.path ?? "/"
+        let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = RequestPath(halves.first ?? "/")
+        var answer: Answer
+        do {
+            answer = try await answered(request, path: path, query: halves.count > 1 ? halves[1] : "")
+        } catch let broken as BrokenBody {
+            // The connection's own trouble: Hummingbird knows how to end it.
+            throw broken.cause
+        } catch {
+            let refusal = refusal(for: error, requestID: requestID)
+            answer = Envelope(path).answer(refusal, path: path?.text ?? "/", now: services.time.now)
+            if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
+        }
+        answer.headers[.requestID] = requestID
+        services.logger.debug(
+            "answered a request",
+            metadata: ["method": "\(request.method)", "status": "\(answer.status.code)", "request": "\(requestID)"])
+        return answer.response(isHead: request.method == .head)
+    }
+
+    /// Why no endpoint takes a request.
+    private enum Unmatched: Error {
+        case path
+        case otherMethod(allowed: String)
+    }
+
+    /// The body ended before its end.
+    private struct BrokenBody: Error {
+        let cause: any Error
+    }
+
+    private func answered(_ request: Request, path: RequestPath?, query: Substring) async throws -> Answer {
+        guard let path else { throw Unmatched.path }
+        let match = routes.match(request.method, path)
+        guard case .endpoint(let endpoint, let parameters) = match else {
+            guard case .otherMethods(let methods) = match else { throw Unmatched.path }
+            let allowed = methods + (methods.contains(.get) ? [.head] : []) + [.options]
+            let text = allowed.map(\.rawValue).joined(separator: ", ")
+            guard request.method == .options else { throw Unmatched.otherMethod(allowed: text) }
+            var answer = Answer(.noContent)
+            answer.headers[.allow] = text
+            return answer
+        }
+        let now = services.time.now
+        let caller = try await gatekeeper.admit(request.headers, endpoint.access, parameters: parameters, now: now)
+        let query = try Query(query)
+        let body = try await body(of: request, access: endpoint.access)
+        let idempotent = try idempotentRequest(request, path: path, caller: caller, access: endpoint.access, body: body)
+        let call = Call(
+            method: request.method, path: path, parameters: parameters, query: query, headers: request.headers,
+            caller: caller, body: body, now: now, idempotent: idempotent)
+        guard let idempotent else { return try await endpoint.handler(call) }
+        return try await repetitions.once(idempotent, now: now) { try await endpoint.handler(call) }
+    }
+
+    /// - Throws: `body_too_large`, `unsupported_media_type`.
+    private func body(of request: Request, access: Access) async throws -> [UInt8] {
+        guard request.method != .get, request.method != .head else { return [] }
+        let limit = services.options.requestBodyBytesMax
+        let tooLarge = PealError(.bodyTooLarge, "the body is larger than \(limit) bytes")
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
+        var bytes: [UInt8] = []
+        var buffers = request.body.makeAsyncIterator()
+        while let buffer = try await Self.next(&buffers) {
+            guard bytes.count + buffer.readableBytes <= limit else { throw tooLarge }
+            bytes.append(contentsOf: buffer.readableBytesView)
+        }
+        if !bytes.isEmpty { try MediaType.check(request.headers[.contentType], isTolerant: access.isTolerant) }
+        return bytes
+    }
+
+    private static func next(_ buffers: inout RequestBody.AsyncIterator) async throws -> ByteBuffer? {
+        do {
+            return try await buffers.next()
+        } catch {
+            throw BrokenBody(cause: error)
+        }
+    }
+
+    /// - Throws: `invalid_field` for a key that is none.
+    private func idempotentRequest(
+        _ request: Request, path: RequestPath, caller: Caller, access: Access, body: [UInt8]
+    ) throws(PealError) -> IdempotentRequest? {
+        guard request.method == .post, access.isIdempotent, let key = request.headers[.idempotencyKey] else {
+            return nil
+        }
+        guard (1...Limits.idempotencyKeyCharactersMax).contains(key.utf8.count),
+            key.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
+        else {
+            throw .invalid(
+                "Idempotency-Key",
+                "Idempotency-Key is 1 to \(Limits.idempotencyKeyCharactersMax) printable ASCII characters")
+        }
+        let scope = SHA256.hash(data: Array("\(caller.name)\n\(request.method.rawValue)\n\(path.text)".utf8))
+        return IdempotentRequest(scope: Array(scope), key: key, digest: Array(SHA256.hash(data: body)))
+    }
+
+    /// - Returns: what the caller is told; what is nobody's fault but ours is logged and told without detail.
+    private func refusal(for error: any Error, requestID: String) -> PealError {
+        switch error {
+        case let error as PealError: return error
+        case Unmatched.path: return PealError(.notFound, "there is nothing at this path")
+        case Unmatched.otherMethod(let allowed):
+            return PealError(.methodNotAllowed, "this path takes \(allowed)")
+        case is CancellationError: return PealError(.unavailable, "the request was given up")
+        default:
+            services.logger.error(
+                "a request failed", metadata: ["error": "\(error)", "request": "\(requestID)"])
+            return PealError(.internal, "something went wrong here; the log has it under \(requestID)")
+        }
+    }
+}

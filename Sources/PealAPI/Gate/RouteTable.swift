@@ -1,0 +1,71 @@
+internal import HTTPTypes
+
+/// Finds the endpoint of a path. A written-out segment goes before one that is taken as a parameter, so
+/// `registration/count` is no device.
+struct RouteTable: Sendable {
+    private final class Node: Sendable {
+        let literals: [String: Node]
+        let parameter: Node?
+        let endpoints: [HTTPRequest.Method: Endpoint]
+
+        init(literals: [String: Node], parameter: Node?, endpoints: [HTTPRequest.Method: Endpoint]) {
+            self.literals = literals
+            self.parameter = parameter
+            self.endpoints = endpoints
+        }
+
+        static let empty = Node(literals: [:], parameter: nil, endpoints: [:])
+
+        /// This node with `endpoint` below it at `segments`.
+        func adding(_ endpoint: Endpoint, at segments: ArraySlice<Substring>) -> Node {
+            guard let segment = segments.first else {
+                var endpoints = endpoints
+                endpoints[endpoint.method] = endpoint
+                return Node(literals: literals, parameter: parameter, endpoints: endpoints)
+            }
+            let rest = segments.dropFirst()
+            if segment.hasPrefix(":") {
+                let below = (parameter ?? .empty).adding(endpoint, at: rest)
+                return Node(literals: literals, parameter: below, endpoints: endpoints)
+            }
+            var literals = literals
+            literals[String(segment)] = (literals[String(segment)] ?? .empty).adding(endpoint, at: rest)
+            return Node(literals: literals, parameter: parameter, endpoints: endpoints)
+        }
+
+        func find(_ segments: ArraySlice<String>) -> Node? {
+            guard let segment = segments.first else { return endpoints.isEmpty ? nil : self }
+            let rest = segments.dropFirst()
+            return literals[segment]?.find(rest) ?? parameter?.find(rest)
+        }
+    }
+
+    private var root = Node.empty
+
+    enum Match {
+        case endpoint(Endpoint, parameters: [String: String])
+        /// The path is known, the method is not.
+        case otherMethods([HTTPRequest.Method])
+        case none
+    }
+
+    mutating func add(_ endpoints: [Endpoint]) {
+        for endpoint in endpoints {
+            root = root.adding(endpoint, at: endpoint.path.split(separator: "/")[...])
+        }
+    }
+
+    /// `HEAD` is answered by what answers `GET`.
+    func match(_ method: HTTPRequest.Method, _ path: RequestPath) -> Match {
+        guard let node = root.find(path.segments[...]) else { return .none }
+        let wanted = method == .head ? .get : method
+        guard let endpoint = node.endpoints[wanted] else {
+            return .otherMethods(node.endpoints.keys.sorted { $0.rawValue < $1.rawValue })
+        }
+        var parameters: [String: String] = [:]
+        for (pattern, segment) in zip(endpoint.path.split(separator: "/"), path.segments) where pattern.hasPrefix(":") {
+            parameters[String(pattern.dropFirst())] = segment
+        }
+        return .endpoint(endpoint, parameters: parameters)
+    }
+}

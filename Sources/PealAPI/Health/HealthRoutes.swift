@@ -1,0 +1,45 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// What monitors ask.
+struct HealthRoutes: Sendable {
+    private let services: APIServices
+    private let gatekeeper: Gatekeeper
+
+    init(_ services: APIServices) {
+        self.services = services
+        gatekeeper = Gatekeeper(services)
+    }
+
+    var all: [Endpoint] {
+        [
+            Endpoint(.get, "/healthz", .everybody) { _ in Answer(.ok, ["status": "ok"]) },
+            Endpoint(.get, "/readyz", .everybody, ready),
+        ]
+    }
+
+    var metrics: [Endpoint] {
+        [
+            Endpoint(.get, "/metrics", .everybody) { [services] _ in
+                Answer(
+                    text: await services.operations.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
+            }
+        ]
+    }
+
+    /// Whether each subsystem works; why one does not is told only to the admin.
+    private func ready(_ call: Call) async throws -> Answer {
+        let subsystems = await services.operations.readiness()
+        let isReady = subsystems.allSatisfy { $0.failure == nil }
+        let states = subsystems.map { ($0.subsystem, JSON.string($0.failure == nil ? "ok" : "failed")) }
+        var members = JSON.Members([
+            ("status", isReady ? "ok" : "failed"), ("subsystems", .object(JSON.Members(states))),
+            ("stopped_apps", .integer(await services.operations.stoppedApps())),
+        ])
+        if gatekeeper.isAdmin(call.headers) {
+            let reasons = subsystems.compactMap { name, failure in failure.map { (name, JSON.string($0)) } }
+            members["failures"] = .object(JSON.Members(reasons))
+        }
+        return Answer(isReady ? .ok : .serviceUnavailable, .object(members))
+    }
+}

@@ -1,0 +1,98 @@
+internal import AsyncHTTPClient
+internal import NIOCore
+internal import NIOHTTP1
+internal import PealCore
+
+/// Asks a running server: one request, one JSON answer, or a failure that says why.
+struct APIClient: Sendable {
+    private let base: String
+    private let apiKey: String
+    private static let timeoutSeconds: Int64 = 60
+    private static let answerBytesMax = 64 * 1024 * 1024
+
+    /// A person waits: a refused connection is told at once, and where a redirect leads nobody asked to send a key.
+    private static let http: HTTPClient = {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.timeout.connect = .seconds(10)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
+    enum Method: String {
+        case get = "GET"
+        case post = "POST"
+        case put = "PUT"
+        case patch = "PATCH"
+        case delete = "DELETE"
+    }
+
+    init(base: String, apiKey: String) {
+        self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
+        self.apiKey = apiKey
+    }
+
+    /// Sends a request.
+    /// - Returns: the answer's document; an empty object for an empty answer.
+    /// - Throws: `refused` for any status but 2xx, `unreachable` when no answer came.
+    func send(
+        _ method: Method, _ path: APIPath, body: JSON? = nil, idempotencyKey: String? = nil
+    ) async throws(CommandFailure) -> JSON {
+        var request = HTTPClientRequest(url: base + path.text)
+        request.method = HTTPMethod(rawValue: method.rawValue)
+        request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
+        request.headers.add(name: "accept", value: "application/json")
+        if let idempotencyKey { request.headers.add(name: "idempotency-key", value: idempotencyKey) }
+        if let body {
+            request.headers.add(name: "content-type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: body.bytes))
+        }
+        let (head, bytes) = try await exchange(request)
+        guard (200..<300).contains(head.status.code) else { throw .refused(Self.refusal(head, bytes)) }
+        if bytes.isEmpty { return .empty }
+        do {
+            return try JSONParser.parse(bytes)
+        } catch {
+            throw .refused("the server's answer is not JSON: \(error)")
+        }
+    }
+
+    /// Follows a list from page to page until `limit` items are there.
+    /// - Returns: `{"items": […], "next_cursor": …}` with all of them.
+    func list(_ path: APIPath, limit: Int) async throws(CommandFailure) -> JSON {
+        var items: [JSON] = []
+        var cursor: String?
+        repeat {
+            let size = min(limit - items.count, Limits.listItemsMax)
+            let page = try await send(.get, path.adding("limit", String(size)).adding("cursor", cursor))
+            items += page["items"]?.arrayValue ?? []
+            let next = page["next_cursor"]?.stringValue
+            // A server that repeats a cursor would keep us for ever.
+            cursor = next == cursor ? nil : next
+        } while cursor != nil && items.count < limit
+        return ["items": .array(items), "next_cursor": cursor.map { .string($0) } ?? .null]
+    }
+
+    private func exchange(
+        _ request: HTTPClientRequest
+    ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {
+        do {
+            let response = try await Self.http.execute(request, timeout: .seconds(Self.timeoutSeconds))
+            let body = try await response.body.collect(upTo: Self.answerBytesMax)
+            return (response, Array(body.readableBytesView))
+        } catch let error as HTTPClientError where error == .invalidURL || error == .emptyHost {
+            throw .usage("\(base) is not the URL of a server")
+        } catch {
+            throw .unreachable("cannot reach \(base): \(error)")
+        }
+    }
+
+    /// `reason (code, field)`, or the bare status where the answer is not the API's own.
+    static func refusal(_ head: HTTPClientResponse, _ bytes: [UInt8]) -> String {
+        guard let error = (try? JSONParser.parse(bytes))?["error"], let message = error["message"]?.stringValue else {
+            return "the server answered \(head.status.code) \(head.status.reasonPhrase)"
+        }
+        let names = [error["code"]?.stringValue, error["field"]?.stringValue].compactMap { $0 }
+        let wait = head.headers.first(name: "retry-after").map { "; try again in \($0) s" } ?? ""
+        return message + (names.isEmpty ? "" : " (\(names.joined(separator: ", ")))") + wait
+    }
+}

@@ -1,0 +1,47 @@
+/// Makes, changes and deletes apps.
+package struct AppVerbs: Sendable {
+    package let store: any Store
+    package let engine: any DeliveryEngine
+
+    package init(store: any Store, engine: any DeliveryEngine) {
+        self.store = store
+        self.engine = engine
+    }
+
+    /// - Throws: `conflict` when the id is taken.
+    package func create(
+        _ app: App, _ call: VerbCall, reply: @escaping @Sendable (App) throws -> Reply
+    ) async throws -> Reply {
+        try await store.commit(.control, call, reply: reply) { store in
+            let stored = try store.insertApp(app)
+            try store.audit(call, app: stored.key, "app.create", "app \(stored.id)")
+            return stored
+        }.reply
+    }
+
+    /// Applies `edit` to the app as it is now.
+    /// - Throws: `not_found`; what `edit` throws.
+    package func change(
+        _ key: AppKey, _ call: VerbCall, edit: @escaping @Sendable (inout App) throws(PealError) -> Void
+    ) async throws -> App {
+        try await store.write(.control) { store in
+            guard var app = try store.app(key: key) else { throw PealError.notFound("app") }
+            try edit(&app)
+            try store.updateApp(app)
+            try store.audit(call, app: app.key, "app.change", "app \(app.id)")
+            return app
+        }
+    }
+
+    /// Takes everything of the app along; the audit entry outlives it.
+    /// - Throws: `not_found`.
+    package func delete(_ app: App, _ call: VerbCall) async throws {
+        try await store.write(.control) { store in
+            guard try store.deleteApp(app.key) else { throw PealError.notFound("app") }
+            try store.audit(call, app: nil, "app.delete", "app \(app.id)")
+        }
+        for (provider, environment) in CredentialVerbs.places {
+            engine.credentialsChanged(app: app.key, provider: provider, environment: environment)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+/// What happened to one message on its way to one device, read back from the store: oldest first.
+package struct DeliveryTrail: Sendable {
+    package let store: any Store
+
+    package init(store: any Store) { self.store = store }
+
+    package struct Event: Sendable, Hashable {
+        /// nil for an address that no device owns.
+        package let device: DeviceID?
+        package let at: Timestamp
+        package let name: Name
+        /// A sentence or a reason.
+        package let detail: String
+
+        /// `docs/api/native.md` lists them.
+        package enum Name: String, CaseIterable, Sendable {
+            case matched, held, sent, deferred, accepted, rejected, retired, expired, suppressed, pending
+            case notMatched = "not_matched"
+        }
+    }
+
+    /// Whose trail is asked for.
+    package enum Subject: Sendable {
+        case device(DeviceID)
+        case user(String)
+        /// What an address text may mean.
+        case addresses([Address])
+    }
+
+    /// - Throws: `not_found` for an unknown message or device.
+    package func events(of message: MessageID, app: AppKey, _ subject: Subject) async throws -> [Event] {
+        try await store.read { store in
+            guard let job = try store.message(app: app, id: message), let draft = try store.draft(app: app, id: message)
+            else { throw PealError.notFound("message") }
+            let reader = Reader(store: store, message: job, draft: draft)
+            return try reader.events(of: subject).sorted { $0.at < $1.at }
+        }
+    }
+
+    private struct Reader {
+        let store: any StoreReading
+        let message: Message
+        let draft: MessageDraft
+
+        func events(of subject: Subject) throws -> [Event] {
+            switch subject {
+            case .device(let id):
+                guard let device = try store.device(app: message.app, id: id) else {
+                    throw PealError.notFound("device")
+                }
+                return try events(of: device)
+            case .user(let user):
+                let filter = DeviceFilter(userID: user)
+                let devices = try store.devices(
+                    app: message.app, filter, after: 0, limit: Limits.devicesPerUserMax)
+                return try devices.flatMap(events)
+            case .addresses(let addresses): return try addresses.flatMap(events)
+            }
+        }
+
+        private func events(of address: Address) throws -> [Event] {
+            let filter = DeviceFilter(address: address)
+            let devices = try store.devices(app: message.app, filter, after: 0, limit: 2)
+            if !devices.isEmpty { return try devices.flatMap(events) }
+            guard let number = try store.addressNumber(app: message.app, message: message.id, address: address) else {
+                return []
+            }
+            let place = Place(device: nil, route: address.route, key: number)
+            return try matched(place, by: "its address") + logged(place)
+        }
+
+        private func events(of device: Device) throws -> [Event] {
+            let place = Place(device: device.id, route: device.address.route, key: device.key)
+            let log = try logged(place)
+            switch AudienceMatch(device, in: draft) {
+            case .no(let reason) where log.isEmpty:
+                return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
+            case .no: return matched(place, by: "what it was then") + log
+            case .by(let reason): return matched(place, by: reason) + (log.isEmpty ? waiting(place) : log)
+            }
+        }
+
+        private struct Place {
+            let device: DeviceID?
+            let route: Route
+            let key: DeviceKey
+        }
+
+        private var begun: Timestamp { message.cutoffAt ?? message.createdAt }
+
+        private func matched(_ place: Place, by reason: String) -> [Event] {
+            let matched = Event(device: place.device, at: begun, name: .matched, detail: "by \(reason)")
+            guard let start = message.startAt, start > message.createdAt else { return [matched] }
+            let held = Event(device: place.device, at: message.createdAt, name: .held, detail: "until \(start)")
+            return [held, matched]
+        }
+
+        private func waiting(_ place: Place) -> [Event] {
+            guard !message.state.isFinal else { return [] }
+            return [Event(device: place.device, at: begun, name: .pending, detail: message.state.name)]
+        }
+
+        private func logged(_ place: Place) throws -> [Event] {
+            let rows = try store.logRows(
+                app: message.app, message: message.id, route: place.route, key: place.key,
+                inAddresses: place.device == nil)
+            return try rows.flatMap { stored in
+                try DeliveryLog.find(place.key, in: stored.row.data).map { events(place, stored.row, $0) } ?? []
+            }
+        }
+
+        private func events(_ place: Place, _ row: Settlement.LogRow, _ entry: DeliveryLogEntry) -> [Event] {
+            var events: [Event] = []
+            if entry.attempt > 0 {
+                let locale = entry.locale.map { ", rendered in \($0)" } ?? ""
+                let detail =
+                    "attempt \(entry.attempt) over \(place.route.provider?.rawValue ?? "none")"
+                    + (place.route.provider == .apns ? " \(place.route.environment.rawValue)" : "") + locale
+                events.append(Event(device: place.device, at: row.sentAt, name: .sent, detail: detail))
+            }
+            let answered = row.sentAt + .milliseconds(row.tookMilliseconds)
+            let name = Event.Name(rawValue: entry.outcome.name) ?? .deferred
+            return events + [Event(device: place.device, at: answered, name: name, detail: entry.reason)]
+        }
+    }
+}

@@ -1,0 +1,141 @@
+/// Accepts, changes and stops messages.
+package struct MessageVerbs: Sendable {
+    package let store: any Store
+    package let engine: any DeliveryEngine
+
+    package init(store: any Store, engine: any DeliveryEngine) {
+        self.store = store
+        self.engine = engine
+    }
+
+    /// What is told of a message that was just made durable.
+    package struct Accepted: Sendable, Hashable {
+        package let id: MessageID
+        package let state: Message.State
+        package let audienceEstimate: Int
+    }
+
+    /// Makes the message durable and, where it starts now, cuts it into slices in the same transaction. A small
+    /// explicit audience comes back leased to this process and goes to the engine at once.
+    package func send(
+        _ draft: MessageDraft, _ call: VerbCall, reply: @escaping @Sendable (Accepted) throws -> Reply
+    ) async throws -> Reply {
+        let owner = engine.owner
+        let (reply, accepted) = try await store.commit(
+            .intake, call, reply: { (outcome: Outcome) in try reply(outcome.accepted) },
+            change: { store in try Self.accept(draft, owner: owner, in: store, now: call.now) })
+        guard let accepted else { return reply }
+        if !accepted.leasedSlices.isEmpty { engine.take(accepted.leasedSlices) }
+        if accepted.needsWake { engine.wake() }
+        return reply
+    }
+
+    private struct Outcome: Sendable {
+        let accepted: Accepted
+        let leasedSlices: [Slice]
+        let needsWake: Bool
+    }
+
+    private static func accept(
+        _ draft: MessageDraft, owner: String, in store: any StoreWriting, now: Timestamp
+    ) throws -> Outcome {
+        try store.insertMessage(draft)
+        let estimate = try store.audienceEstimate(
+            app: draft.app, draft.audience, environment: draft.options.environment, now: now)
+        var state = draft.startAt == nil ? Message.State.planning : .scheduled
+        var slices: [Slice] = []
+        if draft.startAt == nil, isPlannedAtOnce(draft.audience) {
+            let plan = try store.plan(app: draft.app, id: draft.id, owner: owner, now: now)
+            state = plan.state
+            slices = plan.leasedSlices
+        }
+        let accepted = Accepted(id: draft.id, state: state, audienceEstimate: estimate.values.reduce(0, +))
+        return Outcome(accepted: accepted, leasedSlices: slices, needsWake: slices.isEmpty && !state.isFinal)
+    }
+
+    /// Planning costs a row a slice; only a long list of members, which must be looked up one by one, is left to the
+    /// engine.
+    private static func isPlannedAtOnce(_ audience: Audience) -> Bool {
+        audience.devices.count + audience.users.count + audience.addresses.count <= Limits.directDevicesMax
+    }
+
+    /// Changes a message that has not started.
+    /// - Throws: `not_found`; `conflict` when it has started; what `edit` throws.
+    package func change(
+        _ id: MessageID, app: AppKey, _ call: VerbCall,
+        edit: @escaping @Sendable (inout MessageDraft) throws(PealError) -> Void
+    ) async throws -> MessageReport {
+        let report = try await store.write(.control) { store in
+            guard let message = try store.message(app: app, id: id) else { throw PealError.notFound("message") }
+            guard message.state == .scheduled, var draft = try store.draft(app: app, id: id) else {
+                throw Self.refusal(message.state, "changed")
+            }
+            try edit(&draft)
+            guard try store.replaceDraft(draft) else { throw Self.refusal(message.state, "changed") }
+            try store.audit(call, app: app, "message.change", "message \(id)")
+            return try Self.report(id, app: app, in: store)
+        }
+        engine.wake()
+        return report
+    }
+
+    /// Stops what has not been sent yet. A cancelled message may be cancelled again.
+    /// - Throws: `not_found`; `conflict` when it has ended otherwise.
+    package func cancel(
+        _ id: MessageID, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (MessageReport) throws -> Reply
+    ) async throws -> Reply {
+        try await move(id, app: app, to: .cancelled, "cancelled", call, reply: reply) { _, _ in .cancelled }
+    }
+
+    /// Holds a message until it is resumed. A paused message may be paused again.
+    /// - Throws: `not_found`; `conflict` when it has ended.
+    package func pause(
+        _ id: MessageID, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (MessageReport) throws -> Reply
+    ) async throws -> Reply {
+        try await move(id, app: app, to: .paused, "paused", call, reply: reply) { _, _ in .paused }
+    }
+
+    /// Lets a paused message go on where it stood. A message that is under way may be resumed.
+    /// - Throws: `not_found`; `conflict` when it has ended.
+    package func resume(
+        _ id: MessageID, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (MessageReport) throws -> Reply
+    ) async throws -> Reply {
+        try await move(id, app: app, to: .sending, "resumed", call, reply: reply) { message, now in
+            guard message.state == .paused else { return message.state }
+            if message.cutoffAt != nil { return .sending }
+            return message.startAt.map { $0 > now } == true ? .scheduled : .planning
+        }
+    }
+
+    private func move(
+        _ id: MessageID, app: AppKey, to goal: Message.State, _ verb: String, _ call: VerbCall,
+        reply: @escaping @Sendable (MessageReport) throws -> Reply,
+        target: @escaping @Sendable (Message, Timestamp) -> Message.State
+    ) async throws -> Reply {
+        let answer = try await store.commit(.control, call, reply: reply) { store in
+            guard let message = try store.message(app: app, id: id) else { throw PealError.notFound("message") }
+            let state = target(message, call.now)
+            if message.state != state {
+                guard message.state.successors.contains(state),
+                    try store.moveMessage(app: app, id: id, from: [message.state], to: state, now: call.now) != nil
+                else { throw Self.refusal(message.state, verb) }
+                try store.audit(call, app: app, "message.\(verb)", "message \(id)")
+            } else if message.state.isFinal, goal != message.state {
+                throw Self.refusal(message.state, verb)
+            }
+            return try Self.report(id, app: app, in: store)
+        }.reply
+        engine.interrupt(id)
+        engine.wake()
+        return answer
+    }
+
+    private static func refusal(_ state: Message.State, _ verb: String) -> PealError {
+        PealError(.conflict, "the message is \(state.name) and cannot be \(verb)")
+    }
+
+    private static func report(_ id: MessageID, app: AppKey, in store: any StoreReading) throws -> MessageReport {
+        guard let report = try store.report(app: app, id: id) else { throw PealError.notFound("message") }
+        return report
+    }
+}

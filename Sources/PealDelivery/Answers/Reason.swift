@@ -1,0 +1,12 @@
+/// Our own words in the delivery log, beside the providers'. `docs/states.md` lists them.
+enum Reason {
+    static let cancelled = "Cancelled"
+    static let expired = "Expired"
+    static let gaveUp = "GaveUp"
+    static let lostAnswer = "LostAnswer"
+    static let lateAnswer = "LateAnswer"
+    static let messageFailed = "MessageFailed"
+    static let noCredential = "NoCredential"
+    static let noProvider = "NoProvider"
+    static let retirementDoubted = "RetirementDoubted"
+}

@@ -1,0 +1,55 @@
+package import PealCore
+internal import Synchronization
+
+/// Counts what the engine did since its start. Workers add a page at a time; `/metrics` reads.
+package final class DeliveryMetrics: Sendable {
+    private let state = Mutex(Snapshot())
+
+    package init() {}
+
+    /// One instant's counts, all growing.
+    package struct Snapshot: Sendable, Hashable {
+        /// Ended notifications, by provider and outcome.
+        package internal(set) var notifications: [Series: Int] = [:]
+        /// Pages given to providers.
+        package internal(set) var pages = 0
+        /// Settlements written, and those refused because the lease was lost.
+        package internal(set) var settles = 0
+        package internal(set) var settlesRefused = 0
+        /// Devices put off to be tried again.
+        package internal(set) var retries = 0
+        /// Devices whose answer came later than their page could wait.
+        package internal(set) var stragglers = 0
+        package internal(set) var breakerTrips = 0
+        package internal(set) var leasesTakenBack = 0
+        package internal(set) var leasesExtended = 0
+    }
+
+    /// What notifications are counted by.
+    package struct Series: Sendable, Hashable {
+        /// nil where no push network is left for the platform.
+        package let provider: ProviderName?
+        package let outcome: Outcome
+
+        package init(provider: ProviderName?, outcome: Outcome) {
+            self.provider = provider
+            self.outcome = outcome
+        }
+    }
+
+    package var snapshot: Snapshot { state.withLock { $0 } }
+
+    func change(_ body: (inout Snapshot) -> Void) { state.withLock { body(&$0) } }
+
+    func count(_ counts: OutcomeCounts, provider: ProviderName?) {
+        let parts: [(Outcome, Int)] = [
+            (.accepted, counts.accepted), (.rejected, counts.rejected), (.retired, counts.retired),
+            (.expired, counts.expired), (.suppressed, counts.suppressed),
+        ]
+        state.withLock { snapshot in
+            for (outcome, count) in parts where count > 0 {
+                snapshot.notifications[Series(provider: provider, outcome: outcome), default: 0] += count
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+internal import PealCore
+
+/// Turns fates into what the store writes: receives one page of a slice (two, when trouble ended both), hands on log,
+/// deferrals, retirements and the new cursor. Pure.
+struct Conclusion: Sendable {
+    /// What the fates are judged by.
+    struct Terms: Sendable {
+        /// Sends tried before this one.
+        var attempt: Int
+        var lifetime: Lifetime
+        var now: Timestamp
+        /// When what was not tried is ready again.
+        var readyAt: Timestamp
+        /// Set when suspicious retirements are doubted: until when those devices wait.
+        var suspiciousUntil: Timestamp?
+        /// Until when the slice of those without an answer is leased.
+        var stragglersLeasedUntil: Timestamp
+        /// Whether untried devices at the end stay beyond the cursor; else all of them go to a list.
+        var keepsTail: Bool
+        /// Whether keys are numbers of addresses that no device owns.
+        var holdsAddresses: Bool
+    }
+
+    private struct Bucket: Hashable {
+        let attempt: Int
+        let readyAt: Timestamp
+        let isLeased: Bool
+    }
+
+    private(set) var log: DeliveryLog
+    /// Without their random part.
+    private(set) var deferrals: [Settlement.Deferral] = []
+    private(set) var retirements: [Settlement.Retirement] = []
+    /// Places of the stragglers in the first page, which is the only one that may have any.
+    private(set) var stragglers: [Int] = []
+    private(set) var retryCount = 0
+    /// nil when nothing was concluded.
+    private(set) var cursorAfter: DeviceKey?
+    /// Whether every device was concluded, so that the cursor stands behind the last page.
+    private(set) var isWhole = true
+
+    private let terms: Terms
+    var concludedAt: Timestamp { terms.now }
+    private var endings: [DeliveryLog.Ending]
+    private var endingNumbers: [DeliveryLog.Ending: UInt16] = [:]
+    private var endingOf: [UInt16] = []
+    private var buckets: [Bucket: Int] = [:]
+    private var delays: [Fate.Wait: Duration] = [:]
+    private let chance: UInt64
+
+    init(_ pages: [PageFates], locales: [String?], terms: Terms, chance: UInt64) {
+        self.terms = terms
+        self.chance = chance
+        endings = [DeliveryLog.Ending(.accepted, attempt: terms.attempt + 1)]
+        log = DeliveryLog([])
+        var keys: [DeviceKey] = []
+        var variantOf: [UInt16] = []
+        let kept = Self.kept(pages, keepsTail: terms.keepsTail)
+        for (number, page) in pages.enumerated() {
+            let count = number < kept.pages ? page.keys.count : number == kept.pages ? kept.count : 0
+            if count < page.keys.count { isWhole = false }
+            guard count > 0 || page.keys.isEmpty && isWhole else { continue }
+            take(page, count)
+            keys = keys.isEmpty && count == page.keys.count ? page.keys : keys + page.keys.prefix(count)
+            variantOf =
+                variantOf.isEmpty && count == page.keys.count
+                ? page.variantOf : variantOf + page.variantOf.prefix(count)
+            cursorAfter = count == page.keys.count ? page.through : page.keys[count - 1]
+        }
+        log = DeliveryLog(keys: keys, endings: endings, endingOf: endingOf, locales: locales, localeOf: variantOf)
+    }
+
+    /// Up to where the pages are concluded: whole pages, and devices of the one after them.
+    private static func kept(_ pages: [PageFates], keepsTail: Bool) -> (pages: Int, count: Int) {
+        guard keepsTail else { return (pages.count, 0) }
+        for number in pages.indices.reversed() {
+            let count = pages[number].countWithoutTail
+            if count == pages[number].keys.count, count > 0 { return (number + 1, 0) }
+            if count > 0 { return (number, count) }
+        }
+        return pages.allSatisfy(\.keys.isEmpty) ? (pages.count, 0) : (0, 0)
+    }
+
+    private mutating func take(_ page: PageFates, _ count: Int) {
+        let base = endingOf.count
+        endingOf.append(contentsOf: repeatElement(0, count: count))
+        for (index, fate) in page.exceptions where index < count {
+            let ending = conclude(fate, page.keys[index], page.revisions[index], page.page.readAt)
+            endingOf[base + index] = number(of: ending)
+        }
+        for index in page.waiting where index < count {
+            put(page.keys[index], Bucket(attempt: terms.attempt, readyAt: terms.stragglersLeasedUntil, isLeased: true))
+            stragglers.append(index)
+            let ending = DeliveryLog.Ending(.moved, reason: Reason.lateAnswer, attempt: terms.attempt + 1)
+            endingOf[base + index] = number(of: ending)
+        }
+    }
+
+    private mutating func conclude(
+        _ fate: Fate, _ key: DeviceKey, _ revision: Int64, _ readAt: Timestamp
+    ) -> DeliveryLog.Ending {
+        let attempt = terms.attempt + 1
+        switch fate {
+        case .settled(let outcome, let reason):
+            return DeliveryLog.Ending(outcome, reason: reason, attempt: attempt)
+        case .retired(let since, let isSuspicious, let reason):
+            if isSuspicious, let until = terms.suspiciousUntil {
+                put(key, Bucket(attempt: terms.attempt, readyAt: until, isLeased: false))
+                return DeliveryLog.Ending(.moved, reason: Reason.retirementDoubted, attempt: attempt)
+            }
+            if !terms.holdsAddresses {
+                retirements.append(
+                    Settlement.Retirement(key: key, revision: revision, notAfter: since ?? readAt, reason: reason))
+            }
+            return DeliveryLog.Ending(.retired, reason: reason, attempt: attempt)
+        case .deferred(let wait, let reason):
+            return put(off: key, wait, reason)
+        case .returned(_, let reason):
+            put(key, Bucket(attempt: terms.attempt, readyAt: terms.readyAt, isLeased: false))
+            return DeliveryLog.Ending(.moved, reason: reason, attempt: terms.attempt)
+        }
+    }
+
+    /// Tries the device again later, where its attempts and the message's life allow.
+    private mutating func put(off key: DeviceKey, _ wait: Fate.Wait, _ reason: String) -> DeliveryLog.Ending {
+        let attempt = terms.attempt + 1
+        let delay = delays[wait] ?? BackOff.delay(wait, attempt: attempt, chance: chance)
+        delays[wait] = delay
+        let readyAt = terms.now + delay
+        if terms.lifetime.isOneAttempt || terms.lifetime.isOver(at: readyAt) {
+            return DeliveryLog.Ending(.expired, reason: reason, attempt: attempt)
+        }
+        if attempt >= Limits.attemptsMax {
+            return DeliveryLog.Ending(.rejected, reason: Reason.gaveUp, attempt: attempt)
+        }
+        retryCount += 1
+        put(key, Bucket(attempt: attempt, readyAt: readyAt, isLeased: false))
+        return DeliveryLog.Ending(.moved, reason: reason, attempt: attempt)
+    }
+
+    private mutating func put(_ key: DeviceKey, _ bucket: Bucket) {
+        if let place = buckets[bucket] {
+            deferrals[place].keys.append(key)
+        } else {
+            buckets[bucket] = deferrals.count
+            deferrals.append(
+                Settlement.Deferral(
+                    part: 0, keys: [key], attempt: bucket.attempt, readyAt: bucket.readyAt,
+                    leasedUntil: bucket.isLeased ? terms.stragglersLeasedUntil : nil))
+        }
+    }
+
+    private mutating func number(of ending: DeliveryLog.Ending) -> UInt16 {
+        if let number = endingNumbers[ending] { return number }
+        let number = UInt16(truncatingIfNeeded: endings.count)
+        endings.append(ending)
+        endingNumbers[ending] = number
+        return number
+    }
+}

@@ -1,0 +1,74 @@
+internal import Logging
+internal import PealCore
+
+extension DeliveryContext {
+    /// What a page's answers mean for its route.
+    struct RouteReport: Sendable {
+        var trustsSuspicious = true
+        /// Set while the route may not be used, on the wall clock.
+        var readyAt: Timestamp?
+    }
+
+    /// Tells the route's breaker what pages brought, before anything is done about them.
+    /// - Parameter isOwnStop: Whether we stopped the page ourselves, so that what is unsent says nothing of the route.
+    func report(
+        _ pages: [PageFates], on route: ActiveRoute, key: AccessCache.Key, isProbe: Bool, isOwnStop: Bool
+    ) async -> RouteReport {
+        var tally = RouteBreaker.Tally()
+        for page in pages { tally.add(page.tally) }
+        let trouble = pages.compactMap(\.trouble).max { $0.kind.weight < $1.kind.weight }
+        let uptime = time.uptime
+        let (judgement, stopReason) = routes.change(route) { breaker in
+            let judgement = breaker.judge(tally, isProbe: isProbe, now: uptime)
+            var stopReason = judgement.stopReason
+            switch trouble?.kind {
+            case .stop: if breaker.stop(isProbe: isProbe, now: uptime) { stopReason = trouble?.reason ?? "" }
+            case .hold(let after): breaker.hold(after, now: uptime)
+            case .unsent where isOwnStop: break
+            case .unsent, .reconnect, .refreshCredential: breaker.stumble(isProbe: isProbe, now: uptime)
+            case nil: break
+            }
+            if isProbe { breaker.abandonProbe() }
+            return (judgement, stopReason)
+        }
+        if judgement.hasTripped { metrics.change { $0.breakerTrips += 1 } }
+        if let stopReason { await noteStop(route, key, stopReason) }
+        if stopReason == nil, tally.accepted > 0 { await noteHealth(key) }
+        return RouteReport(
+            trustsSuspicious: judgement.trustsSuspicious, readyAt: closedUntil(route))
+    }
+
+    /// Until when the route is closed, never longer than a parked slice may sleep.
+    func closedUntil(_ route: ActiveRoute) -> Timestamp? {
+        let uptime = time.uptime
+        guard let until = routes.change(route, { $0.closedUntil }), until > uptime else { return nil }
+        return parked(until: until)
+    }
+
+    /// Slices of a closed route come back now and then, since their message may have been cancelled or have expired.
+    func parked(until: Duration) -> Timestamp {
+        time.now + min(max(until - time.uptime, .milliseconds(100)), .seconds(Limits.parkSecondsMax))
+    }
+
+    private func noteStop(_ route: ActiveRoute, _ key: AccessCache.Key, _ reason: String) async {
+        logger.error(
+            "a route was stopped: nothing is sent until its configuration is mended",
+            metadata: ["app": "\(route.app)", "route": "\(route.route)", "reason": "\(reason)"])
+        access.markStopped(key)
+        await setHealth(.stopped(at: time.now, reason: reason), key)
+    }
+
+    private func noteHealth(_ key: AccessCache.Key) async {
+        if access.markHealthy(key) { await setHealth(.ok(at: time.now), key) }
+    }
+
+    private func setHealth(_ health: CredentialRecord.Health, _ key: AccessCache.Key) async {
+        do {
+            try await store.write(.control) {
+                try $0.setHealth(health, app: key.app, provider: key.provider, environment: key.environment)
+            }
+        } catch {
+            logger.error("a credential's health could not be stored", metadata: ["error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,48 @@
+internal import PealCore
+internal import Synchronization
+
+/// What is kept of one message while its slices are worked on.
+final class MessageWork: Sendable {
+    private struct Key: Hashable {
+        let route: Route
+        let fingerprint: String
+    }
+
+    let job: DeliveryJob
+    let readAt: Duration
+    private let variants: Mutex<[Key: Variants]>
+
+    init(job: DeliveryJob, readAt: Duration) {
+        self.job = job
+        self.readAt = readAt
+        variants = Mutex([:])
+    }
+
+    /// The same message read again: its content never changes while it is sent, so renderings stay.
+    init(job: DeliveryJob, readAt: Duration, keepingVariantsOf earlier: MessageWork) {
+        self.job = job
+        self.readAt = readAt
+        variants = Mutex(earlier.variants.withLock { $0 })
+    }
+
+    func options(on route: Route) -> MessageOptions {
+        job.options.resolved(for: route.platform, in: job.content)
+    }
+
+    func lifetime(on route: Route) -> Lifetime { Lifetime(job.message, options: options(on: route)) }
+
+    func variants(
+        route: Route, access: Access, provider: any Provider, now: Timestamp
+    ) -> Variants {
+        variants.withLock { known in
+            let key = Key(route: route, fingerprint: access.fingerprint)
+            if let found = known[key] { return found }
+            let order = RenderOrder(
+                message: job.message.id, content: job.content, options: options(on: route), locale: nil, route: route,
+                bundleID: access.bundleID, expiresAt: lifetime(on: route).end, now: now)
+            let made = Variants(order: order, provider: provider)
+            known[key] = made
+            return made
+        }
+    }
+}

@@ -1,0 +1,90 @@
+internal import PealCore
+
+/// What became of a page's devices as far as it is known: receives a snapshot of the answers, hands on fates in key
+/// order. Plain acceptance is what is not said.
+struct PageFates: Sendable {
+    let page: SentPage
+    let keys: [DeviceKey]
+    let revisions: [Int64]
+    let variantOf: [UInt16]
+    /// Where the cursor stands when all of them are concluded.
+    let through: DeviceKey
+    /// Of everything but acceptance, by place in `keys`.
+    private(set) var exceptions: [(index: Int, fate: Fate)] = []
+    /// Places of those without an answer yet.
+    private(set) var waiting: [Int] = []
+    private(set) var tally = RouteBreaker.Tally()
+    /// The heaviest trouble, and the word for it.
+    private(set) var trouble: (kind: Fate.Trouble, reason: String)?
+
+    /// - Parameter isFinal: Whether who has no answer by now is taken for lost.
+    init(_ page: SentPage, _ snapshot: PageFlight.Snapshot?, lostAnswer: MessageOptions.LostAnswer, isFinal: Bool) {
+        self.page = page
+        keys = page.keys
+        revisions = page.revisions
+        variantOf = page.variantOf
+        through = page.through
+        var known: [(index: Int, fate: Fate)] = page.failures.map { ($0.key, .settled(.rejected, reason: $0.value)) }
+        if let snapshot {
+            known += snapshot.exceptions.map {
+                (page.places?[$0.key] ?? $0.key, Fate($0.value, lostAnswer: lostAnswer))
+            }
+            if !snapshot.isComplete {
+                let open = snapshot.isAnswered.indices.filter { !snapshot.isAnswered[$0] }
+                    .map { page.places?[$0] ?? $0 }
+                if isFinal {
+                    let lost = Fate(Answer(.lost, reason: Reason.lostAnswer), lostAnswer: lostAnswer)
+                    known += open.map { ($0, lost) }
+                } else {
+                    waiting = open
+                }
+            }
+        }
+        known.sort { $0.index < $1.index }
+        exceptions = known
+        weigh(answered: keys.count - page.failures.count - waiting.count)
+    }
+
+    /// Only the devices at `places` (ascending), which then stand at 0, 1, 2, …
+    init(_ whole: PageFates, places: [Int]) {
+        page = whole.page
+        keys = places.map { whole.keys[$0] }
+        revisions = places.map { whole.revisions[$0] }
+        variantOf = places.map { whole.variantOf[$0] }
+        through = keys.last ?? whole.through
+        let rank = Dictionary(uniqueKeysWithValues: places.enumerated().map { ($1, $0) })
+        exceptions = whole.exceptions.compactMap { exception in
+            rank[exception.index].map { (index: $0, fate: exception.fate) }
+        }
+        weigh(answered: keys.count)
+    }
+
+    private mutating func weigh(answered: Int) {
+        tally.answers = answered
+        tally.accepted = answered
+        for (index, fate) in exceptions where page.failures.isEmpty || page.failures[index] == nil {
+            if case .settled(.accepted, _) = fate { continue }
+            tally.accepted -= 1
+            switch fate {
+            case .settled: break
+            case .retired(_, let isSuspicious, _): if isSuspicious { tally.suspicious += 1 }
+            case .deferred(let wait, _):
+                tally.deferred += 1
+                if case .provider = wait { tally.troubled += 1 }
+            case .returned(let kind, let reason):
+                tally.answers -= 1
+                if kind.weight > trouble?.kind.weight ?? -1 { trouble = (kind, reason) }
+            }
+        }
+    }
+
+    /// How many devices remain when those at the end that were not tried are left out.
+    var countWithoutTail: Int {
+        var count = keys.count
+        for (index, fate) in exceptions.reversed() {
+            guard index == count - 1, case .returned = fate else { break }
+            count -= 1
+        }
+        return count
+    }
+}

@@ -1,0 +1,140 @@
+internal import Logging
+internal import PealCore
+
+extension SliceRun {
+    /// What a page must have left when it begins, or its lease is extended first.
+    private static let pageSeconds: Int64 = 5
+    private static var afterDeadline: Duration { .seconds(Limits.requestTimeoutSeconds + 5) }
+
+    /// Reads, renders and sends the next page.
+    /// - Returns: nil when none begins now: `halt` says why, or no place is free beside the page in flight.
+    mutating func begin(after key: DeviceKey, isFirst: Bool) async -> SentPage? {
+        if let reason = reasonToHalt() {
+            halt = reason
+            return nil
+        }
+        guard await takePlace(isFirst: isFirst) else { return nil }
+        let page = await enter(after: key)
+        if page?.order == nil, isBulk { context.budget.giveBack() }
+        return page
+    }
+
+    /// Waits for a place only while the slice holds none.
+    private func takePlace(isFirst: Bool) async -> Bool {
+        guard isBulk else { return true }
+        guard isFirst else { return context.budget.takeIfFree() }
+        await context.budget.take()
+        return true
+    }
+
+    private mutating func enter(after key: DeviceKey) async -> SentPage? {
+        let gate = context.routes.change(route) { $0.enter(now: context.time.uptime) }
+        if case .closed(let until) = gate {
+            halt = .closed(until: context.parked(until: until))
+            return nil
+        }
+        let page = await send(after: key, isProbe: gate == .probe)
+        if page?.order == nil, gate == .probe { context.routes.change(route) { $0.abandonProbe() } }
+        return page
+    }
+
+    private func reasonToHalt() -> Halt? {
+        if context.stop.isOn || control.isStopped { return .interrupted }
+        if lifetime.isOver(at: context.time.now) { return .expired }
+        return context.leases.end(of: slice) == nil ? .lostLease : nil
+    }
+
+    private mutating func send(after key: DeviceKey, isProbe: Bool) async -> SentPage? {
+        do {
+            guard let deadline = try await deadline() else {
+                halt = .lostLease
+                return nil
+            }
+            let (slice, candidates, now) = (slice, candidates, context.time.now)
+            let limit = isProbe ? Limits.probeDevicesMax : Limits.pageDevicesMax
+            let page = try await context.store.read {
+                try $0.page(of: slice, candidates: candidates, after: key, limit: limit, now: now)
+            }
+            let choice = try await variants.choose(for: page, store: context.store)
+            locales = choice.variants.map(\.locale)
+            return hand(page, choice, deadline: deadline, isProbe: isProbe)
+        } catch {
+            context.logger.error(
+                "a page could not be read", metadata: ["message": "\(slice.id.message)", "error": "\(error)"])
+            halt = .unreadable
+            return nil
+        }
+    }
+
+    /// Until when requests may begin: the lease must outlast the answer to the last one. nil when the lease is lost.
+    private func deadline() async throws -> Duration? {
+        let now = context.time.uptime
+        guard let end = context.leases.end(of: slice) else { return nil }
+        if end - Self.afterDeadline - now >= .seconds(Self.pageSeconds) { return end - Self.afterDeadline }
+        let (owner, lease, until) = (context.owner, (id: slice.id, term: slice.term), context.leaseEnd)
+        let held = try await context.store.write(.settle) {
+            try $0.extendLeases([lease], owner: owner, until: until)
+        }
+        guard !held.isEmpty else {
+            context.leases.lose(slice.id, term: slice.term)
+            return nil
+        }
+        context.leases.renew(slice.id, term: slice.term, askedAt: now)
+        return now + .seconds(Limits.leaseSeconds) - Self.afterDeadline
+    }
+
+    private func hand(
+        _ page: DevicePage, _ choice: Variants.Choice, deadline: Duration, isProbe: Bool
+    ) -> SentPage {
+        let parts = SentPage.split(page, choice)
+        var order: PageOrder?
+        if parts.page.count > 0 {
+            let made = PageOrder(
+                slice: slice.id, credential: access.credential, fingerprint: access.fingerprint, page: parts.page,
+                notifications: choice.variants.map(\.notification), variants: parts.variants, lane: slice.lane,
+                deadline: deadline, control: control)
+            provider.send(made)
+            context.metrics.change { $0.pages += 1 }
+            order = made
+        }
+        return SentPage(
+            keys: page.keys, revisions: page.revisions, variantOf: choice.ofDevice, order: order,
+            places: parts.places, failures: parts.failures, through: page.through, isLast: page.isLast,
+            readAt: page.readAt, sentAt: context.time.now, isProbe: isProbe && order != nil)
+    }
+
+    /// Awaits a page's answers. Where most are there and a few stand still, it does not wait for those.
+    func answers(to page: SentPage, mayLeaveStragglers: Bool) async -> PageFates {
+        guard let order = page.order else { return fates(page, nil, isFinal: true) }
+        let end = order.deadline + Self.afterDeadline
+        var seen = -1
+        var stillness = 0
+        while true {
+            let snapshot = order.flight.snapshot
+            let now = context.time.uptime
+            if snapshot.isComplete || now >= end || context.stop.isDrained(at: now) {
+                return fates(page, snapshot, isFinal: true)
+            }
+            stillness = snapshot.changeCount == seen ? stillness + 1 : 0
+            seen = snapshot.changeCount
+            if mayLeaveStragglers, Self.hasOnlyStragglers(snapshot, stillness: stillness) {
+                return fates(page, snapshot, isFinal: false)
+            }
+            let flight = order.flight
+            await context.time.race(atMost: .milliseconds(Limits.stragglerMilliseconds)) { await flight.wait() }
+        }
+    }
+
+    /// Every request began and nothing came for a while: a while is longer where the whole page is slow.
+    private static func hasOnlyStragglers(_ snapshot: PageFlight.Snapshot, stillness: Int) -> Bool {
+        guard stillness > 0 else { return false }
+        let unsent = snapshot.exceptions.values.count { $0.result == .unsent }
+        guard snapshot.begun + unsent >= snapshot.isAnswered.count else { return false }
+        let missing = snapshot.isAnswered.count { !$0 }
+        return missing * 2 < snapshot.isAnswered.count || stillness >= 4
+    }
+
+    private func fates(_ page: SentPage, _ snapshot: PageFlight.Snapshot?, isFinal: Bool) -> PageFates {
+        PageFates(page, snapshot, lostAnswer: options.lostAnswer, isFinal: isFinal)
+    }
+}

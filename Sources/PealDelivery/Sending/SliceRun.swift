@@ -1,0 +1,146 @@
+internal import Logging
+internal import PealCore
+
+/// Sends one slice: at most two pages in flight, settled in order. Confined to one task.
+struct SliceRun: Sendable {
+    /// Why no further page begins.
+    enum Halt: Sendable, Hashable {
+        /// The message was paused or cancelled, or the process stops.
+        case interrupted
+        /// The route is closed until then.
+        case closed(until: Timestamp)
+        case expired
+        case lostLease
+        /// The store could not be read.
+        case unreadable
+    }
+
+    let context: DeliveryContext
+    /// As it stands in the store.
+    var slice: Slice
+    let candidates: KeySet
+    let job: DeliveryJob
+    let options: MessageOptions
+    let lifetime: Lifetime
+    let access: Access
+    let key: AccessCache.Key
+    let provider: any Provider
+    let variants: Variants
+    let control: SendControl
+    let route: ActiveRoute
+    var halt: Halt?
+    /// Devices that have no row in the log yet, as far as the audience was read.
+    var unsettled: Int
+    var locales: [String?] = []
+    /// Whether the slice is no longer ours to settle.
+    var isOver = false
+
+    init(
+        context: DeliveryContext, slice: Slice, opening: SliceOpening, access: Access, key: AccessCache.Key,
+        provider: any Provider, control: SendControl
+    ) {
+        self.context = context
+        self.slice = slice
+        candidates = opening.candidates
+        job = opening.work.job
+        options = opening.work.options(on: slice.id.route)
+        lifetime = opening.work.lifetime(on: slice.id.route)
+        self.access = access
+        self.key = key
+        self.provider = provider
+        variants = opening.work.variants(
+            route: slice.id.route, access: access, provider: provider, now: context.time.now)
+        self.control = control
+        route = ActiveRoute(app: slice.id.app, route: slice.id.route)
+        unsettled = opening.candidates.count
+    }
+
+    var isBulk: Bool { slice.lane == .bulk }
+
+    /// Returns when the slice is done, given back or lost.
+    mutating func send() async {
+        var flights: [SentPage] = []
+        var readThrough = slice.cursor
+        var hasReadAll = false
+        while !isOver {
+            while halt == nil, !hasReadAll, flights.count < Limits.pagesInFlightPerSliceMax {
+                guard let page = await begin(after: readThrough, isFirst: flights.isEmpty) else { break }
+                flights.append(page)
+                readThrough = page.through
+                hasReadAll = page.isLast
+                if page.isProbe { break }
+            }
+            guard !flights.isEmpty else { break }
+            await finish(&flights)
+        }
+        if isBulk { for page in flights where page.order != nil { context.budget.giveBack() } }
+        if !isOver { await leave() }
+    }
+
+    /// Awaits the first page, and with it the others where trouble ended it early, and settles what is known.
+    private mutating func finish(_ flights: inout [SentPage]) async {
+        let head = flights.removeFirst()
+        var group = [await answers(to: head, mayLeaveStragglers: isBulk && !context.latecomers.isFull)]
+        if group[0].trouble != nil {
+            let wasStopped = control.isStopped
+            control.stop()
+            halt = halt ?? (wasStopped ? .interrupted : .closed(until: context.time.now + .seconds(1)))
+            for page in flights { group.append(await answers(to: page, mayLeaveStragglers: false)) }
+            flights = []
+            await conclude(group, isLast: true, isOwnStop: wasStopped)
+        } else {
+            await conclude(group, isLast: flights.isEmpty, isOwnStop: false)
+        }
+        if isBulk { for fates in group where fates.page.order != nil { context.budget.giveBack() } }
+    }
+
+    /// Ends the lease of a slice that no page in flight ends.
+    private mutating func leave() async {
+        switch halt {
+        case .lostLease: break
+        case .expired:
+            var rest = SliceRest(context: context, slice: slice, candidates: candidates, left: unsettled)
+            await rest.settle(.expired, reason: Reason.expired)
+        case .interrupted, .closed, .unreadable, nil:
+            slice.counts.pending = unsettled
+            await settle([
+                Settlement(
+                    slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: slice.cursor,
+                    cursorAfter: slice.cursor, counts: slice.counts, logRow: nil, next: released)
+            ])
+        }
+    }
+
+    var released: Settlement.Next {
+        switch halt {
+        case .closed(let until): .release(readyAt: until)
+        case .unreadable: .release(readyAt: context.time.now + .seconds(5))
+        default: .release(readyAt: nil)
+        }
+    }
+
+    /// Writes settlements of this slice and takes over what they changed.
+    /// - Returns: The results; empty when the lease was lost.
+    @discardableResult
+    mutating func settle(_ settlements: [Settlement]) async -> [Settlement.Result] {
+        let askedAt = context.time.uptime
+        let results = await context.settler.settle(settlements)
+        guard let last = settlements.last, results.allSatisfy(\.isApplied) else {
+            context.logger.warning("a lease was lost", metadata: ["message": "\(slice.id.message)"])
+            control.stop()
+            halt = .lostLease
+            isOver = true
+            return []
+        }
+        slice.cursor = last.cursorAfter
+        slice.counts = last.counts
+        slice.pageCount += settlements.count { $0.logRow != nil }
+        if case .keep = last.next {
+            context.leases.renew(slice.id, term: slice.term, askedAt: askedAt)
+        } else {
+            isOver = true
+            context.ready.set()
+        }
+        return results
+    }
+}

@@ -1,0 +1,83 @@
+internal import Logging
+internal import PealCore
+
+/// Makes what is due ready: plans messages whose start has come, and frees slices that waited. It sleeps until the next
+/// instant that the store names, or until it is told of new work.
+struct Scheduler: Sendable {
+    private static let messagesPerRound = 64
+    private static let slicesPerRound = 1000
+    /// How long another process's news may go unseen.
+    private static let fullRoundAfter: Duration = .seconds(5)
+
+    let context: DeliveryContext
+
+    /// Runs until the process stops.
+    func run() async {
+        var lastRound: Duration?
+        var wasTold = true
+        repeat {
+            let now = context.time.uptime
+            let isOld = lastRound.map { now - $0 >= Self.fullRoundAfter } ?? true
+            var mustLook = wasTold || isOld
+            if !mustLook { mustLook = await isSomethingDue() }
+            if mustLook {
+                lastRound = now
+                await round()
+            }
+            wasTold = await sleep()
+        } while !context.stop.isOn
+    }
+
+    /// Returns whether it was told of new work.
+    private func sleep() async -> Bool {
+        guard !context.stop.isOn else { return false }
+        let next = try? await context.store.read { try $0.nextDueAt() }
+        let poll = context.options.pollInterval
+        let untilNext = next.map { $0 - context.time.now } ?? poll
+        let wait = untilNext > .zero ? min(untilNext, poll) : .milliseconds(250)
+        let before = context.time.uptime
+        await context.due.wait(atMost: wait, on: context.time)
+        return context.time.uptime - before < wait
+    }
+
+    private func isSomethingDue() async -> Bool {
+        guard let next = try? await context.store.read({ try $0.nextDueAt() }) else { return false }
+        return next <= context.time.now
+    }
+
+    private func round() async {
+        do {
+            while !context.stop.isOn {
+                let now = context.time.now
+                let (messages, freed) = try await context.store.write(.control) { writer in
+                    (
+                        try writer.dueMessages(now: now, limit: Self.messagesPerRound),
+                        try writer.releaseDueSlices(now: now, limit: Self.slicesPerRound)
+                    )
+                }
+                for (app, id) in messages { await plan(app, id) }
+                if !messages.isEmpty || freed > 0 { context.ready.set() }
+                if messages.count < Self.messagesPerRound, freed < Self.slicesPerRound { return }
+            }
+        } catch {
+            context.logger.error("due work could not be looked up", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func plan(_ app: AppKey, _ id: MessageID) async {
+        let (owner, now, askedAt) = (context.owner, context.time.now, context.time.uptime)
+        do {
+            let plan = try await context.store.write(.control) {
+                try $0.plan(app: app, id: id, owner: owner, now: now)
+            }
+            context.takeDirect(plan.leasedSlices, askedAt: askedAt)
+        } catch let error as PealError where [.unavailable, .rateLimited].contains(error.code) {
+            context.logger.warning("a message is planned later", metadata: ["message": "\(id)", "error": "\(error)"])
+        } catch {
+            context.logger.error("a message cannot be planned", metadata: ["message": "\(id)", "error": "\(error)"])
+            _ = try? await context.store.write(.control) {
+                try $0.moveMessage(app: app, id: id, from: [.planning], to: .failed, now: now)
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+internal import PealCore
+internal import Synchronization
+
+/// Wakes one loop: a `set` that nobody awaits is kept for the next `wait`, any number of them as one.
+final class Signal: Sendable {
+    private struct State {
+        var isSet = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    func set() {
+        state.withLock { state -> CheckedContinuation<Void, Never>? in
+            if let waiter = state.waiter.take() { return waiter }
+            state.isSet = true
+            return nil
+        }?.resume()
+    }
+
+    /// Returns when set, or when the task is cancelled. One caller at a time.
+    func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDue = state.withLock { state in
+                    if state.isSet || Task.isCancelled {
+                        state.isSet = false
+                        return true
+                    }
+                    state.waiter = continuation
+                    return false
+                }
+                if isDue { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiter.take() }?.resume()
+        }
+    }
+
+    /// Returns when set, at the latest after `duration`.
+    func wait(atMost duration: Duration, on time: any TimeSource) async {
+        await time.race(atMost: duration) { await self.wait() }
+    }
+}
+
+extension TimeSource {
+    /// Runs `operation`, which must end when it is cancelled, and cancels it after `duration`.
+    func race(atMost duration: Duration, _ operation: @escaping @Sendable () async -> Void) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await self.sleep(for: duration) }
+            group.addTask { await operation() }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}

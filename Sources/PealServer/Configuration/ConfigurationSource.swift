@@ -1,0 +1,99 @@
+internal import Configuration
+internal import Foundation
+internal import Yams
+
+/// Reads values by key: command line first, then environment, then file.
+struct ConfigurationSource {
+    private let reader: ConfigReader
+
+    init(arguments: [String], environment: [String: String]) throws {
+        try Self.refuseUnknown(arguments)
+        let flags = CommandLineArgumentsProvider(arguments: ["peal"] + arguments)
+        // An empty variable means that it is not set: that is how compose files and unit files leave one out.
+        let variables = environment.filter { $0.key.hasPrefix("PEAL_") && !$0.value.isEmpty }
+            .map { (String($0.key.dropFirst("PEAL_".count)), $0.value) }
+        let environmentVariables = EnvironmentVariablesProvider(
+            environmentVariables: Dictionary(uniqueKeysWithValues: variables))
+        let outer = ConfigReader(providers: [flags, environmentVariables])
+        guard let path = outer.string(forKey: ConfigKey(ConfigurationKey.configFile.words)) else {
+            reader = outer
+            return
+        }
+        let file = InMemoryProvider(values: try Self.values(inFile: path))
+        reader = ConfigReader(providers: [flags, environmentVariables, file])
+    }
+
+    func text(_ key: ConfigurationKey) -> String? {
+        reader.string(forKey: ConfigKey(key.words)) ?? key.fallback
+    }
+
+    func isGiven(_ key: ConfigurationKey) -> Bool { reader.string(forKey: ConfigKey(key.words)) != nil }
+
+    private static func refuseUnknown(_ arguments: [String]) throws {
+        let flags = Set(ConfigurationKey.all.map(\.flag))
+        for argument in arguments where argument.hasPrefix("--") {
+            let flag = String(argument.prefix { $0 != "=" })
+            guard flags.contains(flag) else { throw ConfigurationFailure("\(flag): there is no such option") }
+        }
+        if let first = arguments.first, !first.hasPrefix("--") {
+            throw ConfigurationFailure("\(first): expected an option like --http-port")
+        }
+    }
+
+    /// The file's values by the words of their keys. `http: {port_file: x}`, `http.port_file: x` and
+    /// `http: {port: {file: x}}` are the same key.
+    private static func values(inFile path: String) throws -> [AbsoluteConfigKey: ConfigValue] {
+        let text: String
+        do {
+            text = try String(contentsOfFile: path, encoding: .utf8)
+        } catch {
+            throw ConfigurationFailure(.configFile, "cannot read \(path)")
+        }
+        let root: Node?
+        do {
+            root = try Yams.compose(yaml: text)
+        } catch {
+            let firstLine = String(describing: error).split(separator: "\n").first ?? ""
+            throw ConfigurationFailure(.configFile, "\(path) is not YAML: \(firstLine)")
+        }
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        guard let root, root != Node("", .init(.null)) else { return values }
+        try collect(root, path: [], file: path, into: &values)
+        return values
+    }
+
+    private static func collect(
+        _ node: Node, path: [String], file: String, into values: inout [AbsoluteConfigKey: ConfigValue]
+    ) throws {
+        let name = path.joined(separator: ".")
+        switch node {
+        case .mapping(let mapping):
+            for (key, value) in mapping {
+                try collect(value, path: path + [key.string ?? ""], file: file, into: &values)
+            }
+        case .scalar(let scalar):
+            try set(scalar.string, name, file: file, into: &values)
+        case .sequence(let sequence):
+            let elements = sequence.compactMap(\.string)
+            guard !path.isEmpty else { throw ConfigurationFailure("(top level): expected keys and values in \(file)") }
+            guard elements.count == sequence.count else {
+                throw ConfigurationFailure("\(name): expected a value in \(file)")
+            }
+            try set(elements.joined(separator: ","), name, file: file, into: &values)
+        case .alias:
+            throw ConfigurationFailure("\(name): aliases are not supported in \(file)")
+        }
+    }
+
+    private static func set(
+        _ value: String, _ name: String, file: String, into values: inout [AbsoluteConfigKey: ConfigValue]
+    ) throws {
+        let words = name.lowercased().replacing("_", with: ".")
+        guard let key = ConfigurationKey.all.first(where: { $0.words == words }), key != .configFile else {
+            throw ConfigurationFailure("\(name.isEmpty ? "(top level)" : name): there is no such key (in \(file))")
+        }
+        guard !value.isEmpty else { return }
+        values[AbsoluteConfigKey(words.split(separator: ".").map(String.init))] = ConfigValue(
+            .string(value), isSecret: key.isSecret)
+    }
+}

@@ -1,0 +1,85 @@
+internal import PealCore
+
+extension ServerConfiguration {
+    /// Reads and checks every key. `arguments` are the options after `serve`, as `["--http-port", "0"]`.
+    /// - Throws: `ConfigurationFailure`, one line.
+    package static func load(arguments: [String], environment: [String: String]) async throws -> ServerConfiguration {
+        let source = try ConfigurationSource(arguments: arguments, environment: environment)
+        let checked = try ConfigurationValues(source)
+        return ServerConfiguration(
+            httpHost: checked.text(.httpHost),
+            httpPort: checked.integer(.httpPort),
+            httpPortFile: checked.optional(.httpPortFile),
+            httpTLS: try tlsFiles(checked),
+            metricsPort: checked.optional(.metricsPort).flatMap { Int($0) },
+            metricsPortFile: checked.optional(.metricsPortFile),
+            databasePath: try databasePath(checked.text(.storeURL)),
+            adminToken: try adminToken(checked),
+            masterKey: try masterKey(checked),
+            masterKeyFile: checked.optional(.masterKeyFile),
+            apnsProductionURL: checked.text(.apnsProductionURL),
+            apnsSandboxURL: checked.text(.apnsSandboxURL),
+            apnsConnectionsMax: checked.integer(.apnsConnectionsMax),
+            caFile: checked.optional(.caFile),
+            addressRules: addressRules(checked),
+            messageLifeSeconds: Int64(checked.integer(.messageLife)),
+            requestBodyBytesMax: checked.integer(.requestBodyBytes),
+            pagesInFlightMax: checked.integer(.pagesInFlight),
+            retentionDays: checked.integer(.retentionDays),
+            logLevel: checked.text(.logLevel),
+            logFormat: LogFormat(rawValue: checked.text(.logFormat)) ?? .json,
+            values: ConfigurationKey.all.map { key in
+                let value = source.text(key).map { key.isSecret ? "********" : $0 }
+                return (key, value, source.isGiven(key))
+            })
+    }
+
+    private static func tlsFiles(_ checked: ConfigurationValues) throws -> TLSFiles? {
+        switch (checked.optional(.httpCertificate), checked.optional(.httpKey)) {
+        case (nil, nil): return nil
+        case (let certificate?, let key?): return TLSFiles(certificate: certificate, key: key)
+        case (nil, _): throw ConfigurationFailure(.httpCertificate, "is needed where PEAL_HTTP_TLS_KEY is set")
+        case (_, nil): throw ConfigurationFailure(.httpKey, "is needed where PEAL_HTTP_TLS_CERTIFICATE is set")
+        }
+    }
+
+    private static func databasePath(_ url: String) throws -> String {
+        if url.hasPrefix("postgres://") || url.hasPrefix("postgresql://") {
+            throw ConfigurationFailure(.storeURL, "PostgreSQL is not supported by this version yet; use sqlite:PATH")
+        }
+        guard url.hasPrefix("sqlite:"), url.count > "sqlite:".count else {
+            throw ConfigurationFailure(.storeURL, "must be sqlite:PATH")
+        }
+        return String(url.dropFirst("sqlite:".count))
+    }
+
+    private static func adminToken(_ checked: ConfigurationValues) throws -> String? {
+        guard let adminToken = checked.optional(.adminToken) else { return nil }
+        guard adminToken.count >= 32 else {
+            throw ConfigurationFailure(.adminToken, "must be at least 32 characters long")
+        }
+        guard adminToken.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw ConfigurationFailure(.adminToken, "must be printable ASCII without blanks")
+        }
+        return adminToken
+    }
+
+    private static func masterKey(_ checked: ConfigurationValues) throws -> String? {
+        guard let text = checked.optional(.masterKey) else { return nil }
+        if checked.optional(.masterKeyFile) != nil {
+            throw ConfigurationFailure(.masterKey, "give either this or PEAL_MASTER_KEY_FILE, not both")
+        }
+        guard Base64URL.decode(text)?.count == 32 else {
+            throw ConfigurationFailure(.masterKey, "must be 32 bytes in base64")
+        }
+        return text
+    }
+
+    private static func addressRules(_ checked: ConfigurationValues) -> AddressRules {
+        let vendors = AddressRules()
+        return AddressRules(
+            wnsHosts: vendors.wnsHosts + checked.list(.wnsHosts),
+            mpnsHosts: vendors.mpnsHosts + checked.list(.mpnsHosts),
+            webPushHosts: vendors.webPushHosts + checked.list(.webPushHosts))
+    }
+}

@@ -1,0 +1,39 @@
+package import PealCore
+
+/// Everything that the server is told before it starts, checked.
+package struct ServerConfiguration: Sendable {
+    package var httpHost: String
+    package var httpPort: Int
+    package var httpPortFile: String?
+    package var httpTLS: TLSFiles?
+    package var metricsPort: Int?
+    package var metricsPortFile: String?
+    package var databasePath: String
+    package var adminToken: String?
+    /// Base64.
+    package var masterKey: String?
+    package var masterKeyFile: String?
+    package var apnsProductionURL: String
+    package var apnsSandboxURL: String
+    package var apnsConnectionsMax: Int
+    package var caFile: String?
+    package var addressRules: AddressRules
+    package var messageLifeSeconds: Int64
+    package var requestBodyBytesMax: Int
+    package var pagesInFlightMax: Int
+    package var retentionDays: Int
+    package var logLevel: String
+    package var logFormat: LogFormat
+    /// Key, present value (secrets masked) and whether it was given, for people.
+    let values: [(key: ConfigurationKey, value: String?, isGiven: Bool)]
+
+    /// Certificate chain and key, PEM.
+    package struct TLSFiles: Sendable {
+        package let certificate: String
+        package let key: String
+    }
+
+    package enum LogFormat: String, Sendable {
+        case json, text
+    }
+}

@@ -1,0 +1,55 @@
+internal import PealCore
+internal import PealDelivery
+
+/// Prometheus' text format, version 0.0.4. Labels carry no names, users, addresses or provider texts.
+enum MetricsText {
+    static func render(_ delivery: DeliveryMetrics.Snapshot, census: StoreCensus?) -> String {
+        var text = ""
+        family("peal_notifications_total", "counter", "Notifications that ended, by provider and outcome.", into: &text)
+        for (series, count) in delivery.notifications.sorted(by: { name($0.key) < name($1.key) }) {
+            text += "peal_notifications_total{\(name(series))} \(count)\n"
+        }
+        single("peal_pages_total", "counter", "Pages handed to providers.", delivery.pages, into: &text)
+        single("peal_settles_total", "counter", "Settlements written.", delivery.settles, into: &text)
+        single(
+            "peal_settles_refused_total", "counter", "Settlements refused because the lease was lost.",
+            delivery.settlesRefused, into: &text)
+        single("peal_retries_total", "counter", "Devices put off to be tried again.", delivery.retries, into: &text)
+        single(
+            "peal_stragglers_total", "counter", "Devices answered after their page had settled.", delivery.stragglers,
+            into: &text)
+        single("peal_breaker_trips_total", "counter", "Routes paused or stopped.", delivery.breakerTrips, into: &text)
+        single(
+            "peal_leases_taken_back_total", "counter", "Leases taken back from processes that ended.",
+            delivery.leasesTakenBack, into: &text)
+        single(
+            "peal_leases_extended_total", "counter", "Leases extended without a settlement.",
+            delivery.leasesExtended, into: &text)
+        single("peal_store_up", "gauge", "Whether the store answers.", census == nil ? 0 : 1, into: &text)
+        if let census { render(census, into: &text) }
+        return text
+    }
+
+    private static func render(_ census: StoreCensus, into text: inout String) {
+        single("peal_messages_unfinished", "gauge", "Messages not ended.", census.messagesUnfinished, into: &text)
+        single("peal_slices_ready", "gauge", "Slices that may be leased.", census.slicesReady, into: &text)
+        single("peal_slices_waiting", "gauge", "Slices due later.", census.slicesWaiting, into: &text)
+        single("peal_slices_leased", "gauge", "Slices at work.", census.slicesLeased, into: &text)
+        single("peal_apps_stopped", "gauge", "Apps with a stopped provider.", census.appsStopped, into: &text)
+    }
+
+    private static func single(
+        _ name: String, _ type: String, _ meaning: String, _ value: Int, into text: inout String
+    ) {
+        family(name, type, meaning, into: &text)
+        text += "\(name) \(value)\n"
+    }
+
+    private static func family(_ name: String, _ type: String, _ meaning: String, into text: inout String) {
+        text += "# HELP \(name) \(meaning)\n# TYPE \(name) \(type)\n"
+    }
+
+    private static func name(_ series: DeliveryMetrics.Series) -> String {
+        "provider=\"\(series.provider?.rawValue ?? "none")\",outcome=\"\(series.outcome.name)\""
+    }
+}

@@ -1,0 +1,26 @@
+internal import PealAPI
+internal import PealCore
+internal import PealDelivery
+internal import PealStore
+
+/// What operations may ask of the running server.
+struct ServerOperations: Operations {
+    let store: SQLStore
+    let delivery: DeliveryService
+
+    func readiness() async -> [(subsystem: String, failure: String?)] {
+        [
+            ("store", await store.isReady() ? nil : "the store does not answer or is not migrated"),
+            ("delivery", delivery.isRunning ? nil : "the workers are not running"),
+        ]
+    }
+
+    func stoppedApps() async -> Int {
+        ((try? await store.read { try $0.census() })?.appsStopped) ?? 0
+    }
+
+    func metrics() async -> String {
+        let census = try? await store.read { try $0.census() }
+        return MetricsText.render(delivery.metrics.snapshot, census: census)
+    }
+}

@@ -1,0 +1,4 @@
+/// The version that this source tree builds.
+package enum PealVersion {
+    package static let current = "0.1.0"
+}

@@ -1,0 +1,86 @@
+internal import Foundation
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import PealAPI
+internal import PealCore
+internal import PealDelivery
+internal import PealProviders
+internal import PealSQLite
+internal import PealStore
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// The composition root: the one place that knows every part, and hands each what it needs.
+struct Server {
+    let configuration: ServerConfiguration
+    let logger: Logger
+    let time: any TimeSource = SystemTime()
+    let randomness: any Randomness = SystemRandomness()
+    let eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+
+    init(_ configuration: ServerConfiguration) {
+        self.configuration = configuration
+        logger = LogSetup.logger(configuration)
+    }
+
+    /// Opens everything, serves until a signal or a failure, and closes in the reverse order.
+    func run() async throws {
+        let storage = try Storage.open(configuration)
+        let result = await Result { try await serve(storage) }
+        try storage.close()
+        try result.get()
+    }
+
+    private func serve(_ storage: Storage) async throws {
+        try await storage.store.migrate()
+        let adminTokenHash = try await AdminToken.hash(
+            configuration, storage: storage, randomness: randomness, time: time)
+        let providers = try makeProviders()
+        var options = DeliveryOptions()
+        options.pagesInFlightMax = configuration.pagesInFlightMax
+        let delivery = DeliveryService(
+            store: storage.store, providers: providers, time: time, randomness: randomness, logger: logger,
+            options: options)
+        let services = APIServices(
+            store: storage.store, engine: delivery, providers: providers, time: time, randomness: randomness,
+            hasher: storage.masterKey, adminTokenHash: adminTokenHash, addressRules: configuration.addressRules,
+            options: APIOptions(
+                messageLifeSeconds: configuration.messageLifeSeconds,
+                requestBodyBytesMax: configuration.requestBodyBytesMax,
+                servesMetrics: configuration.metricsPort == nil),
+            operations: ServerOperations(store: storage.store, delivery: delivery), logger: logger)
+        let listeners = try HTTPListeners(configuration, services: services, group: eventLoopGroup, logger: logger)
+        // Stopped in reverse: no new request first, then the pages in flight are settled.
+        var group = ServiceGroupConfiguration(
+            services: [delivery as any Service] + listeners.services, gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger)
+        group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
+        let result = await Result { try await ServiceGroup(configuration: group).run() }
+        for provider in providers.values { await provider.close() }
+        try result.get()
+    }
+
+    private func makeProviders() throws -> [ProviderName: any Provider] {
+        var apns = APNsConfiguration()
+        apns.productionURL = configuration.apnsProductionURL
+        apns.sandboxURL = configuration.apnsSandboxURL
+        apns.caFile = configuration.caFile
+        apns.connectionsPerPoolMax = configuration.apnsConnectionsMax
+        let provider = try APNsProvider(
+            configuration: apns, eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
+        return [.apns: provider]
+    }
+}
+
+extension Result where Failure == any Error {
+    /// Catches what `body` throws, so that things are closed before it is thrown on.
+    fileprivate init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}

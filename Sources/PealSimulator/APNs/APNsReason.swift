@@ -1,0 +1,40 @@
+/// The reasons with which APNs refuses a notification, each with its status
+/// (https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns).
+package enum APNsReason: String, Sendable, CaseIterable {
+    case badCollapseID = "BadCollapseId"
+    case badDeviceToken = "BadDeviceToken"
+    case badEnvironmentKeyID = "BadEnvironmentKeyIdInToken"
+    case badExpirationDate = "BadExpirationDate"
+    case badMessageID = "BadMessageId"
+    case badPath = "BadPath"
+    case badPriority = "BadPriority"
+    case badTopic = "BadTopic"
+    case deviceTokenNotForTopic = "DeviceTokenNotForTopic"
+    case duplicateHeaders = "DuplicateHeaders"
+    case expiredProviderToken = "ExpiredProviderToken"
+    case invalidProviderToken = "InvalidProviderToken"
+    case invalidPushType = "InvalidPushType"
+    case methodNotAllowed = "MethodNotAllowed"
+    case missingDeviceToken = "MissingDeviceToken"
+    case missingProviderToken = "MissingProviderToken"
+    case missingTopic = "MissingTopic"
+    case payloadEmpty = "PayloadEmpty"
+    case payloadTooLarge = "PayloadTooLarge"
+    case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
+    case topicDisallowed = "TopicDisallowed"
+    case unrelatedKeyID = "UnrelatedKeyIdInToken"
+
+    /// The HTTP status that goes with the reason.
+    package var status: Int {
+        switch self {
+        case .badPath: 404
+        case .methodNotAllowed: 405
+        case .payloadTooLarge: 413
+        case .tooManyProviderTokenUpdates: 429
+        case .badEnvironmentKeyID, .expiredProviderToken, .invalidProviderToken, .missingProviderToken,
+            .unrelatedKeyID:
+            403
+        default: 400
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// One connection of the strict mode: puts frames together to requests, hands them to the desk, and writes the replies.
+/// The framing itself, flow control and stream states are swift-nio-http2's.
+final class StrictHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    private let desk: APNsDesk
+    private var memory = ConnectionMemory()
+    private var streams: [HTTP2StreamID: APNsRequest] = [:]
+    /// Streams with an answer still to come.
+    private var waiting: Set<HTTP2StreamID> = []
+    private var lastStream = HTTP2StreamID.rootStream
+    private var bytesConsumed = 0
+    private var isLeaving = false
+
+    init(desk: APNsDesk) {
+        self.desk = desk
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        guard !isLeaving else { return }
+        switch frame.payload {
+        case .headers(let headers): receive(headers, on: frame.streamID, context)
+        case .data(let data): receive(data, on: frame.streamID, context)
+        case .rstStream: forget(frame.streamID)
+        default: break
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.flush()
+        context.fireChannelReadComplete()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case let closed as StreamClosedEvent: forget(closed.streamID)
+        case let farewell as Farewell: leave(context, reason: farewell.reason, lastStream: lastStream)
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // An error of one stream has been answered with RST_STREAM; any other is the end of the connection.
+        if !(error is NIOHTTP2Errors.StreamError) { context.close(promise: nil) }
+    }
+
+    private func forget(_ stream: HTTP2StreamID) {
+        streams[stream] = nil
+        waiting.remove(stream)
+    }
+
+    private func receive(
+        _ headers: HTTP2Frame.FramePayload.Headers, on stream: HTTP2StreamID, _ context: ChannelHandlerContext
+    ) {
+        if streams[stream] == nil {
+            guard !waiting.contains(stream), stream > lastStream else { return }
+            lastStream = stream
+            streams[stream] = Self.request(headers.headers)
+        }
+        if headers.endStream { finish(stream, context) }
+    }
+
+    private static func request(_ headers: HPACKHeaders) -> APNsRequest {
+        APNsRequest(
+            method: headers.first(name: ":method") ?? "", path: headers.first(name: ":path") ?? "",
+            headers: headers.filter { !$0.name.hasPrefix(":") }.map { ($0.name, $0.value) }, body: [])
+    }
+
+    private func receive(
+        _ data: HTTP2Frame.FramePayload.Data, on stream: HTTP2StreamID, _ context: ChannelHandlerContext
+    ) {
+        guard case .byteBuffer(let bytes) = data.data else { return }
+        let length = bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
+        consume(length, context)
+        guard let count = streams[stream]?.body.count else { return }
+        // A body too long for anything is read to its end, but not kept: what is kept is enough to refuse it.
+        let room = SimulatorLimits.requestBodyBytesMax - count
+        streams[stream]?.body.append(contentsOf: bytes.readableBytesView.prefix(room))
+        if data.endStream {
+            finish(stream, context)
+        } else if length > 0 {
+            write(.windowUpdate(windowSizeIncrement: length), on: stream, context)
+        }
+    }
+
+    /// Gives the client room for as many bytes as it has sent.
+    private func consume(_ bytes: Int, _ context: ChannelHandlerContext) {
+        bytesConsumed += bytes
+        guard bytesConsumed >= 16_384 else { return }
+        write(.windowUpdate(windowSizeIncrement: bytesConsumed), on: .rootStream, context)
+        bytesConsumed = 0
+    }
+
+    private func finish(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        guard let request = streams.removeValue(forKey: stream) else { return }
+        let wasAuthenticated = memory.isAuthenticated
+        let reply = desk.receive(request, memory: &memory)
+        waiting.insert(stream)
+        if reply.delayMilliseconds > 0 {
+            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            context.eventLoop.scheduleTask(in: .milliseconds(reply.delayMilliseconds)) {
+                let (handler, context) = bound.value
+                guard context.channel.isActive, !handler.isLeaving else { return }
+                handler.carryOut(reply, on: stream, context)
+                context.flush()
+            }
+        } else {
+            carryOut(reply, on: stream, context)
+        }
+        if memory.isAuthenticated && !wasAuthenticated { allow(SimulatorLimits.streamsMax, context) }
+    }
+
+    private func allow(_ streams: Int, _ context: ChannelHandlerContext) {
+        let setting = HTTP2Setting(parameter: .maxConcurrentStreams, value: streams)
+        write(.settings(.settings([setting])), on: .rootStream, context)
+    }
+
+    private func carryOut(_ reply: APNsReply, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        guard waiting.contains(stream) else { return }
+        switch reply.action {
+        case .reset(let code): write(.rstStream(HTTP2ErrorCode(networkCode: code)), on: stream, context)
+        case .refuse: write(.rstStream(.refusedStream), on: stream, context)
+        case .goAway(let reason): leave(context, reason: reason, lastStream: Self.before(stream))
+        case .close: context.close(promise: nil)
+        case .silence: return
+        case .streamLimit(let streams): allow(streams, context)
+        case .pass, .answer: break
+        }
+        waiting.remove(stream)
+        if let answer = reply.answer { write(answer, reply, on: stream, context) }
+    }
+
+    private func write(
+        _ answer: (status: Int, body: String), _ reply: APNsReply, on stream: HTTP2StreamID,
+        _ context: ChannelHandlerContext
+    ) {
+        var headers = HPACKHeaders([(":status", String(answer.status)), ("apns-id", reply.apnsID)])
+        if let uniqueID = reply.uniqueID { headers.add(name: "apns-unique-id", value: uniqueID) }
+        let isShort = answer.body.isEmpty
+        write(.headers(.init(headers: headers, endStream: isShort)), on: stream, context)
+        if !isShort {
+            let body = context.channel.allocator.buffer(string: answer.body)
+            write(.data(.init(data: .byteBuffer(body), endStream: true)), on: stream, context)
+        }
+    }
+
+    /// Says GOAWAY with `reason` and closes the connection a moment later, so that the client can read it.
+    private func leave(_ context: ChannelHandlerContext, reason: String, lastStream: HTTP2StreamID) {
+        guard !isLeaving else { return }
+        isLeaving = true
+        let body = context.channel.allocator.buffer(string: APNsReply.body(reason))
+        write(.goAway(lastStreamID: lastStream, errorCode: .noError, opaqueData: body), on: .rootStream, context)
+        context.flush()
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: .milliseconds(SimulatorLimits.goAwayGraceMilliseconds)) {
+            bound.value.close(promise: nil)
+        }
+    }
+
+    private static func before(_ stream: HTTP2StreamID) -> HTTP2StreamID {
+        HTTP2StreamID(max(0, Int(stream) - 2))
+    }
+
+    private func write(
+        _ payload: HTTP2Frame.FramePayload, on stream: HTTP2StreamID, _ context: ChannelHandlerContext
+    ) {
+        context.write(wrapOutboundOut(HTTP2Frame(streamID: stream, payload: payload)), promise: nil)
+    }
+}

@@ -1,0 +1,140 @@
+/// Reads header blocks just far enough to know the path and the `apns-id`. It keeps the dynamic table exactly as the
+/// sender's encoder does, but makes no string of any other field.
+struct FastHeaderDecoder {
+    /// What one block said; the bytes are in the decoder's own storage until the next block.
+    struct Fields {
+        var pathBytes = 0
+        var idBytes = 0
+    }
+
+    private enum Failure: Error { case malformed }
+
+    /// Room for a decoded path or id, and for any decoded string of which only the length matters.
+    static let pathRoom = 1_024
+    static let idRoom = 64
+    private static let scratchRoom = SimulatorLimits.headerListBytesMax
+
+    /// Path, id, scratch, one behind the other.
+    private let storage: UnsafeMutableRawBufferPointer
+    private var table = FastHeaderTable()
+
+    init(storage: UnsafeMutableRawBufferPointer) {
+        self.storage = storage
+    }
+
+    /// The bytes of storage that a decoder needs.
+    static let storageBytes = pathRoom + idRoom + scratchRoom
+
+    /// The path of the last block.
+    func path(_ fields: Fields) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: storage[0..<fields.pathBytes])
+    }
+
+    /// The `apns-id` of the last block.
+    func apnsID(_ fields: Fields) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: storage[Self.pathRoom..<(Self.pathRoom + fields.idBytes)])
+    }
+
+    /// Decodes one whole block; nil when it is no HPACK, which ends the connection.
+    mutating func decode(_ block: UnsafeRawBufferPointer) -> Fields? {
+        var cursor = FastCursor(block)
+        var fields = Fields()
+        while let first = cursor.peek() {
+            let isGood =
+                if first & 0x80 != 0 {
+                    indexed(&cursor, &fields)
+                } else if first & 0xC0 == 0x40 {
+                    literal(&cursor, &fields, prefixBits: 6, isAdded: true)
+                } else if first & 0xE0 == 0x20 {
+                    cursor.integer(prefixBits: 5).map { table.resize($0) } ?? false
+                } else {
+                    literal(&cursor, &fields, prefixBits: 4, isAdded: false)
+                }
+            guard isGood else { return nil }
+        }
+        return fields
+    }
+
+    private mutating func indexed(_ cursor: inout FastCursor, _ fields: inout Fields) -> Bool {
+        guard let index = cursor.integer(prefixBits: 7), index > 0 else { return false }
+        if index < 62 {
+            if index == 4 || index == 5 { set(.path, Array((index == 4 ? "/" : "/index.html").utf8), &fields) }
+            return true
+        }
+        guard let kind = table.kind(at: index) else { return false }
+        if kind != .other { set(kind, table.value(at: index), &fields) }
+        return true
+    }
+
+    private mutating func literal(
+        _ cursor: inout FastCursor, _ fields: inout Fields, prefixBits: Int, isAdded: Bool
+    ) -> Bool {
+        guard let index = cursor.integer(prefixBits: prefixBits) else { return false }
+        var kind = FastHeaderTable.Kind.other
+        var nameBytes = 0
+        if index == 0 {
+            guard let name = cursor.string(), let known = nameKind(name, &nameBytes) else { return false }
+            kind = known
+        } else if index < 62 {
+            kind = index == 4 || index == 5 ? .path : .other
+            nameBytes = FastStaticTable.nameBytes[index]
+        } else {
+            guard let entry = table.entry(at: index) else { return false }
+            (kind, nameBytes) = (entry.kind, entry.nameBytes)
+        }
+        guard let value = cursor.string() else { return false }
+        if kind == .other && !isAdded { return true }
+        return take(value, kind, nameBytes, &fields, isAdded: isAdded)
+    }
+
+    /// Keeps the value of a field that matters, and adds the field to the table when it is to be.
+    private mutating func take(
+        _ value: FastCursor.Text, _ kind: FastHeaderTable.Kind, _ nameBytes: Int, _ fields: inout Fields, isAdded: Bool
+    ) -> Bool {
+        let room =
+            switch kind {
+            case .path: 0..<Self.pathRoom
+            case .apnsID: Self.pathRoom..<(Self.pathRoom + Self.idRoom)
+            case .other: (Self.pathRoom + Self.idRoom)..<Self.storageBytes
+            }
+        guard let count = decode(value, into: room) else {
+            // A path or id too long for its room is nobody's, but the table must stay in step with the sender's.
+            return kind != .other && take(value, .other, nameBytes, &fields, isAdded: isAdded)
+        }
+        switch kind {
+        case .path: fields.pathBytes = count
+        case .apnsID: fields.idBytes = count
+        case .other: break
+        }
+        if isAdded {
+            let kept = kind == .other ? [] : Array(storage[room.lowerBound..<(room.lowerBound + count)])
+            table.add(kind, nameBytes: nameBytes, valueBytes: count, value: kept)
+        }
+        return true
+    }
+
+    private func decode(_ text: FastCursor.Text, into room: Range<Int>) -> Int? {
+        let target = UnsafeMutableRawBufferPointer(rebasing: storage[room])
+        if text.isHuffman { return FastHuffman.tables.decode(text.bytes, into: target) }
+        guard text.bytes.count <= target.count else { return nil }
+        target.copyMemory(from: text.bytes)
+        return text.bytes.count
+    }
+
+    private func nameKind(_ name: FastCursor.Text, _ nameBytes: inout Int) -> FastHeaderTable.Kind? {
+        let room = (Self.pathRoom + Self.idRoom)..<Self.storageBytes
+        guard let count = decode(name, into: room) else { return nil }
+        nameBytes = count
+        let bytes = storage[room.lowerBound..<(room.lowerBound + count)]
+        if count == 7, bytes.elementsEqual("apns-id".utf8) { return .apnsID }
+        if count == 5, bytes.elementsEqual(":path".utf8) { return .path }
+        return .other
+    }
+
+    private mutating func set(_ kind: FastHeaderTable.Kind, _ value: [UInt8], _ fields: inout Fields) {
+        let start = kind == .path ? 0 : Self.pathRoom
+        let count = min(value.count, kind == .path ? Self.pathRoom : Self.idRoom)
+        storage[start..<(start + count)].copyBytes(from: value.prefix(count))
+        if kind == .path { fields.pathBytes = count } else { fields.idBytes = count }
+    }
+}

@@ -1,0 +1,73 @@
+import Crypto
+import Foundation
+import Synchronization
+
+/// The provider keys that the simulator knows, by key id. It verifies provider tokens and remembers the verified ones,
+/// because a sender shows the same one with each request.
+package final class KeyRing: Sendable {
+    private struct State {
+        var keys: [String: ProviderKey] = [:]
+        var verified: [String: ProviderClaims] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// A ring without keys.
+    package init() {}
+
+    /// Adds `key`, or replaces the one of the same id. Throws when the ring is full.
+    package func set(_ key: ProviderKey, id: String) throws {
+        try state.withLock { state in
+            guard state.keys[id] != nil || state.keys.count < SimulatorLimits.providerKeysMax else {
+                throw SimulatorError("keys: no more than \(SimulatorLimits.providerKeysMax)")
+            }
+            state.keys[id] = key
+            state.verified.removeAll()
+        }
+    }
+
+    /// Removes a key, as if it had been revoked. Says whether there was one.
+    package func remove(id: String) -> Bool {
+        state.withLock { state in
+            state.verified.removeAll()
+            return state.keys.removeValue(forKey: id) != nil
+        }
+    }
+
+    /// The claims of `providerToken`, whose header, signature and issuer are good; its age is for the caller to check.
+    func verify(_ providerToken: String) throws(APNsRefusal) -> ProviderClaims {
+        if let claims = state.withLock({ $0.verified[providerToken] }) { return claims }
+        let claims = try check(providerToken)
+        state.withLock { state in
+            if state.verified.count >= SimulatorLimits.verifiedTokensMax { state.verified.removeAll() }
+            state.verified[providerToken] = claims
+        }
+        return claims
+    }
+
+    /// ES256 over `header.claims`; `iat` must be a JSON number, not a string.
+    private func check(_ providerToken: String) throws(APNsRefusal) -> ProviderClaims {
+        let parts = providerToken.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),
+            header["alg"] as? String == "ES256", let keyID = header["kid"] as? String,
+            let key = state.withLock({ $0.keys[keyID] }), let teamID = claims["iss"] as? String, key.teamID == teamID,
+            let number = claims["iat"] as? NSNumber, let issuedAt = Int64(exactly: number.doubleValue.rounded(.down)),
+            let raw = Self.decode(parts[2]), let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw),
+            key.publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8))
+        else { throw APNsRefusal(.invalidProviderToken) }
+        return ProviderClaims(
+            keyID: keyID, teamID: teamID, issuedAtSeconds: issuedAt, bundleIDs: key.bundleIDs,
+            environment: key.environment)
+    }
+
+    private static func object(_ part: Substring) -> [String: Any]? {
+        decode(part).flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
+    }
+
+    /// Base64 with the URL alphabet and without padding (RFC 7515 §2).
+    private static func decode(_ part: Substring) -> Data? {
+        guard !part.contains(where: { "+/=".contains($0) }) else { return nil }
+        let text = part.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+        return Data(base64Encoded: text + String(repeating: "=", count: (4 - text.count % 4) % 4))
+    }
+}

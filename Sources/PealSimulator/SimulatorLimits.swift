@@ -1,0 +1,63 @@
+/// Every bound of the simulator, its unit last. `docs/simulator.md` lists them.
+package enum SimulatorLimits {
+    /// Notifications that the inbox keeps; older ones leave it, while the counters go on.
+    package static let inboxItemsMax = 200_000
+    /// Bytes of headers and payloads that the inbox keeps.
+    package static let inboxBytesMax = 256 << 20
+    /// Payloads that the fast mode keeps.
+    package static let recentItemsMax = 1_000
+    /// Bytes of a payload that the fast mode keeps; the rest is cut off.
+    package static let recentPayloadBytesMax = 5_120
+    /// Devices that are counted one by one; further ones count only in the totals.
+    package static let devicesCountedMax = 10_000_000
+    /// Pairs of device and `apns-id` that are remembered to recognise a duplicate (strict mode).
+    package static let pairsRememberedMax = 4_000_000
+    /// Different reasons in the summary; further ones count as `other`.
+    package static let reasonsMax = 256
+    /// Items of one `GET /inbox` answer.
+    package static let inboxPageItemsMax = 10_000
+    /// Items of one `GET /inbox` answer when the caller names no limit.
+    package static let inboxPageItemsDefault = 100
+    /// Bytes of a request body of the control interface.
+    package static let controlBodyBytesMax = 1 << 20
+    /// Faults, and marks of devices, that are held at once.
+    package static let devicesMarkedMax = 200_000
+    /// Rules of one script.
+    package static let scriptRulesMax = 1_000
+    /// Devices whose attempts a rule with a rate tells apart; then it starts to count anew.
+    package static let attemptsRememberedMax = 1_000_000
+    /// Provider keys that are known at once.
+    package static let providerKeysMax = 10_000
+    /// Provider tokens that are remembered as verified.
+    package static let verifiedTokensMax = 1_024
+    /// Hexadecimal digits of a device token (the real length is not fixed).
+    package static let deviceTokenDigits = 16...400
+    /// Bytes of an ordinary payload.
+    package static let payloadBytesMax = 4_096
+    /// Bytes of a VoIP payload.
+    package static let voipPayloadBytesMax = 5_120
+    /// Bytes of a collapse id.
+    package static let collapseIDBytesMax = 64
+    /// Seconds after which a provider token has expired.
+    package static let providerTokenLifeSeconds: Int64 = 3_600
+    /// Seconds that must lie between two new provider tokens of one connection.
+    package static let providerTokenPauseSeconds: Int64 = 1_200
+    /// Seconds that a provider token may lie in the future.
+    package static let providerTokenAheadSeconds: Int64 = 60
+    /// Provider tokens of one connection that are remembered as seen.
+    package static let connectionTokensMax = 64
+    /// Streams that a client may have open once it has shown a good provider token.
+    package static let streamsMax = 1_000
+    /// Bytes of a request body that are read before the request is refused.
+    package static let requestBodyBytesMax = 65_536
+    /// Bytes of decoded request headers.
+    package static let headerListBytesMax = 16_384
+    /// Milliseconds that a fault may delay an answer.
+    package static let delayMillisecondsMax: Int64 = 600_000
+    /// Milliseconds between a GOAWAY and the end of its connection.
+    package static let goAwayGraceMilliseconds: Int64 = 500
+    /// Milliseconds that an ended connection waits for the client's end of TLS.
+    package static let tlsFarewellMilliseconds: Int64 = 250
+    /// Days that the certificates are valid.
+    package static let certificateLifeDays = 30
+}

@@ -1,0 +1,25 @@
+/// How a simulator is to be started.
+package struct SimulatorOptions: Sendable {
+    /// Where `simulator.json`, `ca.pem` and `apns-key.p8` are written; made when it is missing.
+    package var directory: String
+    /// The address of every listener.
+    package var host = "127.0.0.1"
+    /// TCP ports; 0 takes a free one.
+    package var apnsPort = 0
+    package var sandboxPort = 0
+    package var controlPort = 0
+    package var mode = SimulatorMode.strict
+    /// A fault script in YAML.
+    package var scriptYAML: String?
+    /// Draws for rates and for made-up ids.
+    package var seed: UInt64 = 1
+    /// How the simulator's time runs.
+    package var clock = SimulatorClock.system()
+    /// Event loops: the simulator uses that many cores.
+    package var threads = 1
+
+    /// Options that write into `directory` and are otherwise as standard.
+    package init(directory: String) {
+        self.directory = directory
+    }
+}

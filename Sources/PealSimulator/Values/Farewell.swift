@@ -1,0 +1,4 @@
+/// Asks a connection to say GOAWAY with `reason` and to close.
+struct Farewell: Sendable {
+    let reason: String
+}

@@ -1,0 +1,24 @@
+import Foundation
+
+/// What time it is for the simulator: the system's time, or one given by a test, shifted by a skew.
+package struct SimulatorClock: Sendable {
+    private let read: @Sendable () -> Int64
+
+    /// A clock that shows what `milliseconds` gives (since 1970, UTC).
+    package init(milliseconds: @escaping @Sendable () -> Int64) {
+        read = milliseconds
+    }
+
+    /// The system's clock, `skewSeconds` ahead (or behind, when negative).
+    package static func system(skewSeconds: Int64 = 0) -> SimulatorClock {
+        SimulatorClock {
+            Int64(Date().timeIntervalSince1970 * 1_000) &+ (skewSeconds &* 1_000)
+        }
+    }
+
+    /// Milliseconds since 1970, UTC.
+    package var milliseconds: Int64 { read() }
+
+    /// Seconds since 1970, UTC.
+    package var seconds: Int64 { read() / 1_000 }
+}

@@ -1,0 +1,72 @@
+internal import PealCore
+
+/// Counts of outcomes, packed; the first byte is the version of the layout.
+enum CountsCoding {
+    private static let version: UInt8 = 1
+
+    static func encode(_ counts: OutcomeCounts) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(version)
+        write(counts, to: &writer)
+        return writer.bytes
+    }
+
+    static func decode(_ bytes: [UInt8]) throws -> OutcomeCounts {
+        var reader = try open(bytes)
+        return try counts(&reader)
+    }
+
+    /// The final counts of a message, by route.
+    static func encode(_ routes: [Route: OutcomeCounts]) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(version)
+        writer.int(routes.count)
+        for (route, counts) in routes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            writer.int(Int(route.rawValue))
+            write(counts, to: &writer)
+        }
+        return writer.bytes
+    }
+
+    static func decodeRoutes(_ bytes: [UInt8]) throws -> [Route: OutcomeCounts] {
+        var reader = try open(bytes)
+        var routes: [Route: OutcomeCounts] = [:]
+        for _ in 0..<(try reader.int()) {
+            guard let route = Route(rawValue: Int64(try reader.int())) else { throw PealError.damaged("a route") }
+            routes[route] = try counts(&reader)
+        }
+        return routes
+    }
+
+    private static func open(_ bytes: [UInt8]) throws -> ByteReader {
+        var reader = ByteReader(bytes)
+        guard try reader.byte() == version else { throw PealError.damaged("counts of a later version") }
+        return reader
+    }
+
+    private static func write(_ counts: OutcomeCounts, to writer: inout ByteWriter) {
+        for number in [
+            counts.accepted, counts.rejected, counts.retired, counts.expired, counts.suppressed, counts.pending,
+            counts.reasons.count,
+        ] { writer.int(number) }
+        for (reason, number) in counts.reasons.sorted(by: { $0.key < $1.key }) {
+            writer.text(reason)
+            writer.int(number)
+        }
+    }
+
+    private static func counts(_ reader: inout ByteReader) throws -> OutcomeCounts {
+        var counts = OutcomeCounts()
+        counts.accepted = try reader.int()
+        counts.rejected = try reader.int()
+        counts.retired = try reader.int()
+        counts.expired = try reader.int()
+        counts.suppressed = try reader.int()
+        counts.pending = try reader.int()
+        for _ in 0..<(try reader.int()) {
+            let reason = try reader.text()
+            counts.reasons[reason] = try reader.int()
+        }
+        return counts
+    }
+}

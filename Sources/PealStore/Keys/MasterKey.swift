@@ -1,0 +1,74 @@
+internal import Crypto
+internal import FoundationEssentials
+internal import PealCore
+
+/// The key outside the database that everything secret inside it hangs on: from it come the key that seals what must be
+/// read again, and the key that hashes what is only compared.
+package struct MasterKey: Sendable {
+    package static let byteCount = 32
+
+    private let sealing: SymmetricKey
+    private let hashing: SymmetricKey
+
+    /// Takes 32 bytes; nil for another count.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount else { return nil }
+        let master = SymmetricKey(data: bytes)
+        sealing = Self.subkey(of: master, for: "peal sealing 1")
+        hashing = Self.subkey(of: master, for: "peal hashing 1")
+    }
+
+    /// Takes 32 bytes as base64, white space around it allowed; nil for anything else.
+    package init?(base64 text: String) {
+        guard let bytes = Base64URL.decode(text.filter { !$0.isWhitespace }) else { return nil }
+        self.init(bytes: bytes)
+    }
+
+    /// HKDF-SHA256 (RFC 5869): one key per purpose, so that no use of one tells anything of another.
+    private static func subkey(of master: SymmetricKey, for purpose: String) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(inputKeyMaterial: master, info: Array(purpose.utf8), outputByteCount: byteCount)
+    }
+
+    /// Seals `secret` with AES-256-GCM under a random nonce; only `place` opens it again, so that a sealed secret
+    /// cannot be moved to another row.
+    func seal(_ secret: [UInt8], place: String) throws -> [UInt8] {
+        let box = try AES.GCM.seal(secret, using: sealing, authenticating: Array(place.utf8))
+        guard let combined = box.combined else { throw PealError(.internal, "a secret cannot be sealed") }
+        return Array(combined)
+    }
+
+    /// - Throws: `internal` when it was sealed under another key or for another place, or was changed since.
+    func unseal(_ sealed: [UInt8], place: String) throws -> [UInt8] {
+        do {
+            let box = try AES.GCM.SealedBox(combined: sealed)
+            return Array(try AES.GCM.open(box, using: sealing, authenticating: Array(place.utf8)))
+        } catch {
+            throw PealError(.internal, "a stored secret cannot be opened: it was sealed under another master key")
+        }
+    }
+}
+
+extension MasterKey: KeyHasher {
+    package func hash(_ secret: String) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Array(secret.utf8), using: hashing))
+    }
+}
+
+extension MasterKey {
+    /// Checks that a database was made with this key; a new one is marked with it.
+    /// - Throws: `StoreStartFailure` when it was made with another.
+    func check(_ connection: any SQLConnection) throws {
+        let mark = hash("peal master key check")
+        let kept = try connection.first("SELECT value FROM setting WHERE name = $1", [.text("master_key_check")]) {
+            $0.bytes(0)
+        }
+        guard let kept else {
+            try connection.execute(
+                "INSERT INTO setting (name, value) VALUES ($1, $2)", [.text("master_key_check"), .bytes(mark)])
+            return
+        }
+        guard kept == mark else {
+            throw StoreStartFailure("the master key is not the one that this database was made with")
+        }
+    }
+}

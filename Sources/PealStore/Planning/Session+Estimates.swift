@@ -1,0 +1,88 @@
+internal import PealCore
+
+extension StoreSession {
+    /// Rows that one guess may read; beyond them a stream's length follows from its density.
+    private static let sampleMax = 4096
+    private static let sampleMin = 16
+
+    func audienceEstimate(
+        app: AppKey, _ audience: Audience, environment: Environment?, now: Timestamp
+    ) throws -> [Platform: Int] {
+        let resolved = try resolve(app: app, audience, environment: environment, now: now)
+        var platforms: [Platform: Int] = [:]
+        for route in resolved.routes {
+            let count = try estimate(app: app, resolved, route)
+            if count > 0 { platforms[route.platform, default: 0] += count }
+        }
+        return platforms
+    }
+
+    func audienceCount(
+        app: AppKey, _ audience: Audience, environment: Environment?, now: Timestamp
+    ) throws -> [Platform: Int] {
+        let resolved = try resolve(app: app, audience, environment: environment, now: now)
+        let lastKey = try lastDeviceKey(app: app)
+        var platforms: [Platform: Int] = [:]
+        for route in resolved.routes {
+            var count = resolved.addresses[route]?.count ?? 0
+            if resolved.predicate.isList {
+                count += resolved.keys[route]?.count ?? 0
+            } else {
+                count += try countStreams(app: app, resolved, route, lastKey: lastKey, now: now)
+            }
+            if count > 0 { platforms[route.platform, default: 0] += count }
+        }
+        return platforms
+    }
+
+    private func countStreams(
+        app: AppKey, _ resolved: ResolvedAudience, _ route: Route, lastKey: DeviceKey, now: Timestamp
+    ) throws -> Int {
+        var predicate = resolved.predicate
+        predicate.hasKeys = false
+        let place = Slice.ID(app: app, message: MessageID(high: 0, low: 0), route: route, window: 0, part: 0)
+        let windows = WindowPlan(lastKey: lastKey, audience: 0)
+        return try (0..<windows.count).reduce(0) { total, index in
+            let range = windows.range(index)
+            var set = try streams(predicate, of: place, range: range, cutoff: now)
+            for key in resolved.keys[route] ?? [] where range.contains(key) { set.insert(key) }
+            try exclude(from: &set, predicate, app: app, route: route, range: range)
+            return total + set.count
+        }
+    }
+
+    /// About how many devices of the route the audience holds; 0 only when there are none.
+    func estimate(app: AppKey, _ resolved: ResolvedAudience, _ route: Route) throws -> Int {
+        let predicate = resolved.predicate
+        let addresses = resolved.addresses[route]?.count ?? 0
+        if predicate.isList { return addresses + (resolved.keys[route]?.count ?? 0) }
+        let all = try sampled(
+            HotSQL.routeSample, HotSQL.routeLast, [.int(app), .route(route)], [], rowsMax: Self.sampleMax)
+        guard all > 0, !predicate.includesAll else { return addresses + all }
+        let rowsMax = max(Self.sampleMin, Self.sampleMax / max(1, predicate.topics.count))
+        var count = resolved.keys[route]?.count ?? 0
+        for topic in predicate.topics {
+            count += try sampled(
+                HotSQL.topicSample, HotSQL.topicLast, [.int(app), .route(route)], [.int(topic)], rowsMax: rowsMax)
+        }
+        return addresses + min(count, all)
+    }
+
+    /// The length of a stream: counted while short, else its first rows' density over its whole range.
+    private func sampled(
+        _ sample: String, _ last: String, _ place: [SQLValue], _ topic: [SQLValue], rowsMax: Int
+    ) throws -> Int {
+        let read = try connection.first(sample, place + [.int(rowsMax)] + topic) { row in
+            (count: Int(row.int(0)), first: row.int(1), last: row.int(2))
+        }
+        guard let read, read.count == rowsMax, let end = try connection.int(last, place + topic) else {
+            return read?.count ?? 0
+        }
+        let density = Double(read.count) / Double(read.last - read.first + 1)
+        return max(read.count, Int(density * Double(end - read.first + 1)))
+    }
+
+    func lastDeviceKey(app: AppKey) throws -> DeviceKey {
+        try connection.int("SELECT device_seq FROM app WHERE app = $1", [.int(app)]) ?? 0
+    }
+}

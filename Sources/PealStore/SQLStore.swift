@@ -1,0 +1,54 @@
+package import PealCore
+
+/// The durable store: turns the core's verbs into SQL and leaves transactions, durability and order to an engine.
+package final class SQLStore: Store {
+    /// How long a finished message and its log are kept where nothing else is said: 30 days.
+    package static let retentionSecondsDefault: Int64 = 30 * 24 * 3600
+
+    private let engine: any SQLEngine
+    private let context: StoreSession.Context
+
+    /// - Parameter retentionSeconds: how long a finished message and its log are kept.
+    package init(
+        engine: any SQLEngine, masterKey: MasterKey, retentionSeconds: Int64 = SQLStore.retentionSecondsDefault
+    ) {
+        self.engine = engine
+        context = StoreSession.Context(
+            masterKey: masterKey, retentionSeconds: retentionSeconds, dialect: engine.dialect)
+    }
+
+    package func read<R: Sendable>(
+        _ body: @escaping @Sendable (any StoreReading) throws -> R
+    ) async throws -> R {
+        try await engine.read { [context] in try body(StoreSession($0, context)) }
+    }
+
+    package func write<R: Sendable>(
+        _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
+    ) async throws -> R {
+        try await engine.write(lane) { [context] in try body(StoreSession($0, context)) }
+    }
+
+    /// Brings the database to this program's schema, and checks that the master key is the one it was made with.
+    /// - Throws: `StoreStartFailure` when the database is newer than the program or the key is another.
+    package func migrate() async throws {
+        let migrator = Migrator(dialect: engine.dialect)
+        try await engine.write(.control) { [context] connection in
+            try migrator.migrate(connection)
+            try context.masterKey.check(connection)
+        }
+    }
+
+    /// The schema version of the database; 0 before the first migration.
+    package func schemaVersion() async throws -> Int {
+        try await engine.read { try Migrator.version($0) }
+    }
+
+    /// Whether the database answers and has this program's schema.
+    package func isReady() async -> Bool {
+        (try? await schemaVersion()) == Migrator.newestVersion
+    }
+
+    /// Finishes what waits and lets go of the database. No call may follow.
+    package func close() throws { try engine.close() }
+}

@@ -1,0 +1,12 @@
+/// One step of the schema. Statements are templates of `SQLDialect`. A released migration never changes.
+struct Migration: Sendable {
+    let version: Int
+    let statements: [String]
+}
+
+extension Migration {
+    /// Every step, ascending.
+    static let all: [Migration] = [
+        Migration(version: 1, statements: Schema1.apps + Schema1.devices + Schema1.messages + Schema1.delivery)
+    ]
+}

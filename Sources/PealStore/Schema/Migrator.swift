@@ -1,0 +1,30 @@
+/// Brings a database from any earlier schema to this program's.
+struct Migrator: Sendable {
+    static let newestVersion = Migration.all.last?.version ?? 0
+
+    let dialect: SQLDialect
+
+    /// Runs what is missing.
+    /// - Throws: `StoreStartFailure` when the database is newer than this program.
+    func migrate(_ connection: any SQLConnection) throws {
+        try connection.execute("CREATE TABLE IF NOT EXISTS migration (version BIGINT PRIMARY KEY)", [])
+        let version = try Self.version(connection)
+        guard version <= Self.newestVersion else {
+            throw StoreStartFailure(
+                "the database has schema \(version), this program knows up to \(Self.newestVersion): "
+                    + "use a newer program"
+            )
+        }
+        for migration in Migration.all where migration.version > version {
+            for statement in migration.statements {
+                try connection.execute(dialect.text(of: statement), [])
+            }
+            try connection.execute("INSERT INTO migration (version) VALUES ($1)", [.int(migration.version)])
+        }
+    }
+
+    /// The version of a database that has the migration table; 0 = none was run.
+    static func version(_ connection: any SQLConnection) throws -> Int {
+        Int(try connection.int("SELECT MAX(version) FROM migration", []) ?? 0)
+    }
+}

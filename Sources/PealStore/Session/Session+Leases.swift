@@ -1,0 +1,75 @@
+internal import PealCore
+
+extension StoreSession {
+    func readyRoutes() throws -> [ActiveRoute] {
+        var routes: [ActiveRoute] = []
+        // From one route to the next through the index, however many slices lie between.
+        var place: [SQLValue] = [.int(0), .int(0)]
+        while let next = try connection.first(
+            HotSQL.nextReadyRoute, place,
+            { row in
+                ActiveRoute(app: row.int(0), route: try row.route(1))
+            })
+        {
+            routes.append(next)
+            place = [.int(next.app), .route(next.route)]
+        }
+        return routes
+    }
+
+    func nextDueAt() throws -> Timestamp? {
+        let due = [
+            try connection.int(HotSQL.nextSliceDue, []), try connection.int(HotSQL.nextMessageDue, []),
+        ].compactMap { $0 }
+        return due.min().map { Timestamp(milliseconds: $0) }
+    }
+
+    func releaseDueSlices(now: Timestamp, limit: Int) throws -> Int {
+        let due = try connection.all(HotSQL.dueSlices, [.time(now), .int(limit)]) { row -> [SQLValue] in
+            [.int(row.int(0)), .bytes(row.bytes(1)), .int(row.int(2)), .int(row.int(3)), .int(row.int(4))]
+        }
+        return try connection.execute(
+            "UPDATE slice SET state = 1 WHERE \(HotSQL.slicePlace) AND state = 0", rows: due
+        ).reduce(0, +)
+    }
+
+    func lease(
+        _ route: ActiveRoute, limit: Int, owner: String, until: Timestamp, now: Timestamp
+    ) throws -> [Slice] {
+        try connection.all(
+            context.dialect.text(of: HotSQL.lease),
+            [.int(route.app), .route(route.route), .int(limit), .text(owner), .time(until)]
+        ) { try SliceRow.slice($0, app: route.app, route: route.route) }
+        .sorted { ($0.slice.lane.rawValue, $0.rank) < ($1.slice.lane.rawValue, $1.rank) }
+        .map(\.slice)
+    }
+
+    func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID] {
+        let counts = try connection.execute(
+            HotSQL.extendLease,
+            rows: slices.map { SliceRow.place($0.id) + [.text(owner), .int($0.term), .time(until)] })
+        return zip(slices, counts).filter { $0.1 == 1 }.map(\.0.id)
+    }
+
+    func takeBackLeases(endedBefore now: Timestamp?) throws -> Int {
+        try connection.execute(
+            """
+            UPDATE slice SET owner = $2, state = CASE WHEN (
+                    SELECT message.state FROM message
+                    WHERE message.app = slice.app AND message.message = slice.message) = 4 THEN 3 ELSE 1 END
+            WHERE state = 2 AND lease_until < $1
+            """, [.int(now?.milliseconds ?? .max), .null(.text)])
+    }
+
+    func census() throws -> StoreCensus {
+        func count(_ what: String) throws -> Int { Int(try connection.int("SELECT COUNT(*) FROM \(what)", []) ?? 0) }
+        var census = StoreCensus()
+        census.messagesUnfinished = try count("message WHERE state < 5")
+        census.slicesReady = try count("slice WHERE state = 1")
+        census.slicesWaiting = try count("slice WHERE state = 0")
+        census.slicesLeased = try count("slice WHERE state = 2")
+        census.appsStopped = Int(
+            try connection.int("SELECT COUNT(DISTINCT app) FROM credential WHERE health = 2", []) ?? 0)
+        return census
+    }
+}

@@ -1,0 +1,103 @@
+internal import PealCore
+
+extension StoreSession {
+    private static let columns = """
+        app, message, state, dialect, campaign_id, created_at, start_at, expires_at, cutoff_at, first_sent_at, \
+        ended_at, failure
+        """
+
+    private static func message(_ row: any SQLRow) throws -> Message {
+        guard let state = Message.State(rawValue: row.int(2)), let dialect = APIKey.Dialect(rawValue: row.text(3))
+        else {
+            throw PealError.damaged("a message")
+        }
+        return Message(
+            id: try row.id(1), app: row.int(0), state: state, dialect: dialect, campaignID: row.textIfPresent(4),
+            createdAt: row.time(5), startAt: row.timeIfPresent(6), expiresAt: row.time(7),
+            cutoffAt: row.timeIfPresent(8), firstSentAt: row.timeIfPresent(9), endedAt: row.timeIfPresent(10),
+            failure: row.textIfPresent(11))
+    }
+
+    func message(app: AppKey, id: MessageID) throws -> Message? {
+        try connection.first(
+            "SELECT \(Self.columns) FROM message WHERE app = $1 AND message = $2", [.int(app), .id(id)], Self.message)
+    }
+
+    func messages(app: AppKey, _ filter: MessageFilter, before cursor: MessageID?, limit: Int) throws -> [Message] {
+        var conditions = "app = $1"
+        var values: [SQLValue] = [.int(app), .int(limit)]
+        func add(_ condition: String, _ value: SQLValue?) {
+            guard let value else { return }
+            values.append(value)
+            conditions += " AND \(condition) $\(values.count)"
+        }
+        add("message <", cursor.map { .id($0) })
+        add("state =", filter.state.map { .int($0.rawValue) })
+        add("campaign_id =", filter.campaignID.map { .text($0) })
+        add("dialect =", filter.dialect.map { .text($0.rawValue) })
+        return try connection.all(
+            "SELECT \(Self.columns) FROM message WHERE \(conditions) ORDER BY message DESC LIMIT $2", values,
+            Self.message)
+    }
+
+    func insertMessage(_ draft: MessageDraft) throws {
+        let starts = draft.startAt.map { $0 > draft.createdAt } ?? false
+        let state: Message.State = starts ? .scheduled : .planning
+        let count = try connection.execute(
+            """
+            INSERT INTO message (app, message, state, dialect, campaign_id, created_at, start_at, expires_at,
+                slices_open)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0) ON CONFLICT DO NOTHING
+            """,
+            [
+                .int(draft.app), .id(draft.id), .int(state.rawValue), .text(draft.dialect.rawValue),
+                .text(draft.campaignID), .time(draft.createdAt), .time(draft.startAt), .time(draft.expiresAt),
+            ])
+        guard count == 1 else { throw PealError(.conflict, "a message with that id exists", field: "id") }
+        try connection.execute(
+            """
+            INSERT INTO message_content (app, message, audience, content, options, source)
+            VALUES ($1, $2, $3, $4, $5, $6)
+            """, [.int(draft.app), .id(draft.id)] + Self.written(draft))
+    }
+
+    private static func written(_ draft: MessageDraft) -> [SQLValue] {
+        [
+            .bytes(AudienceCoding.encode(draft.audience)), .bytes(ContentCoding.encode(draft.content)),
+            .bytes(OptionsCoding.encode(draft.options)), .bytes(draft.source),
+        ]
+    }
+
+    func replaceDraft(_ draft: MessageDraft) throws -> Bool {
+        let count = try connection.execute(
+            """
+            UPDATE message SET campaign_id = $3, start_at = $4, expires_at = $5
+            WHERE app = $1 AND message = $2 AND state = 1
+            """,
+            [
+                .int(draft.app), .id(draft.id), .text(draft.campaignID), .time(draft.startAt ?? draft.createdAt),
+                .time(draft.expiresAt),
+            ])
+        guard count == 1 else { return false }
+        try connection.execute(
+            """
+            UPDATE message_content SET audience = $3, content = $4, options = $5, source = $6
+            WHERE app = $1 AND message = $2
+            """, [.int(draft.app), .id(draft.id)] + Self.written(draft))
+        return true
+    }
+
+    func draft(app: AppKey, id: MessageID) throws -> MessageDraft? {
+        guard let message = try message(app: app, id: id) else { return nil }
+        return try connection.first(
+            "SELECT audience, content, options, source FROM message_content WHERE app = $1 AND message = $2",
+            [.int(app), .id(id)]
+        ) { row in
+            MessageDraft(
+                id: id, app: app, dialect: message.dialect, campaignID: message.campaignID,
+                audience: try AudienceCoding.decode(row.bytes(0)), content: try ContentCoding.decode(row.bytes(1)),
+                options: try OptionsCoding.decode(row.bytes(2)), startAt: message.startAt,
+                createdAt: message.createdAt, expiresAt: message.expiresAt, source: row.bytesIfPresent(3))
+        }
+    }
+}

@@ -1,0 +1,48 @@
+internal import PealCore
+
+extension StoreSession {
+    /// First records of requests, then messages past their retention with all that is theirs, a part of a long log at a
+    /// time.
+    func prune(now: Timestamp, limit: Int) throws -> Int {
+        let records = try pruneRecords(now: now, limit: limit)
+        guard records < limit else { return records }
+        return records + (try pruneMessages(now: now, limit: limit - records))
+    }
+
+    private func pruneRecords(now: Timestamp, limit: Int) throws -> Int {
+        let earliest = now - .seconds(Limits.idempotencyLifeSeconds)
+        return try connection.execute(
+            """
+            DELETE FROM idempotency WHERE (scope, request_key) IN (
+                SELECT scope, request_key FROM idempotency WHERE at <= $1 ORDER BY at LIMIT $2)
+            """, [.time(earliest), .int(limit)])
+    }
+
+    private func pruneMessages(now: Timestamp, limit: Int) throws -> Int {
+        let earliest = now - .seconds(context.retentionSeconds)
+        let messages = try connection.all(
+            """
+            SELECT app, message FROM message WHERE ended_at <= $1 AND ended_at IS NOT NULL AND slices_open = 0
+            ORDER BY ended_at LIMIT $2
+            """, [.time(earliest), .int(limit)]
+        ) { row -> [SQLValue] in [.int(row.int(0)), .bytes(row.bytes(1))] }
+        var room = limit
+        for place in messages where room > 0 {
+            room -= try connection.execute(
+                """
+                DELETE FROM delivery_page WHERE (app, message, route, window_no, part, page) IN (
+                    SELECT app, message, route, window_no, part, page FROM delivery_page
+                    WHERE app = $1 AND message = $2 LIMIT $3)
+                """, place + [.int(room)])
+            guard room > 0 else { break }
+            for table in Self.tablesOfMessage {
+                room -= try connection.execute("DELETE FROM \(table) WHERE app = $1 AND message = $2", place)
+            }
+        }
+        return limit - room
+    }
+
+    private static let tablesOfMessage = [
+        "message_address", "message_keys", "message_predicate", "message_content", "message",
+    ]
+}

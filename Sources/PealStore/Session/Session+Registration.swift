@@ -1,0 +1,134 @@
+internal import PealCore
+
+extension StoreSession {
+    /// A registration that changes nothing and is younger than this writes nothing.
+    private static let unchangedLife = Duration.seconds(60)
+
+    func register(
+        _ registration: DeviceRegistration, app: AppKey, now: Timestamp
+    ) throws -> DeviceRegistration.Result {
+        let addressKey = DeviceRow.addressKey(of: registration.address)
+        let known = try deviceRow(app: app, id: registration.id)
+        if let known, known.addressKey == addressKey {
+            return try update(known, registration, addressKey, app: app, now: now)
+        }
+        guard let holder = try deviceRow(app: app, addressKey: addressKey) else {
+            if let known { return try update(known, registration, addressKey, app: app, now: now) }
+            return try insert(registration, addressKey, app: app, now: now)
+        }
+        if registration.identityOnMove == .knownID {
+            return try update(holder, registration, addressKey, app: app, now: now)
+        }
+        if known == nil, holder.retirement == nil {
+            return try takeOver(holder, registration, addressKey, app: app, now: now)
+        }
+        try release(holder, app: app, now: now)
+        if let known { return try update(known, registration, addressKey, app: app, now: now) }
+        return try insert(registration, addressKey, app: app, now: now)
+    }
+
+    private func insert(
+        _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp
+    ) throws -> DeviceRegistration.Result {
+        var row = DeviceRow(registration, key: try nextDeviceKey(app: app), addressKey: addressKey, now: now)
+        row.locale = try number(of: registration.locale, .locale)
+        row.zone = try number(of: registration.timeZone, .timeZone)
+        try insertRow(row, app: app)
+        let detail = DetailCoding.encode(registration.detail)
+        if !detail.isEmpty { try putDetail(detail, app: app, device: row.key) }
+        let topics = Set(registration.topics ?? [])
+        for topic in topics {
+            try subscribe(row, try topicNumber(app: app, name: topic), app: app, now: now)
+        }
+        return result(row, registration, topics: topics.sorted(), isNew: true)
+    }
+
+    private func result(
+        _ row: DeviceRow, _ registration: DeviceRegistration, topics: [String], isNew: Bool
+    ) -> DeviceRegistration.Result {
+        let device = Device(
+            id: row.id, key: row.key, address: row.address, userID: row.userID, topics: topics,
+            locale: registration.locale, timeZone: registration.timeZone, detail: registration.detail,
+            isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: nil)
+        return .init(device: device, isNew: isNew)
+    }
+
+    /// Lays a registration over what is known. The key stays and, on the same route, so does the place in every
+    /// stream: a device that opens its app during a send is not dropped from it.
+    private func update(
+        _ old: DeviceRow, _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp,
+        isNew: Bool = false
+    ) throws -> DeviceRegistration.Result {
+        var row = old
+        row.address = registration.address
+        row.addressKey = addressKey
+        row.userID = registration.userID
+        row.locale = try number(of: registration.locale, .locale)
+        row.zone = try number(of: registration.timeZone, .timeZone)
+        row.isInteractive = registration.isInteractive
+        row.retirement = nil
+        row.registeredAt = now
+        if row.address != old.address || old.retirement != nil { row.revision += 1 }
+        let moves = row.route != old.route || old.retirement != nil
+        if moves { row.since = now }
+
+        let detail = DetailCoding.encode(registration.detail)
+        let sameDetail = try self.detail(app: app, device: row.key) == detail
+        let before = try subscriptions(app: app, device: row.key)
+        let topics = registration.topics.map(Set.init) ?? Set(before.map(\.name))
+        let sameTopics = topics == Set(before.map(\.name))
+        if sameDetail, sameTopics, !isNew, isUnchanged(row, old), now - old.registeredAt < Self.unchangedLife {
+            return result(old, registration, topics: topics.sorted(), isNew: false)
+        }
+        try updateRow(row, app: app)
+        if !sameDetail { try putDetail(detail, app: app, device: row.key) }
+        if moves { try move(old, to: row, before.map(\.number), app: app, now: now) }
+        if !sameTopics { try change(row, from: before, to: topics, app: app, now: now) }
+        return result(row, registration, topics: topics.sorted(), isNew: isNew)
+    }
+
+    private func isUnchanged(_ row: DeviceRow, _ old: DeviceRow) -> Bool {
+        row.revision == old.revision && row.since == old.since && row.userID == old.userID
+            && row.locale == old.locale && row.zone == old.zone && row.isInteractive == old.isInteractive
+    }
+
+    /// A new id for a known installation: the row keeps its key, so that a running message finds it once, and the old
+    /// id lives on as a retired device.
+    private func takeOver(
+        _ holder: DeviceRow, _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp
+    ) throws -> DeviceRegistration.Result {
+        var past = holder
+        past.key = try nextDeviceKey(app: app)
+        past.addressKey = Self.freedAddressKey(holder.id)
+        past.retirement = .init(at: now, reason: Self.addressMoved)
+        var registration = registration
+        registration.topics = registration.topics ?? []
+        try connection.execute(
+            "UPDATE device SET id = $3 WHERE app = $1 AND seq = $2",
+            [.int(app), .int(holder.key), .id(registration.id)])
+        try insertRow(past, app: app)
+        try putDetail(try detail(app: app, device: holder.key), app: app, device: past.key)
+        try connection.execute(
+            """
+            INSERT INTO device_topic (app, seq, topic, since)
+            SELECT app, $3, topic, since FROM device_topic WHERE app = $1 AND seq = $2
+            """, [.int(app), .int(holder.key), .int(past.key)])
+        var row = holder
+        row.id = registration.id
+        return try update(row, registration, addressKey, app: app, now: now, isNew: true)
+    }
+
+    /// Takes its address from a device, which is retired if it was not.
+    private func release(_ holder: DeviceRow, app: AppKey, now: Timestamp) throws {
+        var row = holder
+        row.addressKey = Self.freedAddressKey(holder.id)
+        row.retirement = holder.retirement ?? .init(at: now, reason: Self.addressMoved)
+        try updateRow(row, app: app)
+        if holder.retirement == nil { try leaveStreams(app: app, device: holder.key, route: holder.route) }
+    }
+
+    private static let addressMoved = "AddressMoved"
+
+    /// Fills the place of an address that is another's now: unique, as ids are.
+    private static func freedAddressKey(_ id: DeviceID) -> [UInt8] { id.bytes }
+}

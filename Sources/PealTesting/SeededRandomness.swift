@@ -1,0 +1,19 @@
+internal import PealCore
+internal import Synchronization
+
+/// Chance that is the same in every run: SplitMix64 (Steele, Lea, Flood 2014).
+package final class SeededRandomness: Randomness {
+    private let state: Mutex<UInt64>
+
+    package init(seed: UInt64 = 1) { state = Mutex(seed) }
+
+    package func next() -> UInt64 {
+        state.withLock { state in
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var value = state
+            value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+            value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+            return value ^ value >> 31
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import FoundationEssentials
+package import PealCore
+package import PealSQLite
+package import PealStore
+
+/// A store on a database of its own, which goes when the value goes.
+package final class TestStore: Sendable {
+    package let store: SQLStore
+    package let engine: SQLiteEngine
+    package let masterKey: MasterKey
+    private let directory: Directory
+
+    /// The directory is deleted with the last store in it.
+    private final class Directory: Sendable {
+        let path: String
+
+        init(_ path: String) { self.path = path }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    /// Path of the database file.
+    package var path: String { directory.path + "/peal.db" }
+
+    convenience init(directory: String) async throws {
+        try await self.init(Directory(directory))
+    }
+
+    private init(_ directory: Directory) async throws {
+        self.directory = directory
+        let path = directory.path + "/peal.db"
+        masterKey = try MasterKey.loadOrCreate(besideDatabase: path)
+        engine = try SQLiteEngine(path: path)
+        store = SQLStore(engine: engine, masterKey: masterKey)
+        try await store.migrate()
+    }
+
+    static func freshDirectory() throws -> String {
+        let path = FileManager.default.temporaryDirectory.appending(path: "peal-test-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        return path
+    }
+
+    /// Closes the database and opens it again, as a restart does.
+    package func reopened() async throws -> TestStore {
+        try store.close()
+        return try await TestStore(directory)
+    }
+
+    /// Stores an app and returns it.
+    package func makeApp(_ name: String = "Test", randomness: SeededRandomness = .init()) async throws -> App {
+        let app = App(id: randomness.identifier(), key: 0, name: name, createdAt: Timestamp(milliseconds: 0))
+        return try await store.write(.control) { try $0.insertApp(app) }
+    }
+}

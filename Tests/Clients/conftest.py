@@ -1,0 +1,80 @@
+"""Starts `peal-sim` for clients that nobody of this project wrote."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("PEAL_SIM", str(ROOT / ".build" / "debug" / "peal-sim"))
+START_SECONDS_MAX = 30
+
+
+class Simulator:
+    """A running `peal-sim` and its control interface."""
+
+    def __init__(self, directory, *arguments):
+        self.process = subprocess.Popen([PROGRAM, "--directory", str(directory), *arguments])
+        description = pathlib.Path(directory) / "simulator.json"
+        end = time.monotonic() + START_SECONDS_MAX
+        while not description.exists():
+            assert self.process.poll() is None, "peal-sim ended before it was ready"
+            assert time.monotonic() < end, "peal-sim was not ready in time"
+            time.sleep(0.02)
+        self.description = json.loads(description.read_text())
+
+    @property
+    def ca_file(self):
+        return self.description["ca_file"]
+
+    @property
+    def private_key(self):
+        return pathlib.Path(self.description["apns"]["private_key_file"]).read_text()
+
+    def control(self, method, path, body=None):
+        """Asks the control interface; gives the status and the decoded answer."""
+        data = body.encode() if isinstance(body, str) else None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.description["control_url"] + path, data, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=10) as response:
+                return response.status, json.load(response)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+    def inbox(self, query=""):
+        return self.control("GET", "/inbox" + query)[1]["items"]
+
+    def summary(self):
+        return self.control("GET", "/inbox/summary")[1]
+
+    def stop(self):
+        """Asks the program to end, and gives its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=10)
+
+
+@pytest.fixture
+def simulate(tmp_path):
+    """Starts simulators with the given arguments, and stops them after the test."""
+    running = []
+
+    def start(*arguments):
+        directory = tmp_path / str(len(running))
+        running.append(Simulator(directory, *arguments))
+        return running[-1]
+
+    yield start
+    for simulator in running:
+        simulator.stop()
+
+
+@pytest.fixture(params=["strict", "fast"])
+def either_mode(request, simulate):
+    return simulate("--mode", request.param)

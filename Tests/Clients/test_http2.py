@@ -1,0 +1,164 @@
+"""What APNs says on the level of HTTP/2, read with the h2 library."""
+
+import json
+import signal
+import socket
+import ssl
+import urllib.parse
+
+import h2.connection
+import h2.events
+import h2.settings
+import pytest
+from test_commands import provider_token
+
+DEVICE = "c0" * 32
+STREAMS = h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS
+
+
+class Connection:
+    """One connection that notes everything the simulator says."""
+
+    def __init__(self, simulator):
+        address = urllib.parse.urlsplit(simulator.description["apns_url"])
+        context = ssl.create_default_context(cafile=simulator.ca_file)
+        context.set_alpn_protocols(["h2"])
+        plain = socket.create_connection((address.hostname, address.port), timeout=10)
+        self.socket = context.wrap_socket(plain, server_hostname=address.hostname)
+        self.h2 = h2.connection.H2Connection()
+        self.h2.initiate_connection()
+        self.events = []
+        self.simulator = simulator
+        self.authorization = f"bearer {provider_token(simulator)}"
+        self.flush()
+
+    def flush(self):
+        self.socket.sendall(self.h2.data_to_send())
+
+    def request(self, stream, body=b'{"aps":{"alert":"Hi"}}', device=DEVICE, **extra):
+        headers = [
+            (":method", "POST"),
+            (":scheme", "https"),
+            (":authority", "localhost"),
+            (":path", f"/3/device/{device}"),
+            ("authorization", self.authorization),
+            ("apns-topic", self.simulator.description["apns"]["bundle_id"]),
+            ("apns-push-type", "alert"),
+            *extra.items(),
+        ]
+        while self.h2.open_outbound_streams >= self.h2.remote_settings.max_concurrent_streams:
+            self.read()
+        self.h2.send_headers(stream, headers)
+        self.h2.send_data(stream, body, end_stream=True)
+        self.flush()
+
+    def read(self):
+        data = self.socket.recv(65_536)
+        assert data, "the connection has ended"
+        self.events += self.h2.receive_data(data)
+        self.flush()
+
+    def wait(self, kind, stream=None):
+        """The first event of `kind` (on `stream`) that has not been waited for."""
+        while True:
+            for event in self.events:
+                if isinstance(event, kind) and stream in (None, getattr(event, "stream_id", None)):
+                    self.events.remove(event)
+                    return event
+            self.read()
+
+    def status(self, stream):
+        return dict(self.wait(h2.events.ResponseReceived, stream).headers)[b":status"].decode()
+
+    def limit(self):
+        return self.wait(h2.events.RemoteSettingsChanged).changed_settings[STREAMS].new_value
+
+
+def test_one_stream_until_a_good_provider_token_came(simulate):
+    connection = Connection(simulate())
+    assert connection.limit() == 1
+    connection.request(1)
+    assert connection.status(1) == "200"
+    assert connection.limit() == 1_000
+
+
+def test_an_answer_of_the_sandbox_has_an_id_of_its_own(simulate):
+    simulator = simulate()
+    simulator.description["apns_url"] = simulator.description["apns_sandbox_url"]
+    connection = Connection(simulator)
+    connection.request(1)
+    headers = dict(connection.wait(h2.events.ResponseReceived).headers)
+    assert len(headers[b"apns-unique-id"]) == 36
+
+
+def test_the_end_is_announced_with_a_reason(either_mode):
+    connection = Connection(either_mode)
+    connection.request(1)
+    assert connection.status(1) == "200"
+    either_mode.process.send_signal(signal.SIGTERM)
+    farewell = connection.wait(h2.events.ConnectionTerminated)
+    assert (farewell.error_code, farewell.last_stream_id) == (0, 1)
+    assert json.loads(farewell.additional_data) == {"reason": "Shutdown"}
+    assert either_mode.stop() == 0
+
+
+@pytest.mark.parametrize(
+    "rule, event, field, value",
+    [
+        ("action: reset, code: 2", h2.events.StreamReset, "error_code", 2),
+        ("action: refuse", h2.events.StreamReset, "error_code", 7),
+        ("action: goaway, reason: IdleTimeout", h2.events.ConnectionTerminated, "last_stream_id", 1),
+    ],
+)
+def test_faults_on_the_wire(either_mode, rule, event, field, value):
+    status, _ = either_mode.control("POST", "/script", f"rules: [{{match: {{nth: 2}}, {rule}}}]")
+    assert status == 200
+    connection = Connection(either_mode)
+    connection.request(1)
+    assert connection.status(1) == "200"
+    connection.request(3)
+    assert getattr(connection.wait(event), field) == value
+    summary = either_mode.summary()
+    assert (summary["received"], summary["accepted"], sum(summary["disturbed"].values())) == (2, 1, 1)
+
+
+def test_a_late_answer_lets_others_pass(either_mode):
+    slow = "5a" * 32
+    fault = {"delay_ms": 300, "status": 500, "reason": "InternalServerError"}
+    either_mode.control("PUT", f"/faults/devices/{slow}", fault)
+    connection = Connection(either_mode)
+    connection.request(1)
+    assert connection.status(1) == "200"
+    connection.request(3, device=slow)
+    connection.request(5)
+    first = connection.wait(h2.events.ResponseReceived)
+    assert first.stream_id == 5
+    assert connection.status(3) == "500"
+
+
+def test_a_fault_may_lower_the_stream_limit(either_mode):
+    either_mode.control("PUT", f"/faults/devices/{DEVICE}", {"action": "stream_limit", "streams": 7, "times": 1})
+    connection = Connection(either_mode)
+    connection.request(1)
+    while connection.limit() != 7:
+        pass
+    assert connection.status(1) == "200"
+
+
+def test_the_control_interface_names_wrong_fields(simulate):
+    simulator = simulate()
+    for method, path, body, status, field in [
+        ("GET", "/nothing", None, 404, "no such path"),
+        ("GET", "/inbox?limit=0", None, 400, "limit"),
+        ("PUT", "/faults/devices/xyz", {"status": 410}, 400, "device"),
+        ("PUT", f"/faults/devices/{DEVICE}", {"status": 1}, 400, "status"),
+        ("PUT", f"/faults/devices/{DEVICE}", {"stats": 410}, 400, "stats"),
+        ("PUT", f"/faults/devices/{DEVICE}", "{", 400, "body"),
+        ("PUT", f"/devices/{DEVICE}", {"environment": "moon"}, 400, "environment"),
+        ("PUT", "/keys/K", {"team_id": "T", "public_key": "x", "bundle_ids": []}, 400, "public_key"),
+        ("DELETE", f"/faults/devices/{DEVICE}", None, 404, "not found"),
+        ("POST", "/script", "rules: 5", 400, "rules"),
+        ("POST", "/script", "x" * (1 << 20) + "y", 413, "body"),
+    ]:
+        got, answer = simulator.control(method, path, body)
+        assert (got, answer["error"].startswith(field)) == (status, True), (path, answer)

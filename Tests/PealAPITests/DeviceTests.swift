@@ -1,0 +1,192 @@
+import HTTPTypes
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("Devices")
+struct DeviceTests {
+    private static let id = "10000000-0000-4000-8000-000000000001"
+    private static let other = "10000000-0000-4000-8000-000000000002"
+
+    private static func device(_ more: [(String, JSON)] = []) -> JSON {
+        .object(
+            JSON.Members([("platform", "ios"), ("address", .string(House.deviceToken.uppercased()))] + more))
+    }
+
+    @Test("register, are shown as sent, replaced, changed, listed and erased")
+    func life() async throws {
+        try await House.open { house in
+            let path = "…/devices/\(Self.id)"
+            let made = try await house.admin(
+                .put, path,
+                Self.device([
+                    ("environment", "development"), ("user_id", "u1"), ("topics", ["b", "a", "b"]),
+                    ("locale", "de-AT"), ("time_zone", "Europe/Vienna"), ("os_version", "17.4"),
+                    ("identifiers", ["idfv": "X", "devtodev_id": 7]), ("attributes", ["n": 1]), ("alias", "Ann's"),
+                ]))
+            #expect(made.status == 201, "\(made.text)")
+            #expect(
+                made.text
+                    == """
+                    {"id":"\(Self.id)","platform":"ios","environment":"sandbox",\
+                    "address":"\(House.deviceToken.uppercased())","user_id":"u1","topics":["a","b"],\
+                    "locale":"de-AT","time_zone":"Europe/Vienna","os_version":"17.4","alias":"Ann's",\
+                    "identifiers":{"devtodev_id":"7","idfv":"X"},"attributes":{"n":1},"state":"active",\
+                    "registered_at":"2026-11-21T00:00:00Z"}
+                    """)
+            #expect(try await house.admin(.get, path).text == made.text)
+
+            let patched = try await house.admin(.patch, path, ["user_id": .null, "topics": ["c"], "locale": "fr"])
+            #expect(patched.status == 200, "\(patched.text)")
+            #expect(patched["user_id"]?.isNull == true)
+            #expect(patched["topics"] == ["c"])
+            #expect(patched["locale"] == "fr")
+            #expect(patched["alias"] == "Ann's")
+            #expect(patched["environment"] == "sandbox")
+
+            let replaced = try await house.admin(.put, path, Self.device([("environment", "sandbox")]))
+            #expect(replaced.status == 200)
+            #expect(replaced["locale"]?.isNull == true)
+            #expect(replaced["topics"] == ["c"])
+
+            #expect(try await house.admin(.put, "\(path)/topics/d%2Fe")["topics"] == ["c", "d/e"])
+            #expect(try await house.admin(.delete, "\(path)/topics/c").status == 204)
+            #expect(try await house.admin(.get, path)["topics"] == ["d/e"])
+
+            #expect(try await house.admin(.delete, path).status == 204)
+            #expect(try await house.admin(.get, path).status == 404)
+            #expect(try await house.admin(.delete, path).status == 404)
+        }
+    }
+
+    @Test("take an address with them to a new id, and the older one is retired")
+    func moved() async throws {
+        try await House.open { house in
+            _ = try await house.admin(.put, "…/devices/\(Self.id)", Self.device())
+            let second = try await house.admin(.put, "…/devices/\(Self.other)", Self.device())
+            #expect(second["id"] == .string(Self.other))
+            let first = try await house.admin(.get, "…/devices/\(Self.id)")
+            if first.status == 200 {
+                #expect(first["state"] == "retired")
+                #expect(first["retired_reason"] == "AddressMoved")
+                let changed = try await house.admin(.patch, "…/devices/\(Self.id)", ["user_id": "u"])
+                #expect(changed.status == 409)
+            } else {
+                #expect(first.status == 404)
+            }
+        }
+    }
+
+    @Test("of a batch: the good ones are stored and the bad ones told, in one answer")
+    func batch() async throws {
+        try await House.open { house in
+            let reply = try await house.admin(
+                .post, "…/devices:batch",
+                [
+                    "devices": [
+                        ["id": .string(Self.id), "platform": "ios", "address": .string(House.deviceToken)],
+                        ["platform": "ios"], 5, ["platform": "android", "address": "fcm-token"],
+                        ["id": .string(Self.id), "platform": "ios", "address": .string(House.deviceToken)],
+                        ["id": "nonsense", "platform": "android", "address": "fcm-token-2"],
+                    ]
+                ])
+            #expect(reply.status == 200, "\(reply.text)")
+            #expect(reply["results.0.status"] == "created")
+            #expect(reply["results.1.index"] == 1)
+            #expect(reply["results.1.error.field"] == "devices[1].address")
+            #expect(reply["results.2.error.field"] == "devices[2]")
+            #expect(reply["results.3.status"] == "created")
+            #expect(reply["results.4.status"] == "updated")
+            #expect(reply["results.5.error.field"] == "devices[5].id")
+            #expect(try await house.census()["devices"] == 2)
+            let many = JSON.object(JSON.Members([("devices", .array(Array(repeating: 1, count: 1001)))]))
+            #expect(try await house.admin(.post, "…/devices:batch", many).field == "devices")
+        }
+    }
+
+    @Test("are found by user, topic and address, page by page")
+    func list() async throws {
+        try await House.open { house in
+            for index in 0..<5 {
+                let address = String(repeating: "0\(index)", count: 32)
+                let reply = try await house.admin(
+                    .post, "…/devices",
+                    [
+                        "platform": "ios", "address": .string(address), "user_id": index < 2 ? "two of them" : "x",
+                        "topics": [index == 4 ? "last" : "rest"],
+                    ])
+                #expect(reply.status == 201)
+            }
+            func count(_ query: String) async throws -> Int? {
+                try await house.admin(.get, "…/devices?\(query)")["items"]?.arrayValue?.count
+            }
+            #expect(try await count("") == 5)
+            #expect(try await count("user_id=two+of%20them") == 2)
+            #expect(try await count("topic=last") == 1)
+            #expect(try await count("topic=rest&user_id=x") == 2)
+            #expect(try await count("address=\(String(repeating: "03", count: 32))") == 1)
+            #expect(try await count("address=\(String(repeating: "03", count: 32))&environment=sandbox") == 0)
+            #expect(try await house.admin(.get, "…/devices?address=%00").field == "address")
+
+            var seen: [String] = []
+            var cursor: String? = ""
+            while let at = cursor {
+                let page = try await house.admin(.get, "…/devices?limit=2" + (at.isEmpty ? "" : "&cursor=\(at)"))
+                seen += page["items"]?.arrayValue?.compactMap { $0["id"]?.stringValue } ?? []
+                cursor = page["next_cursor"]?.stringValue
+            }
+            #expect(seen.count == 5)
+            #expect(Set(seen).count == 5)
+        }
+    }
+
+    @Test("of a user go with the user")
+    func erase() async throws {
+        try await House.open { house in
+            _ = try await house.admin(.put, "…/devices/\(Self.id)", Self.device([("user_id", "a b")]))
+            let reply = try await house.admin(.delete, "…/users/a%20b")
+            #expect(reply.text == #"{"user_id":"a b","devices":1}"#)
+            #expect(try await house.census()["devices"] == 0)
+        }
+    }
+
+    @Test(
+        "of every platform register",
+        arguments: [
+            ("android", #""fcm:token-1""#), ("windows", #""https://db5.notify.windows.com/?token=x""#),
+            ("windows_phone", #""https://sn1.notify.live.net/u/1""#),
+            (
+                "web",
+                """
+                {"endpoint":"https://fcm.googleapis.com/fcm/send/x",\
+                "keys":{"p256dh":"\(String(repeating: "A", count: 87))",\
+                "auth":"\(String(repeating: "A", count: 22))"}}
+                """
+            ),
+        ])
+    func platforms(platform: String, address: String) async throws {
+        try await House.open { house in
+            let reply = try await house.adminText(
+                .post, "…/devices", #"{"platform":"\#(platform)","address":\#(address)}"#)
+            #expect(reply.status == 201, "\(reply.text)")
+            #expect(reply["address"]?.text == address)
+        }
+    }
+
+    @Test("make topics, which are counted, may expire and go")
+    func topics() async throws {
+        try await House.open { house in
+            _ = try await house.admin(.put, "…/devices/\(Self.id)", Self.device([("topics", ["a", "b"])]))
+            let list = try await house.admin(.get, "…/topics")
+            #expect(list["items.0"] == ["name": "a", "devices": 1], "\(list.text)")
+            let put = try await house.admin(.put, "…/topics/b", ["expires_at": "2026-11-21T02:00:00+01:00"])
+            #expect(put["expires_at"] == "2026-11-21T01:00:00Z", "\(put.text)")
+            house.clock.advance(by: .seconds(3601))
+            #expect(try await house.admin(.get, "…/topics/b").status == 404)
+            #expect(try await house.admin(.get, "…/topics")["items"]?.arrayValue?.count == 1)
+            #expect(try await house.admin(.delete, "…/topics/a").status == 204)
+            #expect(try await house.admin(.delete, "…/topics/a").status == 404)
+            #expect(try await house.admin(.get, "…/devices/\(Self.id)")["topics"] != ["a", "b"])
+        }
+    }
+}

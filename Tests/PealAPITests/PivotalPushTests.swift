@@ -1,0 +1,311 @@
+import HTTPTypes
+import PealCore
+import PealTesting
+import Synchronization
+import Testing
+
+@Suite("Pivotal push")
+struct PivotalPushTests {
+    private static func open(
+        settings: JSON = [:],
+        _ body: @escaping @Sendable (House, _ push: @Sendable (String) async throws -> House.Reply) async throws -> Void
+    ) async throws {
+        try await House.open { house in
+            _ = try await house.admin(.patch, "…", ["settings": ["pivotal": settings]])
+            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "key-1")])
+            for index in 1...3 {
+                let reply = try await house.admin(
+                    .put, "…/devices/10000000-0000-4000-8000-00000000000\(index)",
+                    [
+                        "platform": "ios", "address": .string(String(repeating: "0\(index)", count: 32)),
+                        "user_id": .string("u\(index)"), "topics": index == 3 ? ["other"] : ["local_seminars"],
+                        "os_version": index == 1 ? "7.1" : "17.0",
+                    ])
+                try #require(reply.status == 201)
+            }
+            let authorization = house.basic("app-1", "key-1", spaces: "  ")
+            try await body(house) { text in
+                try await house.call(.post, "/v1/push", body: text, authorization: authorization)
+            }
+        }
+    }
+
+    private static func draft(_ house: House, _ reply: House.Reply) async throws -> MessageDraft {
+        let id = try #require(MessageID(reply["receipt_id"]?.stringValue ?? ""), "\(reply.text)")
+        return try #require(await house.draft(id))
+    }
+
+    /// The seed's "local_seminars" example, with its expiry as given.
+    private static func seminar(expiry: String) -> String {
+        """
+        {
+          "message": {
+            "body": "Town Hall This Thursday: Forging, Cheese, And You"
+          },
+          "target": {
+            "topics": [ "local_seminars" ]
+          },
+          "expiryTime": \(expiry)
+        }
+        """
+    }
+
+    @Test("of the documented example reaches the topic once, and verbatim answers 200 though it has expired")
+    func seminars() async throws {
+        try await Self.open { house, push in
+            let live = try await push(Self.seminar(expiry: "1895219200000"))
+            #expect(live.status == 200)
+            let draft = try await Self.draft(house, live)
+            #expect(live.text == #"{"receipt_id":"\#(draft.id)"}"#)
+            #expect(draft.audience.topics == ["local_seminars"])
+            #expect(draft.options.life == .until(Timestamp(milliseconds: 1_895_219_200_000)))
+            #expect(
+                draft.content.platforms[.ios]?.fields["payload"]?.text == #"{"receiptId":"\#(draft.id)"}"#)
+            #expect(draft.content.body == .plain("Town Hall This Thursday: Forging, Cheese, And You"))
+            let shown = try await house.admin(.get, "…/messages/\(draft.id)")
+            #expect(shown["audience.devices"] == 2, "\(shown.text)")
+
+            let verbatim = try await push(Self.seminar(expiry: "1459468800000"))
+            #expect(verbatim.status == 200)
+            let expired = try await Self.draft(house, verbatim)
+            #expect(expired.expiresAt == Timestamp(milliseconds: 1_459_468_800_000))
+            #expect(expired.startAt == nil)
+        }
+    }
+
+    @Test("makes the complete iOS payload, receipt at the top level and nobody's extra over it")
+    func payload() async throws {
+        try await Self.open { house, push in
+            let reply = try await push(
+                """
+                {"message":{"body":"default","custom":{"ios":{"alert":{"action-loc-key":"k","loc-args":["a",2],
+                "title":"T","title-loc-args":null,"launch-image":"Default.png"},"category":"C","badge":"0",
+                "sound":"default","content-available":true,"extra":{"story":"u","aps":{"x":1},"receiptId":"evil"}},
+                "android":{"n":1,"o":{"a":[true]},"collapse_key":"ck"},
+                "windows8":{"template_name":"TileSquareBlock","template_fields":{"textField2":"b","textField1":"a"},
+                "type":"tile"},"windowsPhone":{"template":"toast","template_fields":{"subtitle":"s"}}}},
+                "target":{"platform":"all"}}
+                """)
+            let draft = try await Self.draft(house, reply)
+            #expect(
+                draft.content.platforms[.ios]?.fields["payload"]?.text
+                    == """
+                    {"story":"u","aps":{"alert":{"action-loc-key":"k","loc-args":["a","2"],"title":"T",\
+                    "launch-image":"Default.png","body":"default"},"category":"C","badge":0,"sound":"default",\
+                    "content-available":1},"receiptId":"\(draft.id)"}
+                    """)
+            let android = try #require(draft.content.platforms[.android])
+            #expect(
+                JSON.object(android.fields).text
+                    == """
+                    {"data":{"message":"default","n":"1","o":"{\\"a\\":[true]}","receiptId":"\(draft.id)"},\
+                    "data_only":true}
+                    """)
+            #expect(android.options.collapseKey == "ck")
+            #expect(draft.content.platforms[.windows]?.fields["fields"] == ["text": ["a", "b"], "image": []])
+            #expect(draft.content.platforms[.windowsPhone]?.fields["type"] == "toast")
+            #expect(
+                draft.content.platforms[.ios]?.options.life == .until(Timestamp(seconds: 2_147_483_647)))
+            #expect(draft.expiresAt == house.clock.now + .seconds(28 * 24 * 3600))
+        }
+        try await Self.open(settings: ["send_receipt": false]) { house, push in
+            let reply = try await push(
+                #"{"message":{"custom":{"ios":{"content-available":1}}},"target":{"platforms":["ios"]}}"#)
+            let draft = try await Self.draft(house, reply)
+            #expect(
+                draft.content.platforms[.ios]?.fields["payload"]?.text == #"{"aps":{"content-available":1}}"#)
+            #expect(draft.content.platforms[.ios]?.options.isBackground == true)
+        }
+    }
+
+    struct Target: Sendable, CustomTestStringConvertible {
+        let text: String
+        /// nil = refused.
+        let devices: Int64?
+        var testDescription: String { text }
+        init(_ text: String, _ devices: Int64?) { (self.text, self.devices) = (text, devices) }
+    }
+
+    private static let first = "10000000-0000-4000-8000-000000000001"
+
+    @Test(
+        "targets as documented",
+        arguments: [
+            Target(#"{"devices":["\#(first)","111-222-333444"]}"#, 1),
+            Target(#"{"devices":["111-222-333444"]}"#, 0),
+            Target(#"{"devices":["\#(first)"],"topics":["other"],"platforms":["android"]}"#, 1),
+            Target(#"{"topics":["Local_Seminars","other"]}"#, 3), Target(#"{"tags":["OTHER"]}"#, 1),
+            Target(#"{"topics":["other"],"platforms":["android"]}"#, 0),
+            Target(#"{"topics":["other"],"platforms":["android"],"platform":"ios"}"#, 1),
+            Target(#"{"topics":["other"],"platforms":["android"],"platform":"all"}"#, 1),
+            Target(#"{"platforms":["ios","android-fcm","windowsPhone"]}"#, 3),
+            Target(#"{"platform":"all"}"#, 3), Target(#"{"platform":"all","interactive-only":true}"#, 2),
+            Target(#"{"platform":"all","interactive_only":"1"}"#, 2),
+            Target(#"{"custom_user_ids":["u1","u9"]}"#, 1),
+            Target(#"{"custom_user_ids":["u1","u3"],"topics":["local_seminars"]}"#, 3),
+            Target(#"{"custom_user_ids":["u1"],"platforms":["android"]}"#, 0),
+            Target(#"{"devices":[],"topics":[],"platforms":[],"platform":""}"#, nil),
+            Target(#"{"interactive-only":true}"#, nil), Target("{}", nil), Target("[]", nil),
+            Target(#"{"platforms":["amiga"]}"#, nil), Target(#"{"topics":"other"}"#, nil),
+            Target(#"{"topics":[{}]}"#, nil),
+        ])
+    func targets(target: Target) async throws {
+        try await Self.open { house, push in
+            let reply = try await push(#"{"message":{"body":"x"},"target":\#(target.text)}"#)
+            guard let devices = target.devices else {
+                #expect(reply.status == 400, "\(reply.text)")
+                #expect(try await house.census()["messages"] == 0)
+                return
+            }
+            let draft = try await Self.draft(house, reply)
+            let shown = try await house.admin(.get, "…/messages/\(draft.id)")
+            #expect(shown["audience.devices"]?.integerValue ?? 0 >= 0)
+            let (app, now) = (draft.app, house.clock.now)
+            let count = try await house.store.read { store in
+                try store.audienceCount(app: app, draft.audience, environment: nil, now: now)
+            }
+            #expect(Int64(count.values.reduce(0, +)) == devices)
+        }
+    }
+
+    @Test(
+        "takes up to 4096 devices, 4096 users and 1024 topics",
+        arguments: [
+            ("devices", 4096, 200), ("devices", 4097, 400), ("custom_user_ids", 4096, 200),
+            ("custom_user_ids", 4097, 400), ("topics", 1024, 200), ("topics", 1025, 400),
+        ])
+    func limits(name: String, count: Int, status: Int) async throws {
+        try await Self.open { _, push in
+            let elements = (0..<count).map { #""e\#($0)""# }.joined(separator: ",")
+            let reply = try await push(#"{"message":{"body":"x"},"target":{"\#(name)":[\#(elements)]}}"#)
+            #expect(reply.status == status)
+        }
+    }
+
+    struct Timing: Sendable, CustomTestStringConvertible {
+        let text: String
+        /// Seconds until it starts; 0 = at once; nil = refused.
+        let delay: Int64?
+        var testDescription: String { text }
+        init(_ text: String, _ delay: Int64?) { (self.text, self.delay) = (text, delay) }
+    }
+
+    /// The tests' clock stands at this.
+    private static let now: Int64 = 1_795_219_200_000
+
+    @Test(
+        "is scheduled when due in more than 60 seconds",
+        arguments: [
+            Timing(#""scheduleIn":7200"#, 7200), Timing(#""scheduleIn":"7200""#, 7200),
+            Timing(#""scheduleIn":59"#, 0), Timing(#""scheduleIn":60"#, 0), Timing(#""scheduleIn":61"#, 61),
+            Timing(#""scheduleIn":0,"scheduleAt":\#(now + 61_000),"expiryTime":null"#, 61),
+            Timing(#""scheduleAt":\#(now + 60_000)"#, 0), Timing(#""scheduleAt":\#(now + 60_001)"#, 60),
+            Timing(#""scheduleAt":1345852800000"#, 0), Timing(#""scheduleAt":null,"scheduleIn":"""#, 0),
+            Timing(#""scheduleIn":7200000"#, 7_200_000), Timing(#""scheduleAt":\#(now),"scheduleIn":5"#, nil),
+            Timing(#""scheduleIn":-1"#, nil), Timing(#""scheduleIn":99999999999999"#, nil),
+            Timing(#""scheduleIn":"soon""#, nil), Timing(#""scheduleAt":-5"#, nil),
+            Timing(#""scheduleAt":9223372036854775807"#, nil), Timing(#""expiryTime":9223372036854775807"#, nil),
+            Timing(#""scheduleIn":100,"expiryTime":\#(now + 100_000)"#, nil),
+            Timing(#""scheduleIn":100,"expiryTime":\#(now + 100_001)"#, 100),
+        ])
+    func timing(timing: Timing) async throws {
+        try await Self.open { house, push in
+            let reply = try await push(
+                #"{"message":{"body":"x"},"target":{"platform":"all"},\#(timing.text)}"#)
+            guard let delay = timing.delay else {
+                #expect(reply.status == 400, "\(reply.text)")
+                return
+            }
+            #expect(reply.status == 200, "\(reply.text)")
+            #expect((reply.header("Warning") != nil) == (delay == 7_200_000))
+            guard delay > 0 else {
+                #expect(reply["receipt_id"] != nil && reply["schedule_id"] == nil)
+                return
+            }
+            let schedule = try #require(reply["schedule_id"]?.stringValue)
+            #expect(schedule.count == 16)
+            let list = try await house.admin(.get, "…/messages?state=scheduled")
+            let message = try #require(list["items"]?.arrayValue?.first)
+            #expect(message["id"]?.stringValue?.replacing("-", with: "").hasPrefix(schedule) == true)
+            let start = Timestamp(rfc3339: message["start_at"]?.stringValue ?? "")
+            #expect(start.map { ($0 - house.clock.now).milliseconds / 1000 } == delay)
+        }
+    }
+
+    @Test("of milliseconds by mistake is read as such where the app asks for it")
+    func heuristic() async throws {
+        try await Self.open(settings: ["schedule_in_millis_heuristic": true]) { house, push in
+            _ = try await push(
+                #"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200000}"#)
+            let list = try await house.admin(.get, "…/messages?state=scheduled")
+            #expect(list["items.0.start_at"] == "2026-11-21T02:00:00Z", "\(list.text)")
+        }
+    }
+
+    @Test("may be looked up, changed and cancelled until it starts")
+    func schedules() async throws {
+        try await Self.open { house, push in
+            let authorization = house.basic("app-1", "key-1")
+            func call(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> House.Reply {
+                try await house.call(method, path, body: body, authorization: authorization)
+            }
+            let made = try await push(
+                #"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
+            let id = made["schedule_id"]?.stringValue ?? ""
+            let at = Self.now + 7_200_000
+            let object = """
+                {"schedule_id":"\(id)","scheduled_for":\(at),"push":{"scheduleAt":\(at),"scheduleIn":0,\
+                "expiryTime":null,"message":{"body":"x"},"target":{"platform":"all"}}}
+                """
+            #expect(try await call(.get, "/v1/schedules/\(id)").text == object)
+            #expect(try await call(.get, "/v1/schedule").text == "[\(object)]")
+            let changed = try await call(
+                .put, "/v1/schedules/\(id)", #"{"scheduleAt":\#(at + 1000),"message":{"body":"y"}}"#)
+            #expect(changed["scheduled_for"]?.integerValue == at + 1000, "\(changed.text)")
+            #expect(changed["push.message.body"] == "y")
+            #expect(changed["push.target.platform"] == "all")
+            #expect(try await call(.put, "/v1/schedules/\(id)", #"{"target":{}}"#).status == 400)
+            #expect(try await call(.delete, "/v1/schedules/\(id)").status == 204)
+            #expect(try await call(.delete, "/v1/schedules/\(id)").status == 404)
+            #expect(try await call(.get, "/v1/schedules").text == "[]")
+            #expect(try await call(.get, "/v1/schedules/nonsense").status == 404)
+        }
+    }
+
+    @Test(
+        "is refused where it says nothing or too much, and nothing is stored",
+        arguments: [
+            #"{"target":{"platform":"all"}}"#, #"{"message":{},"target":{"platform":"all"}}"#,
+            #"{"message":"x","target":{"platform":"all"}}"#, #"{"message":{"body":"x"}}"#,
+            #"{"message":{"body":{}},"target":{"platform":"all"}}"#,
+            #"{"message":{"custom":{"ios":{"alert":5.5,"badge":"x"}}},"target":{"platform":"all"}}"#,
+            #"{"message":{"custom":{"ios":{"content-available":"x"}}},"target":{"platform":"all"}}"#,
+            #"{"message":{"custom":{"ios":{"alert":{"loc-args":"x"}}}},"target":{"platform":"all"}}"#,
+            #"{"message":{"body":"\#(String(repeating: "#x#", count: 4097))"},"target":{"platform":"all"}}"#,
+            "{\"message\": # no JSON\n {}}", "",
+        ])
+    func refused(body: String) async throws {
+        try await Self.open { house, push in
+            let reply = try await push(body)
+            #expect(reply.status == 400, "\(reply.text)")
+            #expect(reply["error"] == "Bad Request")
+            #expect(try await house.census()["messages"] == 0)
+        }
+    }
+
+    @Test("has a receipt that tells what became of it")
+    func receipt() async throws {
+        try await Self.open { house, push in
+            let reply = try await push(Self.seminar(expiry: "null"))
+            let id = reply["receipt_id"]?.stringValue ?? ""
+            let receipt = try await house.call(
+                .get, "/v1/receipts/\(id)", authorization: house.basic("app-1", "key-1"))
+            #expect(receipt["devices"] == 2, "\(receipt.text)")
+            #expect(receipt["platforms.ios.pending"] == 2)
+            let unknown = try await house.call(
+                .get, "/v1/receipts/10000000-0000-4000-8000-000000000001",
+                authorization: house.basic("app-1", "key-1"))
+            #expect(unknown.status == 404)
+        }
+    }
+}

@@ -1,0 +1,221 @@
+import Crypto
+import HTTPTypes
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("Pivotal registration")
+struct PivotalRegistrationTests {
+    /// The published vector of the vendor's signing tool.
+    private static let secret = "6173657630314C356B4161393134357A4A355A67336F303849384F494E4E384C"
+
+    /// A house with an application and an iOS platform, as a customer brings them along.
+    private static func open(
+        settings: JSON = [:], platform: JSON = "ios",
+        _ body: @escaping @Sendable (House, _ authorization: String) async throws -> Void
+    ) async throws {
+        try await House.open { house in
+            _ = try await house.admin(.patch, "…", ["settings": ["pivotal": settings]])
+            _ = try await house.key(
+                "pivotal", [("application_uuid", "app-1"), ("api_key", "key-1"), ("shared_secret", .string(secret))])
+            _ = try await house.key(
+                "pivotal-platform",
+                [("platform_uuid", "platform-1"), ("platform_secret", "s-1"), ("platform", platform)])
+            try await body(house, house.basic("platform-1", "s-1", spaces: "  "))
+        }
+    }
+
+    private static let iOS = """
+        {"os":"ios","os_version":"10.2","device_model":"iPhone 7","device_manufacturer":"Apple",\
+        "device_alias":"Ann's phone","registration_token":"\(String(repeating: "AB", count: 32))",\
+        "tags":["Local","dairy"]}
+        """
+
+    @Test("of the iOS SDK's own request answers what it reads, byte for byte")
+    func iOSTranscript() async throws {
+        try await Self.open { house, authorization in
+            let reply = try await house.call(
+                .post, "/v1/registration", body: Self.iOS, authorization: authorization,
+                headers: ["Content-Type": "application/json", "Accept": "application/json", "X-Custom": "1"])
+            #expect(reply.status == 200)
+            let id = try #require(reply["device_uuid"]?.stringValue)
+            #expect(
+                reply.text
+                    == """
+                    {"device_uuid":"\(id)","variant_uuid":"platform-1","os":"ios","os_version":"10.2",\
+                    "device_model":"iPhone 7","device_manufacturer":"Apple","device_alias":"Ann's phone",\
+                    "registration_token":"\(String(repeating: "AB", count: 32))",\
+                    "tags":[{"text":"dairy"},{"text":"local"}],"active":true,"custom_user_id":""}
+                    """)
+            let stored = try await house.admin(.get, "…/devices/\(id)")
+            #expect(stored["address"] == .string(String(repeating: "AB", count: 32)))
+            #expect(stored["topics"] == ["dairy", "local"])
+
+            // The same address again keeps its device.
+            let again = try await house.call(
+                .post, "/v1/registration/", body: #"{"registration_token":"\#(House.deviceToken)","os":"ios"}"#,
+                authorization: authorization)
+            #expect(again["device_uuid"] == .string(id))
+            #expect(again["tags"] == [])
+            #expect(again["registration_token"] == .string(House.deviceToken))
+            for path in ["/v1/registration/count/", "/v1/registration/count"] {
+                #expect(try await house.call(.get, path, authorization: authorization).text == "1")
+            }
+        }
+    }
+
+    @Test("of the Android SDK: always present, often empty members, read whatever the body is called")
+    func androidTranscript() async throws {
+        try await Self.open(platform: "android") { house, authorization in
+            let body = """
+                {"device_alias":"","device_manufacturer":"LGE","device_model":"Nexus 5","os":"android-fcm",\
+                "os_version":"7.0","registration_token":"fcm:Token-1","custom_user_id":"","tags":[]}
+                """
+            let reply = try await house.call(
+                .post, "/v1/v1/registration", body: body, authorization: authorization,
+                headers: ["Content-Type": "application/x-www-form-urlencoded"])
+            #expect(reply.status == 200, "\(reply.text)")
+            #expect(reply["os"] == "android-fcm")
+            #expect(reply["device_alias"] == "")
+            let id = reply["device_uuid"]?.stringValue ?? ""
+            let update = """
+                {"device_alias":"A","device_manufacturer":"LGE","device_model":"Nexus 5","os_version":"7.1",\
+                "registration_token":"fcm:Token-2","custom_user_id":"",\
+                "tags":{"subscribe":["A","b"],"unsubscribe":[]}}
+                """
+            let changed = try await house.call(
+                .put, "//v1/registration/\(id)", body: update, authorization: authorization)
+            #expect(changed["os"] == "android-fcm", "\(changed.text)")
+            #expect(changed["tags"] == [["text": "a"], ["text": "b"]])
+            #expect(changed["registration_token"] == "fcm:Token-2")
+            #expect(
+                try await house.call(.delete, "/v1/registration/\(id)", authorization: authorization).status == 204)
+            #expect(
+                try await house.call(.delete, "/v1/registration/\(id)", authorization: authorization).status == 404)
+        }
+    }
+
+    @Test(#"PUT changes by difference, clears a user by "", and makes a device it never gave"#)
+    func put() async throws {
+        try await Self.open(settings: ["verify_custom_user_id": false]) { house, authorization in
+            let id = "7ab6e9c5-1de8-4da3-9c33-a2b1b1b1b1b1"
+            func put(_ body: String) async throws -> House.Reply {
+                try await house.call(
+                    .put, "/v1/registration/\(id.uppercased())", body: body, authorization: authorization)
+            }
+            let member = #""registration_token":"\#(House.deviceToken)""#
+            #expect(try await put(#"{"os":"ios"}"#).status == 400)
+            let made = try await put(#"{\#(member),"custom_user_id":"u1","tags":{"subscribe":["a"]}}"#)
+            #expect(made.status == 200, "\(made.text)")
+            #expect(made["device_uuid"] == .string(id))
+            #expect(made["custom_user_id"] == "u1")
+            let changed = try await put(#"{"os":"ios","tags":{"subscribe":["B"],"unsubscribe":["A"]}}"#)
+            #expect(changed["tags"] == [["text": "b"]], "\(changed.text)")
+            #expect(changed["custom_user_id"] == "u1")
+            #expect(try await put(#"{"tags":["c"],"custom_user_id":null}"#)["custom_user_id"] == "u1")
+            let cleared = try await put(#"{"custom_user_id":""}"#)
+            #expect(cleared["custom_user_id"] == "")
+            #expect(cleared["tags"] == [["text": "c"]])
+        }
+        try await Self.open(settings: ["upsert_on_put": false]) { house, authorization in
+            let reply = try await house.call(
+                .put, "/v1/registration/7ab6e9c5-1de8-4da3-9c33-a2b1b1b1b1b1",
+                body: #"{"registration_token":"\#(House.deviceToken)"}"#, authorization: authorization)
+            #expect(reply.status == 404)
+        }
+    }
+
+    private static func encoded(_ text: String) -> String { Base64URL.encode(Array(text.utf8)) }
+
+    private static let plainHeader = #"{"alg":"HS256"}"#
+
+    private static func signed(
+        _ payload: String, header: String = plainHeader, secret: String = secret
+    ) -> String {
+        let input = "\(encoded(header)).\(encoded(payload))"
+        let key = SymmetricKey(data: Hex.decode(secret) ?? [])
+        let code = HMAC<SHA256>.authenticationCode(for: Array(input.utf8), using: key)
+        return "\(input).\(Base64URL.encode(Array(code)))"
+    }
+
+    @Test("proves users by the vendor's signature and refuses every other")
+    func userIDs() async throws {
+        let payload = #"{"custom_user_id":"bond007"}"#
+        let signature = "I_ebQ-2NZjzTRWE-nuwgZfGNtz_4m6Bh9TlLFs06GU4"
+        let vector = "\(Self.encoded(Self.plainHeader)).\(Self.encoded(payload)).\(signature)"
+        #expect(Self.signed(#"{"custom_user_id":"bond007"}"#) == vector)
+        try await Self.open { house, authorization in
+            func register(_ user: String) async throws -> House.Reply {
+                try await house.call(
+                    .post, "/v1/registration",
+                    body: #"{"registration_token":"\#(House.deviceToken)","custom_user_id":"\#(user)"}"#,
+                    authorization: authorization)
+            }
+            #expect(try await register(vector)["custom_user_id"] == "bond007")
+            let long = String(repeating: "x", count: 255)
+            #expect(try await register(Self.signed(#"{"custom_user_id":"\#(long)"}"#)).status == 200)
+            let wrong = [
+                "bond007", vector + "x", "a.b.c", "..",
+                Self.signed(#"{"custom_user_id":"eve"}"#, secret: String(repeating: "00", count: 32)),
+                Self.signed(#"{"custom_user_id":"eve"}"#, header: #"{"alg":"none"}"#),
+                Self.signed(#"{"user":"eve"}"#), Self.signed(#"{"custom_user_id":"\#(long)x"}"#),
+                "\(Self.encoded(#"{"alg":"none"}"#)).\(Self.encoded(#"{"custom_user_id":"eve"}"#)).",
+            ]
+            for user in wrong {
+                let reply = try await register(user)
+                #expect(reply.status == 400, "\(user)")
+                #expect(reply["message"]?.stringValue?.contains("custom_user_id") == true)
+            }
+            #expect(try await register("")["custom_user_id"] == "")
+        }
+    }
+
+    @Test(
+        "refuses in Spring's words and stores nothing",
+        arguments: [
+            ("{}", 400), ("", 400), (#"{"registration_token":"xyz"}"#, 400), (#"{"registration_token":[]}"#, 400),
+            (#"{"registration_token":"abababababababab","os":"amiga"}"#, 400),
+            (#"{"registration_token":"abababababababab","os":"android"}"#, 400),
+            (#"{"registration_token":"abababababababab","tags":"a"}"#, 400),
+            (#"{"registration_token":"abababababababab","tags":[{}]}"#, 400),
+            (#"{"registration_token":"abababababababab","device_alias":{}}"#, 400),
+        ])
+    func refused(body: String, status: Int) async throws {
+        try await Self.open { house, authorization in
+            let reply = try await house.call(.post, "/v1/registration", body: body, authorization: authorization)
+            #expect(reply.status == status, "\(reply.text)")
+            #expect(reply["status"] == 400)
+            #expect(reply["error"] == "Bad Request")
+            #expect(reply["path"] == "/v1/registration")
+            #expect(reply["timestamp"]?.integerValue == house.clock.now.milliseconds)
+            #expect(try await house.census()["devices"] == 0)
+        }
+    }
+
+    @Test("asks strangers for a name and a secret")
+    func strangers() async throws {
+        try await Self.open { house, _ in
+            for authorization in [nil, house.basic("platform-1", "wrong"), house.basic("nobody", "s-1")] {
+                let reply = try await house.call(
+                    .post, "/v1/registration", body: Self.iOS, authorization: authorization)
+                #expect(reply.status == 401)
+                #expect(reply.header("WWW-Authenticate") == #"Basic realm="Push""#)
+                #expect(reply["error"] == "Unauthorized")
+            }
+        }
+    }
+
+    @Test("holds 1024 tags and no more")
+    func tagLimit() async throws {
+        try await Self.open { house, authorization in
+            for (count, status) in [(1024, 200), (1025, 400)] {
+                let tags = (0..<count).map { #""t\#($0)""# }.joined(separator: ",")
+                let reply = try await house.call(
+                    .post, "/v1/registration",
+                    body: #"{"registration_token":"\#(House.deviceToken)","tags":[\#(tags)]}"#,
+                    authorization: authorization)
+                #expect(reply.status == status)
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+import PealCommands
+import PealCore
+import Testing
+
+@Suite("Client commands") struct ClientCommandTests {
+    private static let app = "0199b2c0-0000-7000-8000-000000000001"
+    private let message = "0199b2c0-0000-7000-8000-0000000000aa"
+
+    /// Runs a command against a server that answers everything alike, and gives what the server saw.
+    private func run(
+        _ arguments: [String], status: Int = 200, body: String = "{}", headers: [(String, String)] = [],
+        files: [String: String] = [:]
+    ) async throws -> (code: Int32, terminal: Terminal, seen: [ScriptedServer.Seen]) {
+        nonisolated(unsafe) var result: (Int32, Terminal, [ScriptedServer.Seen])?
+        try await ScriptedServer.with({ _ in .init(status: status, body: body, headers: headers) }) { url, server in
+            let terminal = Terminal(
+                environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app], files: files)
+            let code = await terminal.run(arguments)
+            result = (code, terminal, server.requests)
+        }
+        return try #require(result)
+    }
+
+    @Test(
+        "ask the native API for what they say",
+        arguments: [
+            (
+                ["app", "create", "--name", "A", "--bundle-id", "b.c"], "POST", "apps",
+                #"{"name":"A","bundle_id":"b.c"}"#
+            ),
+            (["app", "list"], "GET", "apps?limit=200", ""),
+            (["app", "show"], "GET", "apps/APP", ""),
+            (["app", "update", "--name", "B"], "PATCH", "apps/APP", #"{"name":"B"}"#),
+            (["app", "delete", app], "DELETE", "apps/APP", ""),
+            (["credential", "list"], "GET", "apps/APP/credentials?limit=200", ""),
+            (["credential", "delete", "apns", "sandbox"], "DELETE", "apps/APP/credentials/apns/sandbox", ""),
+            (["credential", "verify", "fcm"], "POST", "apps/APP/credentials/fcm/verify", "{}"),
+            (
+                ["key", "create", "native", "--scope", "send", "--scope", "read"], "POST", "apps/APP/keys",
+                #"{"dialect":"native","scopes":["send","read"]}"#
+            ),
+            (["key", "list", "--limit", "5"], "GET", "apps/APP/keys?limit=5", ""),
+            (["key", "delete", "k/1"], "DELETE", "apps/APP/keys/k%2F1", ""),
+            (
+                [
+                    "device", "put", "--platform", "ios", "--address", "0011", "--user", "u", "--topic", "a", "--topic",
+                    "b",
+                ],
+                "POST", "apps/APP/devices", #"{"platform":"ios","address":"0011","user_id":"u","topics":["a","b"]}"#
+            ),
+            (
+                ["device", "register", "d1", "--platform", "web", "--address", #"{"endpoint":"e"}"#], "PUT",
+                "apps/APP/devices/d1",
+                #"{"platform":"web","address":{"endpoint":"e"}}"#
+            ),
+            (
+                ["device", "list", "--user", "ä b", "--topic", "x&y"], "GET",
+                "apps/APP/devices?user_id=%C3%A4%20b&topic=x%26y&limit=200", ""
+            ),
+            (["device", "show", "d1"], "GET", "apps/APP/devices/d1", ""),
+            (["device", "delete", "d1"], "DELETE", "apps/APP/devices/d1", ""),
+            (
+                ["topic", "put", "news", "--expires-at", "2030-01-01T00:00:00Z"], "PUT", "apps/APP/topics/news",
+                #"{"expires_at":"2030-01-01T00:00:00Z"}"#
+            ),
+            (["topic", "list"], "GET", "apps/APP/topics?limit=200", ""),
+            (["topic", "delete", "a b"], "DELETE", "apps/APP/topics/a%20b", ""),
+            (
+                ["message", "send", "--topic", "news", "--title", "T", "--body", "B", "--badge", "0", "--ttl", "60"],
+                "POST",
+                "apps/APP/messages",
+                #"{"audience":{"topics":["news"]},"content":{"title":"T","body":"B","badge":0},"#
+                    + #""options":{"ttl_seconds":60}}"#
+            ),
+            (
+                ["message", "send", "--all", "--background", "--data", #"{"a":1.0}"#, "--at", "2030-01-01T00:00:00Z"],
+                "POST",
+                "apps/APP/messages",
+                #"{"audience":{"all":true},"content":{"data":{"a":1.0}},"options":{"background":true},"#
+                    + #""schedule":{"at":"2030-01-01T00:00:00Z"}}"#
+            ),
+            (
+                ["message", "validate", "--address", "ios:sandbox:00ff", "--address", "windows:https://h/x"], "POST",
+                "apps/APP/messages:validate",
+                #"{"audience":{"addresses":[{"platform":"ios","environment":"sandbox","address":"00ff"},"#
+                    + #"{"platform":"windows","address":"https://h/x"}]}}"#
+            ),
+            (["message", "list", "--state", "sent"], "GET", "apps/APP/messages?state=sent&limit=200", ""),
+            (["message", "show", "m"], "GET", "apps/APP/messages/m", ""),
+            (["message", "cancel", "m"], "POST", "apps/APP/messages/m/cancel", "{}"),
+            (["message", "pause", "m"], "POST", "apps/APP/messages/m/pause", "{}"),
+            (["message", "resume", "m"], "POST", "apps/APP/messages/m/resume", "{}"),
+            (
+                ["message", "explain", "m", "--device", "d"], "GET",
+                "apps/APP/messages/m/deliveries?device=d&limit=200", ""
+            ),
+            (
+                ["message", "deliveries", "m", "--user", "u"], "GET", "apps/APP/messages/m/deliveries?user=u&limit=200",
+                ""
+            ),
+        ] as [([String], String, String, String)])
+    func requests(arguments: [String], method: String, path: String, body: String) async throws {
+        let (code, terminal, seen) = try await run(arguments)
+        #expect(code == 0, "\(terminal.errors)")
+        let request = try #require(seen.first)
+        #expect(request.method == method)
+        #expect(request.uri == "/peal/v1/" + path.replacing("APP", with: Self.app))
+        #expect(request.body == body)
+        #expect(request.headers["authorization"] == "Bearer key")
+    }
+
+    @Test("read a credential's key from its file")
+    func credential() async throws {
+        let (code, _, seen) = try await run(
+            [
+                "credential", "put", "apns", "production", "--key-id", "K", "--team-id", "T", "--bundle-id", "b",
+                "--private-key-file", "key.p8",
+            ], files: ["key.p8": "-----BEGIN\nx\n"])
+        #expect(code == 0)
+        #expect(seen.first?.uri.hasSuffix("/credentials/apns/production") == true)
+        #expect(
+            seen.first?.body
+                == #"{"kind":"token","key_id":"K","team_id":"T","bundle_id":"b","private_key":"-----BEGIN\nx\n"}"#)
+    }
+
+    @Test("lay options over the body of a file")
+    func fileBody() async throws {
+        let document = #"{"audience":{"all":true},"content":{"title":"old","body":"kept"}}"#
+        let (code, _, seen) = try await run(
+            ["message", "send", "--file", "-", "--title", "new", "--idempotency-key", "k1"], files: ["-": document])
+        #expect(code == 0)
+        #expect(seen.first?.body == #"{"audience":{"all":true},"content":{"title":"new","body":"kept"}}"#)
+        #expect(seen.first?.headers["idempotency-key"] == "k1")
+    }
+
+    @Test("print the server's document with --json, as it came")
+    func json() async throws {
+        let body = #"{"id":"x","n":1.0,"nested":{"a":[1,2]}}"#
+        let (code, terminal, _) = try await run(["message", "show", message, "--json"], body: body)
+        #expect(code == 0)
+        #expect(terminal.output == body + "\n")
+    }
+
+    @Test("print a table otherwise")
+    func table() async throws {
+        let list = #"{"items":[{"name":"a","devices":10},{"name":"longer\u0007\n","devices":2}],"next_cursor":null}"#
+        let (_, terminal, _) = try await run(["topic", "list"], body: list)
+        #expect(terminal.output == "NAME      DEVICES  EXPIRES_AT\na         10\nlonger    2\n")
+        let (_, empty, _) = try await run(["topic", "list"], body: #"{"items":[],"next_cursor":null}"#)
+        #expect(empty.output == "none\n")
+        let (_, one, _) = try await run(["message", "show", message], body: #"{"id":"x","counts":{"sent":1}}"#)
+        #expect(one.output == "id           x\ncounts.sent  1\n")
+    }
+
+    @Test("say what was done when the answer is empty")
+    func emptyAnswer() async throws {
+        let (code, terminal, _) = try await run(["topic", "delete", "news"], status: 204, body: "")
+        #expect(code == 0 && terminal.output == "Topic news is deleted.\n")
+        let (_, json, _) = try await run(["topic", "delete", "news", "--json"], status: 204, body: "")
+        #expect(json.output == "{}\n")
+    }
+
+    @Test(
+        "end with 1 and the reason when the server refuses",
+        arguments: [
+            (
+                400, #"{"error":{"code":"invalid_field","message":"bad title","field":"content.title"}}"#,
+                "bad title (invalid_field, content.title)\n"
+            ),
+            (401, #"{"error":{"code":"unauthorized","message":"who are you"}}"#, "who are you (unauthorized)\n"),
+            (502, "<html>", "the server answered 502 Bad Gateway\n"),
+            (200, "not json", "the server's answer is not JSON: unexpected character at line 1, column 1\n"),
+        ])
+    func refused(status: Int, body: String, reason: String) async throws {
+        let (code, terminal, _) = try await run(["app", "show"], status: status, body: body)
+        #expect(code == 1)
+        #expect(terminal.errors == reason)
+        #expect(terminal.output == "")
+    }
+
+    @Test("say when to try again")
+    func retryAfter() async throws {
+        let (code, terminal, _) = try await run(
+            ["app", "show"], status: 429, body: #"{"error":{"code":"rate_limited","message":"slow down"}}"#,
+            headers: [("Retry-After", "7")])
+        #expect(code == 1 && terminal.errors == "slow down (rate_limited); try again in 7 s\n")
+    }
+
+    @Test("end with 3 when there is no server")
+    func unreachable() async {
+        let terminal = Terminal(environment: ["PEAL_API_KEY": "key"])
+        let took = await ContinuousClock().measure {
+            #expect(await terminal.run(["app", "list", "--server", "http://127.0.0.1:1"]) == 3)
+        }
+        #expect(took < .seconds(30), "a refused connection is no reason to wait")
+        #expect(terminal.errors.hasPrefix("cannot reach http://127.0.0.1:1"))
+    }
+
+    @Test(
+        "end with 2 on wrong usage, without asking the server",
+        arguments: [
+            ["app"], ["nonsense"], ["app", "nonsense"], ["app", "list", "--limit", "0"],
+            ["app", "list", "--limit", "x"],
+            ["app", "show", "--app", "no-uuid"], ["app", "delete"], ["app", "list", "--server", "ftp://x"],
+            ["app", "list", "--api-key", "a b"], ["app", "create", "--file", "absent.json"],
+            ["app", "create", "--file", "broken.json"], ["app", "create", "--file", "list.json"],
+            ["credential", "put", "apns"], ["message", "send", "--data", "{"], ["message", "send", "--address", "x"],
+            ["message", "show"], ["version", "--nonsense"], ["app", "list", "--server", "http://"],
+        ])
+    func usage(arguments: [String]) async throws {
+        let (code, terminal, seen) = try await run(arguments, files: ["broken.json": "{", "list.json": "[]"])
+        // A group without a command prints its help, which is no error.
+        #expect(code == (arguments == ["app"] ? 0 : 2), "\(terminal.errors)")
+        #expect(seen.isEmpty)
+        #expect(arguments == ["app"] || !terminal.errors.isEmpty)
+    }
+
+    @Test("need a key and an app from somewhere")
+    func surroundings() async {
+        let none = Terminal()
+        #expect(await none.run(["app", "list"]) == 2)
+        #expect(none.errors.contains("PEAL_API_KEY"))
+        let noApp = Terminal(environment: ["PEAL_ADMIN_TOKEN": "t", "PEAL_APP": ""])
+        #expect(await noApp.run(["app", "show"]) == 2)
+        #expect(noApp.errors.contains("PEAL_APP"))
+    }
+
+    @Test("follow a list from page to page, up to the limit")
+    func cursors() async throws {
+        let answer: @Sendable (ScriptedServer.Seen) -> ScriptedServer.Reply = { seen in
+            let query = seen.uri.split(separator: "?").last.map(String.init) ?? ""
+            let size = query.contains("limit=200") ? 200 : 50
+            let items = Array(repeating: #"{"id":"x"}"#, count: size).joined(separator: ",")
+            let next = query.contains("cursor=c2") ? "null" : query.contains("cursor=c1") ? "\"c2\"" : "\"c1\""
+            return .init(status: 200, body: #"{"items":[\#(items)],"next_cursor":\#(next)}"#)
+        }
+        try await ScriptedServer.with(answer) { url, server in
+            let terminal = Terminal(environment: ["PEAL_SERVER_URL": url + "/", "PEAL_API_KEY": "key"])
+            #expect(await terminal.run(["app", "list", "--limit", "250", "--json"]) == 0)
+            let document = try JSONParser.parse(terminal.output)
+            #expect(document["items"]?.arrayValue?.count == 250)
+            #expect(document["next_cursor"] == "c2")
+            #expect(server.requests.map(\.uri) == ["/peal/v1/apps?limit=200", "/peal/v1/apps?limit=50&cursor=c1"])
+        }
+    }
+}

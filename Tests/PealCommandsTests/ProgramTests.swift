@@ -1,0 +1,43 @@
+import PealCommands
+import PealCore
+import Testing
+
+@Suite("The program") struct ProgramTests {
+    @Test(
+        "prints help on standard output and ends well",
+        arguments: [["--help"], ["help"], [], ["message", "send", "-h"]])
+    func help(arguments: [String]) async {
+        let terminal = Terminal()
+        #expect(await terminal.run(arguments) == 0)
+        #expect(terminal.output.contains("USAGE: peal") && terminal.errors.isEmpty)
+    }
+
+    @Test("tells its version")
+    func version() async throws {
+        let terminal = Terminal()
+        #expect(await terminal.run(["version", "--json"]) == 0)
+        #expect(try JSONParser.parse(terminal.output)["version"]?.stringValue?.isEmpty == false)
+    }
+
+    @Test(
+        "refuses a configuration with one line and 2",
+        arguments: [
+            (["serve", "--print-config", "--http-port", "x"], "http"), (["serve", "--nonsense", "1"], "nonsense"),
+            (["serve", "stray"], "stray"), (["migrate", "--store-url", "postgres://h/d"], "PEAL_STORE_URL"),
+            (["serve", "--config", "/nonexistent.yaml"], "PEAL_CONFIG"),
+        ])
+    func badConfiguration(arguments: [String], word: String) async {
+        let terminal = Terminal()
+        #expect(await terminal.run(arguments) == 2)
+        #expect(terminal.errors.lowercased().contains(word.lowercased()), "\(terminal.errors)")
+        #expect(terminal.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test("prints the configuration in force, secrets masked")
+    func printConfig() async {
+        let secret = String(repeating: "s", count: 40)
+        let terminal = Terminal(environment: ["PEAL_ADMIN_TOKEN": secret, "PEAL_LOG_LEVEL": "debug"])
+        #expect(await terminal.run(["serve", "--http-port", "0", "--print-config"]) == 0)
+        #expect(terminal.output.contains("debug") && !terminal.output.contains(secret))
+    }
+}

@@ -1,0 +1,86 @@
+import PealCore
+import Testing
+
+@Suite("KeySet") struct KeySetTests {
+    /// A set of keys by both means, drawn at random.
+    private func pair(
+        _ range: ClosedRange<DeviceKey>, _ count: Int, _ generator: inout SeededGenerator
+    ) -> (KeySet, Set<DeviceKey>) {
+        var bits = KeySet(range: range)
+        var model: Set<DeviceKey> = []
+        for _ in 0..<count {
+            let key = DeviceKey.random(in: range, using: &generator)
+            bits.insert(key)
+            model.insert(key)
+        }
+        return (bits, model)
+    }
+
+    @Test(
+        "agrees with a plain set",
+        arguments: [
+            1...1, 0...63, 0...64, 1...65_536, 65_537...131_072, 100...163, 7...4103,
+        ] as [ClosedRange<DeviceKey>])
+    func agrees(range: ClosedRange<DeviceKey>) {
+        var generator = SeededGenerator(seed: UInt64(range.upperBound))
+        for _ in 0..<20 {
+            var (left, leftModel) = pair(range, Int.random(in: 0...300, using: &generator), &generator)
+            let (right, rightModel) = pair(range, Int.random(in: 0...300, using: &generator), &generator)
+            switch Int.random(in: 0...3, using: &generator) {
+            case 0:
+                left.formUnion(right)
+                leftModel.formUnion(rightModel)
+            case 1:
+                left.formIntersection(right)
+                leftModel.formIntersection(rightModel)
+            case 2:
+                left.subtract(right)
+                leftModel.subtract(rightModel)
+            default:
+                for key in rightModel.prefix(50) {
+                    left.remove(key)
+                    leftModel.remove(key)
+                }
+            }
+            #expect(left.count == leftModel.count)
+            #expect(left.keys(after: range.lowerBound - 1, limit: .max) == leftModel.sorted())
+            for key in leftModel { #expect(left.contains(key)) }
+            for key in rightModel { #expect(left.contains(key) == leftModel.contains(key)) }
+        }
+    }
+
+    @Test("gives keys in pages that join without gap or repetition", arguments: [1, 7, 64, 1000])
+    func pages(limit: Int) {
+        var generator = SeededGenerator(seed: 4)
+        let (bits, model) = pair(1...10_000, 900, &generator)
+        var keys: [DeviceKey] = []
+        var cursor: DeviceKey = 0
+        while true {
+            let page = bits.keys(after: cursor, limit: limit)
+            #expect(page.count <= limit)
+            guard let last = page.last else { break }
+            keys += page
+            cursor = last
+        }
+        #expect(keys == model.sorted())
+    }
+
+    @Test(
+        "passes over keys outside its range, even within its last word",
+        arguments: [
+            0, 9, 111, 127, 128, 1000, Int64.min, Int64.max,
+        ] as [DeviceKey])
+    func outside(key: DeviceKey) {
+        var bits = KeySet(range: 10...110)
+        bits.insert(key)
+        #expect(bits.count == 0)
+        #expect(!bits.contains(key))
+        bits.insert(10)
+        bits.insert(110)
+        bits.remove(key)
+        #expect(bits.keys(after: .min, limit: 10) == [10, 110])
+        #expect(bits.keys(after: .max, limit: 10) == [])
+        #expect(bits.keys(after: 10, limit: 0) == [])
+        #expect(bits.keys(after: 10, limit: 10) == [110])
+    }
+}

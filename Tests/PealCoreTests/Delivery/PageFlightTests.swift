@@ -1,0 +1,102 @@
+import PealCore
+import Testing
+
+@Suite("PageFlight", .timeLimit(.minutes(1))) struct PageFlightTests {
+    private let gone = Answer(
+        .verdict(.retireAddress(since: nil, isSuspicious: false)), reason: "Unregistered", status: 410)
+
+    @Test("keeps the first answer of a device")
+    func firstAnswer() {
+        let flight = PageFlight(count: 3)
+        flight.answer(accepted: [0], others: [(index: 1, answer: gone)])
+        flight.answer(accepted: [1], others: [(index: 0, answer: gone)])
+        let snapshot = flight.snapshot
+        #expect(snapshot.isAnswered == [true, true, false])
+        #expect(snapshot.exceptions == [1: gone])
+        #expect(!snapshot.isComplete)
+    }
+
+    @Test("counts no acceptance as an exception, however it is put in")
+    func acceptance() {
+        let flight = PageFlight(count: 1)
+        flight.answer(accepted: [], others: [(index: 0, answer: .accepted)])
+        #expect(flight.snapshot.exceptions.isEmpty && flight.snapshot.isComplete)
+    }
+
+    @Test("gives the rest one answer")
+    func rest() {
+        let flight = PageFlight(count: 4)
+        flight.answer(accepted: [2])
+        flight.answerRest(Answer(.unsent, reason: "Stopped"))
+        #expect(flight.snapshot.isComplete)
+        #expect(flight.snapshot.exceptions.keys.sorted() == [0, 1, 3])
+    }
+
+    @Test("shows that something moves")
+    func movement() {
+        let flight = PageFlight(count: 2)
+        let before = flight.snapshot.changeCount
+        flight.begin(2)
+        #expect(flight.snapshot.begun == 2 && flight.snapshot.changeCount > before)
+        let begun = flight.snapshot.changeCount
+        flight.answer(accepted: [0])
+        #expect(flight.snapshot.changeCount > begun)
+    }
+
+    @Test("does not wait for a page without devices, nor for one that is answered")
+    func nothingToWaitFor() async {
+        await PageFlight(count: 0).wait()
+        let flight = PageFlight(count: 1)
+        flight.answer(accepted: [0])
+        await flight.wait()
+    }
+
+    @Test("wakes its worker when the last of many concurrent answers is there")
+    func concurrentAnswers() async {
+        for round in 0..<50 {
+            let flight = PageFlight(count: 1000)
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    await flight.wait()
+                    #expect(flight.snapshot.isComplete)
+                }
+                for part in 0..<10 {
+                    group.addTask {
+                        for index in stride(from: part, to: 1000, by: 10) {
+                            if (index + round).isMultiple(of: 7) {
+                                flight.answer(accepted: [], others: [(index: index, answer: gone)])
+                            } else {
+                                flight.answer(accepted: [Int32(index)])
+                            }
+                        }
+                    }
+                }
+            }
+            let expected = (0..<1000).filter { ($0 + round).isMultiple(of: 7) }
+            #expect(flight.snapshot.exceptions.keys.sorted() == expected)
+        }
+    }
+
+    @Test("stops waiting when woken or cancelled, and can wait again")
+    func wakes() async {
+        let flight = PageFlight(count: 1)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await flight.wait() }
+            group.cancelAll()
+        }
+        #expect(!flight.snapshot.isComplete)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await flight.wait() }
+            // A wake that comes before the wait is lost by contract, so it is given until the waiter is gone.
+            group.addTask {
+                while !Task.isCancelled {
+                    flight.wake()
+                    await Task.yield()
+                }
+            }
+            await group.next()
+            group.cancelAll()
+        }
+        #expect(!flight.snapshot.isComplete)
+    }
+}

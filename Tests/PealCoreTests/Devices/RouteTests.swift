@@ -1,0 +1,27 @@
+import PealCore
+import Testing
+
+@Suite("Routes") struct RouteTests {
+    @Test("lead back to their platform and environment", arguments: Route.allCases)
+    func roundTrip(route: Route) {
+        #expect(Route(route.platform, route.environment) == route)
+        #expect(Route.to(route.platform).contains(route))
+    }
+
+    @Test("have stored numbers that never change")
+    func stored() {
+        #expect(Route.allCases.map(\.rawValue) == [1, 2, 3, 4, 5, 6, 7, 8])
+    }
+
+    @Test("reach every platform that an author may name through some provider")
+    func providers() {
+        for platform in Platform.addressable { #expect(Route(platform, .production).provider != nil) }
+    }
+
+    @Test("development is another word for sandbox")
+    func environmentAlias() {
+        #expect(Environment(alias: "development") == .sandbox)
+        #expect(Environment(alias: "production") == .production)
+        #expect(Environment(alias: "Production") == nil)
+    }
+}

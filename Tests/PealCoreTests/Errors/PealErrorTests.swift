@@ -1,0 +1,28 @@
+import PealCore
+import Testing
+
+@Suite("PealError") struct PealErrorTests {
+    @Test("grows its field path from the inside out")
+    func under() {
+        let error = PealError.invalid("address", "bad").under("devices[3]")
+        #expect(error.field == "devices[3].address" && error.code == .invalidField && error.message == "bad")
+        #expect(PealError.invalid("[2]", "bad").under("topics").field == "topics[2]")
+        #expect(PealError(.conflict, "taken").under("id").field == "id")
+        #expect(PealError(.rateLimited, "slow", retryAfterSeconds: 3).under("x").retryAfterSeconds == 3)
+    }
+
+    @Test("answers with an error status for every code", arguments: PealError.Code.allCases)
+    func status(code: PealError.Code) {
+        #expect((400...503).contains(code.httpStatus))
+        #expect(code.rawValue.allSatisfy { $0 == "_" || ("a"..."z").contains($0) })
+    }
+
+    @Test("tells an unknown caller from one who may not, and a wrong body from a large one")
+    func distinctions() {
+        #expect(PealError.Code.unauthorized.httpStatus == 401)
+        #expect(PealError.Code.forbidden.httpStatus == 403)
+        #expect(PealError.Code.invalidJSON.httpStatus == 400)
+        #expect(PealError.Code.bodyTooLarge.httpStatus == 413)
+        #expect(PealError.Code.idempotencyMismatch.httpStatus == 409)
+    }
+}

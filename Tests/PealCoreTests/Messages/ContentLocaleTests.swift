@@ -1,0 +1,48 @@
+import PealCore
+import Testing
+
+@Suite("Content locales") struct ContentLocaleTests {
+    private func content(_ locales: [String], default fallback: String?) -> Content {
+        var content = Content()
+        content.title = .localized(Dictionary(uniqueKeysWithValues: locales.map { ($0, "title \($0)") }))
+        content.body = .plain("body")
+        content.defaultLocale = fallback
+        return content
+    }
+
+    @Test(
+        "fall back from region to language to the default",
+        arguments: [
+            ("de-AT", "de-AT"), ("de_AT", "de-AT"), ("DE-at", "de-AT"), ("de-CH", "de"), ("de-Latn-AT", "de"),
+            ("de", "de"),
+            ("fr", "en"), ("fr-FR", "en"), ("d", "en"), ("", "en"), ("-", "en"), ("---", "en"), (nil, "en"),
+            ("zh-Hant-TW", "zh-Hant"),
+        ] as [(String?, String)])
+    func fallback(device: String?, expected: String) {
+        let content = content(["en", "de", "de-AT", "zh-Hant"], default: "en")
+        #expect(content.contentLocale(forDevice: device) == expected)
+    }
+
+    @Test("are nil where nothing is localized, and where there is no default to fall back to")
+    func none() {
+        var plain = Content()
+        plain.title = .plain("x")
+        #expect(plain.contentLocale(forDevice: "de") == nil)
+        #expect(content(["de"], default: nil).contentLocale(forDevice: "fr") == nil)
+    }
+
+    @Test("choose the same text on every run when two offered locales differ only in case")
+    func stable() {
+        #expect(content(["de-at", "de-AT"], default: "de-AT").contentLocale(forDevice: "de-AT") == "de-AT")
+    }
+
+    @Test("a text that lacks the chosen locale gives its fallback")
+    func text() {
+        let text = LocalizedText.localized(["en": "hello", "de": "hallo"])
+        #expect(text.text(for: "de", fallback: "en") == "hallo")
+        #expect(text.text(for: "fr", fallback: "en") == "hello")
+        #expect(text.text(for: nil, fallback: "en") == "hello")
+        #expect(text.text(for: "fr", fallback: nil) == nil)
+        #expect(LocalizedText.plain("x").text(for: "fr", fallback: nil) == "x")
+    }
+}

@@ -1,0 +1,27 @@
+import PealCore
+import Synchronization
+import Testing
+
+@Suite("Randomness") struct RandomnessTests {
+    /// Gives the same word again and again: the extremes show which bits are forced.
+    private struct Constant: Randomness {
+        let word: UInt64
+        func next() -> UInt64 { word }
+    }
+
+    @Test("makes UUIDs of version 4 and 7", arguments: [UInt64.min, .max])
+    func versions(word: UInt64) {
+        let random: Identifier<Device> = Constant(word: word).identifier()
+        #expect(random.high >> 12 & 0xF == 4 && random.low >> 62 == 0b10)
+        let now = Timestamp(milliseconds: 1_795_228_200_000)
+        let ordered: Identifier<Message> = Constant(word: word).timeOrderedIdentifier(at: now)
+        #expect(ordered.high >> 12 & 0xF == 7 && ordered.low >> 62 == 0b10)
+        #expect(Int64(ordered.high >> 16) == now.milliseconds)
+    }
+
+    @Test("makes positive numbers and as many bytes as asked for", arguments: [UInt64.min, .max])
+    func numbers(word: UInt64) {
+        #expect(Constant(word: word).positiveNumber() > 0)
+        for count in [0, 1, 8, 9, 32] { #expect(Constant(word: word).bytes(count).count == count) }
+    }
+}

@@ -1,0 +1,111 @@
+import PealCore
+import PealStore
+import PealTesting
+import Testing
+
+@testable import PealDelivery
+
+@Suite("The breaker of a route", .timeLimit(.minutes(2)))
+struct BreakerTests {
+    typealias Tally = RouteBreaker.Tally
+
+    @Test("pauses longer each time a probe fails, and opens when one succeeds")
+    func pauses() {
+        var breaker = RouteBreaker()
+        let bad = Tally(answers: 1000, accepted: 700, suspicious: 0, deferred: 300, troubled: 300)
+        #expect(breaker.enter(now: .zero) == .open)
+        #expect(breaker.judge(bad, isProbe: false, now: .zero).hasTripped)
+        #expect(breaker.enter(now: .seconds(9)) == .closed(until: .seconds(10)))
+        #expect(!breaker.judge(bad, isProbe: false, now: .seconds(9)).hasTripped)
+        #expect(breaker.enter(now: .seconds(10)) == .probe)
+        #expect(breaker.enter(now: .seconds(10)) == .closed(until: .seconds(11)))
+        _ = breaker.judge(bad, isProbe: true, now: .seconds(10))
+        #expect(breaker.enter(now: .seconds(39)) == .closed(until: .seconds(40)))
+        #expect(breaker.enter(now: .seconds(40)) == .probe)
+        let good = Tally(answers: 64, accepted: 64, suspicious: 0, deferred: 0, troubled: 0)
+        #expect(breaker.judge(good, isProbe: true, now: .seconds(40)).hasReopened)
+        #expect(breaker.enter(now: .seconds(40)) == .open)
+    }
+
+    @Test("a probe that never reports is given to another after a minute")
+    func lostProbe() {
+        var breaker = RouteBreaker()
+        breaker.hold(.seconds(5), now: .zero)
+        #expect(breaker.enter(now: .seconds(5)) == .probe)
+        #expect(breaker.enter(now: .seconds(64)) == .closed(until: .seconds(65)))
+        #expect(breaker.enter(now: .seconds(65)) == .probe)
+    }
+
+    @Test("doubts a mass of suspicious retirements, and believes them among successes or when they are few")
+    func suspicion() {
+        func trusts(_ tallies: [Tally]) -> Bool {
+            var breaker = RouteBreaker()
+            return tallies.map { breaker.judge($0, isProbe: false, now: .zero).trustsSuspicious }.last ?? true
+        }
+        #expect(trusts([Tally(answers: 49, accepted: 0, suspicious: 49)]))
+        #expect(!trusts([Tally(answers: 50, accepted: 0, suspicious: 50)]))
+        #expect(trusts([Tally(answers: 100, accepted: 70, suspicious: 30)]))
+        #expect(trusts([Tally(answers: 1000, accepted: 0, suspicious: 200)]))
+        #expect(!trusts([Tally(answers: 1000, accepted: 0, suspicious: 201)]))
+        #expect(!trusts(Array(repeating: Tally(answers: 1, suspicious: 1), count: 50)))
+        #expect(trusts(Array(repeating: Tally(answers: 1, suspicious: 1), count: 49)))
+        let good = Tally(answers: 100_000, accepted: 100_000)
+        #expect(!trusts([good, Tally(answers: 1000, accepted: 0, suspicious: 1000)]))
+    }
+
+    @Test("one throttled device does not stop a route")
+    func oneDevice() {
+        var breaker = RouteBreaker()
+        for _ in 0..<200 {
+            _ = breaker.judge(Tally(answers: 1, deferred: 1), isProbe: false, now: .zero)
+            #expect(breaker.enter(now: .zero) == .open)
+        }
+    }
+
+    @Test("mass retirement stops the app and keeps every address")
+    func massRetirement() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...3000)
+        bench.provider.answers { _ in
+            .verdict(.retireAddress(since: nil, isSuspicious: true), "BadDeviceToken", status: 400)
+        }
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all), engine: service)
+            try await bench.eventually {
+                let census = try await bench.census()
+                return census.slicesWaiting > 0 && census.slicesReady + census.slicesLeased == 0
+            }
+            #expect(try await bench.health() == .stopped(at: bench.now, reason: "MassRetirement"))
+            let app = bench.app
+            let active = try await bench.store.read { try $0.deviceCount(app: app, route: .apnsProduction) }
+            #expect(active == 3000)
+            #expect(try await bench.counts(id).retired == 0)
+            #expect(service.metrics.snapshot.breakerTrips == 1)
+            bench.provider.answers { _ in .accepted }
+            service.credentialsChanged(app: bench.app, provider: .apns, environment: .production)
+            try await bench.drive(by: .seconds(2)) { try await bench.state(id) == .sent }
+            #expect(try await bench.counts(id).accepted == 3000)
+        }
+    }
+
+    @Test("an outage pauses the route after a few pages, and all is sent when it is over")
+    func outage() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...6000)
+        bench.provider.answers { _ in .verdict(.retry(after: nil), "ServiceUnavailable", status: 503) }
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all), engine: service)
+            try await bench.eventually {
+                let census = try await bench.census()
+                return census.slicesWaiting > 0 && census.slicesReady + census.slicesLeased == 0
+            }
+            let tries = bench.provider.sentCount(id) + bench.provider.repeatCount(id)
+            #expect(tries <= Limits.pagesInFlightMax * Limits.pageDevicesMax)
+            bench.provider.answers { _ in .accepted }
+            try await bench.drive(by: .seconds(2)) { try await bench.state(id) == .sent }
+            #expect(try await bench.counts(id).accepted == 6000)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import PealCore
+import PealStore
+import PealTesting
+import Testing
+
+@testable import PealDelivery
+
+@Suite("What an answer means", .timeLimit(.minutes(2)))
+struct FateTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let verdict: Verdict
+        let reason: String
+        let outcome: Outcome
+        var isRetired = false
+
+        var testDescription: String { "\(verdict)" }
+    }
+
+    static let since = Timestamp(milliseconds: 1_795_219_200_000) + .seconds(3600)
+
+    @Test(
+        "each verdict has its effect on the device and on the log",
+        arguments: [
+            Case(verdict: .accepted, reason: "", outcome: .accepted),
+            Case(verdict: .rejectMessage, reason: "PayloadEmpty", outcome: .rejected),
+            Case(
+                verdict: .retireAddress(since: nil, isSuspicious: false), reason: "ExpiredToken", outcome: .retired,
+                isRetired: true),
+            Case(
+                verdict: .retireAddress(since: nil, isSuspicious: true), reason: "BadDeviceToken", outcome: .retired,
+                isRetired: true),
+            Case(
+                verdict: .retireAddress(since: since, isSuspicious: false), reason: "Unregistered", outcome: .retired,
+                isRetired: true),
+            Case(
+                verdict: .retireAddress(since: Timestamp(milliseconds: 0), isSuspicious: false),
+                reason: "Unregistered", outcome: .retired),
+            Case(verdict: .holdAddress(after: .zero), reason: "TooManyRequests", outcome: .accepted),
+            Case(verdict: .retry(after: nil), reason: "InternalServerError", outcome: .accepted),
+            Case(verdict: .holdApp(after: .seconds(20)), reason: "QuotaExceeded", outcome: .accepted),
+            Case(verdict: .refreshCredential, reason: "ExpiredProviderToken", outcome: .accepted),
+            Case(verdict: .reconnect, reason: "Shutdown", outcome: .accepted),
+            Case(verdict: .stopApp, reason: "InvalidProviderToken", outcome: .accepted),
+        ])
+    func verdicts(_ example: Case) async throws {
+        let bench = try await Bench()
+        try await bench.register(1...30)
+        let number: DeviceKey = 7
+        bench.provider.answers { request in
+            request.key == number && request.earlier == 0 ? .verdict(example.verdict, example.reason) : .accepted
+        }
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all), engine: service)
+            try await bench.drive(by: .seconds(1)) { try await bench.state(id)?.isFinal ?? false }
+            let counts = try await bench.counts(id)
+            #expect(counts.settled == 30)
+            #expect(counts.accepted == (example.outcome == .accepted ? 30 : 29))
+            let last = try #require(try await bench.trail(id, number).last)
+            #expect(last.outcome == example.outcome)
+            if example.outcome != .accepted {
+                #expect(last.reason == example.reason)
+                #expect(counts.reasons == [example.reason: 1])
+            }
+            #expect((try await bench.device(7)?.retirement != nil) == example.isRetired)
+            #expect(bench.provider.repeatCount(id, but: number) == 0)
+        }
+    }
+
+    @Test("a stopped route says so, keeps its work, and goes on when the credential is mended")
+    func stopApp() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...2000)
+        bench.provider.answers { _ in .verdict(.stopApp, "InvalidProviderToken", status: 403) }
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all), engine: service)
+            try await bench.eventually { try await bench.census().slicesWaiting > 0 }
+            try await bench.eventually { try await bench.census().slicesLeased == 0 }
+            #expect(try await bench.health() == .stopped(at: bench.now, reason: "InvalidProviderToken"))
+            #expect(try await bench.counts(id).settled == 0)
+            bench.provider.answers { _ in .accepted }
+            try await bench.putCredential()
+            service.credentialsChanged(app: bench.app, provider: .apns, environment: .production)
+            #expect(bench.provider.drained.count == 1)
+            try await bench.drive(by: .seconds(2)) { try await bench.state(id) == .sent }
+            #expect(try await bench.counts(id).accepted == 2000)
+        }
+    }
+
+    @Test("a lost answer is sent again, or dropped where the author prefers that", arguments: [true, false])
+    func lost(isDropped: Bool) async throws {
+        let bench = try await Bench()
+        try await bench.register(1...10)
+        bench.provider.answers { request in
+            request.key == 3 && request.earlier == 0 ? .answer(Answer(.lost, reason: "ConnectionLost")) : .accepted
+        }
+        var options = MessageOptions()
+        options.lostAnswer = isDropped ? .drop : .resend
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all, options: options), engine: service)
+            try await bench.drive(by: .seconds(1)) { try await bench.state(id)?.isFinal ?? false }
+            #expect(bench.provider.sent(id)[3] == (isDropped ? 1 : 2))
+            let counts = try await bench.counts(id)
+            #expect(counts.reasons == (isDropped ? ["LostAnswer": 1] : [:]))
+            #expect(counts.accepted == (isDropped ? 9 : 10))
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import PealCore
+import PealStore
+import PealTesting
+import Testing
+
+@testable import PealDelivery
+
+@Suite("Trying again", .timeLimit(.minutes(2)))
+struct RetryTests {
+    @Test("waits longer each time, in the steps that the providers advise")
+    func backOff() {
+        func seconds(_ wait: Fate.Wait, _ attempt: Int, chance: UInt64 = 0) -> Int64 {
+            BackOff.delay(wait, attempt: attempt, chance: chance).components.seconds
+        }
+        #expect((1...6).map { seconds(.provider(after: nil), $0) } == [30, 120, 900, 1200, 1200, 1200])
+        #expect((1...5).map { seconds(.address(after: nil), $0) } == [10, 20, 40, 80, 160])
+        #expect(seconds(.address(after: nil), 1000) == 3600)
+        #expect(seconds(.address(after: nil), -3) == 10)
+        for chance: UInt64 in [1, 5_000_000, .max] {
+            #expect((30...36).contains(seconds(.provider(after: nil), 1, chance: chance)))
+        }
+        #expect(seconds(.provider(after: .seconds(61)), 1) == 120)
+        #expect(seconds(.address(after: .seconds(9_000_000)), 1) == 6 * 3600)
+    }
+
+    @Test("sends again at the due time, counts attempts, and each device ends once")
+    func retries() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...200)
+        bench.provider.answers { request in
+            request.key % 20 == 0 && request.earlier < 2
+                ? .verdict(.retry(after: nil), "InternalServerError", status: 500) : .accepted
+        }
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all), engine: service)
+            try await bench.eventually { try await bench.census().slicesWaiting == 1 }
+            #expect(try await bench.counts(id).accepted == 190)
+            #expect(try await bench.counts(id).pending == 10)
+            try await bench.drive(by: .seconds(1)) { bench.provider.sent(id)[20] == 2 }
+            try await bench.drive(by: .seconds(1)) { try await bench.state(id) == .sent }
+            let trail = try await bench.trail(id, 20)
+            #expect(trail.map(\.outcome) == [.moved, .moved, .accepted])
+            #expect(trail.map(\.attempt) == [1, 2, 3])
+            #expect(trail.map(\.reason) == ["InternalServerError", "InternalServerError", ""])
+            #expect(try await bench.counts(id).accepted == 200)
+            #expect(service.metrics.snapshot.retries == 20)
+        }
+    }
+
+    @Test("gives up with the provider's reason when the message would be over")
+    func expiry() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...10)
+        bench.provider.answers { $0.key == 4 ? .verdict(.retry(after: nil), "ServiceUnavailable") : .accepted }
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all, lifeSeconds: 100), engine: service)
+            try await bench.drive(by: .seconds(1)) { try await bench.state(id) == .sent }
+            #expect(bench.provider.sent(id)[4] == 2)
+            #expect(try await bench.counts(id).expired == 1)
+            #expect(try await bench.trail(id, 4).last?.outcome == .expired)
+            #expect(try await bench.trail(id, 4).last?.reason == "ServiceUnavailable")
+        }
+    }
+
+    @Test("gives up after the last attempt")
+    func attempts() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...10)
+        bench.provider.answers { $0.key == 4 ? .verdict(.holdAddress(after: .seconds(1)), "Slow") : .accepted }
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all), engine: service)
+            try await bench.drive(by: .seconds(1)) { try await bench.state(id) == .sent }
+            #expect(bench.provider.sent(id)[4] == Limits.attemptsMax)
+            #expect(try await bench.counts(id).reasons == ["GaveUp": 1])
+        }
+    }
+
+    @Test("a life of 0 seconds is one attempt")
+    func oneAttempt() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...10)
+        bench.provider.answers { $0.key == 4 ? .verdict(.retry(after: nil), "InternalServerError") : .accepted }
+        var options = MessageOptions()
+        options.life = .seconds(0)
+        let service = bench.service()
+        try await bench.running(service) {
+            let draft = bench.draft(.all, options: options, lifeSeconds: 0)
+            let id = try await bench.accept(draft, engine: service)
+            try await bench.ended(id)
+            #expect(bench.provider.repeatCount(id) == 0)
+            let counts = try await bench.counts(id)
+            #expect(counts.accepted == 9)
+            #expect(counts.expired == 1)
+        }
+    }
+
+    @Test("stragglers hold nobody: the page settles without them and their late answers count")
+    func stragglers() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...3000)
+        bench.provider.answers { $0.key % 1000 == 0 && $0.earlier == 0 ? .silence : .accepted }
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all), engine: service)
+            try await bench.drive(isWorkUnderWay: true) { try await bench.counts(id).accepted == 2997 }
+            #expect(try await bench.state(id) == .sending)
+            #expect(try await bench.census().slicesLeased > 0)
+            bench.provider.answerOpen()
+            try await bench.drive(isWorkUnderWay: true) { try await bench.state(id) == .sent }
+            #expect(try await bench.counts(id).accepted == 3000)
+            #expect(bench.provider.repeatCount(id) == 0)
+            #expect(try await bench.trail(id, 1000).map(\.outcome) == [.moved, .accepted])
+            #expect(service.metrics.snapshot.stragglers == 3)
+        }
+    }
+
+    @Test("a straggler that never answers is lost, and sent again")
+    func lostStraggler() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...500)
+        bench.provider.answers { $0.key == 100 && $0.earlier == 0 ? .silence : .accepted }
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all), engine: service)
+            try await bench.drive(isWorkUnderWay: true) { try await bench.state(id) == .sent }
+            #expect(bench.provider.sent(id)[100] == 2)
+            #expect(try await bench.counts(id).accepted == 500)
+            let trail = try await bench.trail(id, 100)
+            #expect(trail.map(\.reason) == ["LateAnswer", "LostAnswer", ""])
+        }
+    }
+}

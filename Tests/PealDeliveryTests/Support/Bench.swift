@@ -1,0 +1,168 @@
+import PealCore
+import PealDelivery
+import PealStore
+import PealTesting
+import Testing
+
+/// A store with one app and its credential, a scripted push network, and a clock that stands until it is moved.
+struct Bench: Sendable {
+    struct TooSlow: Error {}
+
+    let test: TestStore
+    let app: AppKey
+    let time = ManualTime()
+    let provider = ScriptedProvider()
+    let randomness = SeededRandomness(seed: 11)
+
+    var store: SQLStore { test.store }
+    var now: Timestamp { time.now }
+
+    init(hasCredential: Bool = true) async throws {
+        test = try await StoreUnderTest.sqlite.open()
+        app = try await test.makeApp().key
+        if hasCredential { try await putCredential() }
+    }
+
+    func putCredential() async throws {
+        let credential = Credential.apnsToken(
+            .init(keyID: "ABCDE12345", teamID: "TEAM123456", privateKey: "key", bundleID: "com.example.app"))
+        try await store.write(.control) { [app, now] in
+            _ = try $0.putCredential(
+                credential, app: app, provider: .apns, environment: .production, facts: .init(), now: now)
+        }
+    }
+
+    static func deviceID(_ number: Int) -> DeviceID { DeviceID(high: 0xD, low: UInt64(number)) }
+
+    static func address(_ number: Int) -> [UInt8] {
+        (0..<32).map { UInt8(truncatingIfNeeded: number >> (8 * ($0 % 4))) }
+    }
+
+    func register(
+        _ numbers: ClosedRange<Int>, route: Route = .apnsProduction, topics: [String] = ["news"], locale: String? = nil
+    ) async throws {
+        try await store.write(.control) { [app, now] session in
+            for number in numbers {
+                let registration = DeviceRegistration(
+                    id: Self.deviceID(number), address: Address(route: route, bytes: Self.address(number)),
+                    topics: topics, locale: locale)
+                _ = try session.register(registration, app: app, now: now)
+            }
+        }
+    }
+
+    func draft(
+        _ audience: Audience, options: MessageOptions = .init(), startAt: Timestamp? = nil,
+        lifeSeconds: Int64 = 7200, title: LocalizedText = .plain("Hello")
+    ) -> MessageDraft {
+        var content = Content()
+        content.title = title
+        content.defaultLocale = "en"
+        return MessageDraft(
+            id: randomness.timeOrderedIdentifier(at: now), app: app, dialect: .native, audience: audience,
+            content: content, options: options, startAt: startAt, createdAt: now,
+            expiresAt: (startAt ?? now) + .seconds(lifeSeconds))
+    }
+
+    /// Makes a message durable as the API does; a small one is handed to `engine`.
+    @discardableResult
+    func accept(_ draft: MessageDraft, engine: DeliveryService? = nil) async throws -> MessageID {
+        let (owner, now, app) = (engine?.owner, now, app)
+        let plan = try await store.write(.intake) { session in
+            try session.insertMessage(draft)
+            return try draft.startAt == nil ? session.plan(app: app, id: draft.id, owner: owner, now: now) : nil
+        }
+        engine?.take(plan?.leasedSlices ?? [])
+        engine?.wake()
+        return draft.id
+    }
+
+    func service(
+        on other: (any Store)? = nil, providers: [ProviderName: any Provider]? = nil, isOnlyProcess: Bool = true
+    ) -> DeliveryService {
+        var options = DeliveryOptions()
+        options.isOnlyProcess = isOnlyProcess
+        return DeliveryService(
+            store: other ?? store, providers: providers ?? [.apns: provider], time: time, randomness: randomness,
+            options: options)
+    }
+
+    /// Runs `service` while `body` does, then stops it as a signal does and awaits its end.
+    func running(_ service: DeliveryService, _ body: () async throws -> Void) async throws {
+        let run = Task { await service.run() }
+        do { try await body() } catch {
+            run.cancel()
+            throw error
+        }
+        run.cancel()
+        await run.value
+    }
+
+    func state(_ id: MessageID) async throws -> Message.State? {
+        try await store.read { [app] in try $0.message(app: app, id: id)?.state }
+    }
+
+    func counts(_ id: MessageID) async throws -> OutcomeCounts {
+        try await store.read { [app] in try $0.report(app: app, id: id)?.total ?? .init() }
+    }
+
+    func census() async throws -> StoreCensus { try await store.read { try $0.census() } }
+
+    func health() async throws -> CredentialRecord.Health? {
+        try await store.read { [app] in try $0.credentialRecords(app: app).first?.health }
+    }
+
+    /// The device as it is stored.
+    func device(_ number: Int) async throws -> Device? {
+        try await store.read { [app] in try $0.device(app: app, id: Self.deviceID(number)) }
+    }
+
+    /// What the log tells of one device, oldest first.
+    func trail(_ id: MessageID, _ key: DeviceKey, route: Route = .apnsProduction) async throws -> [DeliveryLogEntry] {
+        let rows = try await store.read { [app] in
+            try $0.logRows(app: app, message: id, route: route, key: key, inAddresses: false)
+        }
+        return try rows.compactMap { try DeliveryLog.find(key, in: $0.row.data) }
+    }
+
+    /// Waits, without moving the clock, for what other tasks bring about.
+    func eventually(_ condition: () async throws -> Bool) async throws {
+        for _ in 0..<5000 {
+            if try await condition() { return }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        throw TooSlow()
+    }
+
+    /// Moves the clock in steps until something has come about. Where nothing else is said it stands while slices are
+    /// worked on, since leases would end before a busy machine has turned to them.
+    func drive(
+        by step: Duration = .milliseconds(250), isWorkUnderWay: Bool = false, until condition: () async throws -> Bool
+    ) async throws {
+        for _ in 0..<10_000 {
+            if try await condition() { return }
+            let census = try await census()
+            if isWorkUnderWay || census.slicesLeased + census.slicesReady == 0 { time.advance(by: step) }
+            try await Task.sleep(for: .milliseconds(isWorkUnderWay ? 5 : 2))
+        }
+        throw TooSlow()
+    }
+
+    func ended(_ id: MessageID) async throws {
+        try await eventually { try await state(id)?.isFinal ?? false }
+    }
+}
+
+extension Audience {
+    static var all: Audience {
+        var audience = Audience()
+        audience.includesAll = true
+        return audience
+    }
+
+    static func devices(_ numbers: ClosedRange<Int>) -> Audience {
+        var audience = Audience()
+        audience.devices = numbers.map(Bench.deviceID)
+        return audience
+    }
+}

@@ -1,0 +1,156 @@
+import PealCore
+import Synchronization
+
+/// A push network that answers as a test says, at once or when the test lets it.
+final class ScriptedProvider: Provider {
+    /// What happens to one device's request.
+    enum Reply: Sendable {
+        case answer(Answer)
+        /// It is begun and gets no answer before `answerOpen`.
+        case silence
+        /// It never begins.
+        case unsent(String)
+
+        static let accepted = Reply.answer(.accepted)
+        static func verdict(_ verdict: Verdict, _ reason: String, status: Int = 0) -> Reply {
+            .answer(Answer(.verdict(verdict), reason: reason, status: status))
+        }
+    }
+
+    /// One request as the network sees it.
+    struct Request: Sendable {
+        let message: MessageID
+        let key: DeviceKey
+        /// Sends to this key before, of this message.
+        let earlier: Int
+        let lane: Slice.Lane
+    }
+
+    private struct Place: Hashable {
+        let message: MessageID
+        let key: DeviceKey
+    }
+
+    private struct State {
+        var script: @Sendable (Request) -> Reply = { _ in .accepted }
+        var sent: [Place: Int] = [:]
+        var pages: [PageOrder] = []
+        var open: [(order: PageOrder, index: Int)] = []
+        var held: [PageOrder] = []
+        var isHolding = false
+        var drained: [String] = []
+        var renderings = 0
+        var renderFailure: PealError?
+    }
+
+    let name: ProviderName
+    private let state = Mutex(State())
+
+    init(_ name: ProviderName = .apns) { self.name = name }
+
+    // MARK: The port
+
+    func render(_ order: RenderOrder) throws(PealError) -> Notification {
+        let failure = state.withLock { state -> PealError? in
+            state.renderings += 1
+            return order.locale == "de" || order.content.locales.isEmpty ? state.renderFailure : nil
+        }
+        if let failure { throw failure }
+        let title = order.content.title?.text(for: order.locale, fallback: order.content.defaultLocale) ?? ""
+        return Notification(
+            route: order.route, path: .init([]), headers: [], body: .init(Array("\(title)".utf8)))
+    }
+
+    func check(_ credential: Credential) throws(PealError) {}
+
+    func send(_ order: PageOrder) {
+        let isHeld = state.withLock { state in
+            state.pages.append(order)
+            if state.isHolding { state.held.append(order) }
+            return state.isHolding
+        }
+        if !isHeld { work(order) }
+    }
+
+    func drain(fingerprint: String) { state.withLock { $0.drained.append(fingerprint) } }
+    func close() async {}
+
+    private func work(_ order: PageOrder) {
+        var accepted: [Int32] = []
+        var others: [(index: Int, answer: Answer)] = []
+        var begun = 0
+        for (index, key) in order.page.keys.enumerated() {
+            if order.control.isStopped {
+                others.append((index, Answer(.unsent, reason: "Stopped")))
+                continue
+            }
+            switch reply(order, key) {
+            case .unsent(let reason):
+                others.append((index, Answer(.unsent, reason: reason)))
+                continue
+            case .silence: state.withLock { $0.open.append((order, index)) }
+            case .answer(.accepted): accepted.append(Int32(index))
+            case .answer(let answer): others.append((index, answer))
+            }
+            begun += 1
+            state.withLock { $0.sent[Place(message: order.slice.message, key: key), default: 0] += 1 }
+        }
+        order.flight.begin(begun)
+        order.flight.answer(accepted: accepted, others: others)
+    }
+
+    private func reply(_ order: PageOrder, _ key: DeviceKey) -> Reply {
+        let (script, earlier) = state.withLock {
+            ($0.script, $0.sent[Place(message: order.slice.message, key: key)] ?? 0)
+        }
+        return script(Request(message: order.slice.message, key: key, earlier: earlier, lane: order.lane))
+    }
+
+    // MARK: What tests do
+
+    func answers(_ script: @escaping @Sendable (Request) -> Reply) { state.withLock { $0.script = script } }
+    func failRendering(_ error: PealError?) { state.withLock { $0.renderFailure = error } }
+
+    /// Lets pages wait until `letGo`.
+    func hold() { state.withLock { $0.isHolding = true } }
+
+    /// Works off what waits; with `andHold` what comes later waits again.
+    func letGo(andHold: Bool = false) {
+        let held = state.withLock { state in
+            state.isHolding = andHold
+            defer { state.held = [] }
+            return state.held
+        }
+        for order in held { work(order) }
+    }
+
+    /// Answers every request that was met with silence.
+    func answerOpen(_ answer: Answer = .accepted) {
+        let open = state.withLock { state in
+            defer { state.open = [] }
+            return state.open
+        }
+        for (order, index) in open { order.flight.answer(accepted: [], others: [(index, answer)]) }
+    }
+
+    /// How often each device of a message was sent to.
+    func sent(_ message: MessageID) -> [DeviceKey: Int] {
+        state.withLock { state in
+            var counts: [DeviceKey: Int] = [:]
+            for (place, count) in state.sent where place.message == message { counts[place.key] = count }
+            return counts
+        }
+    }
+
+    func sentCount(_ message: MessageID) -> Int { sent(message).count }
+
+    /// How many devices of a message were sent to more than once.
+    func repeatCount(_ message: MessageID, but key: DeviceKey? = nil) -> Int {
+        sent(message).count { $0.value > 1 && $0.key != key }
+    }
+
+    var pages: [PageOrder] { state.withLock { $0.pages } }
+    var heldCount: Int { state.withLock { $0.held.count } }
+    var drained: [String] { state.withLock { $0.drained } }
+    var renderings: Int { state.withLock { $0.renderings } }
+}

@@ -1,0 +1,31 @@
+import PealCore
+import Synchronization
+
+/// A store from which a process can be cut off, as if it had died: nothing it writes arrives from then on.
+final class SeveredStore: Store {
+    private let store: any Store
+    private let isCut = Mutex(false)
+
+    init(_ store: any Store) { self.store = store }
+
+    func cut() { isCut.withLock { $0 = true } }
+
+    private func check() throws {
+        if isCut.withLock({ $0 }) { throw PealError(.unavailable, "the process is dead") }
+    }
+
+    func read<R: Sendable>(_ body: @escaping @Sendable (any StoreReading) throws -> R) async throws -> R {
+        try check()
+        return try await store.read(body)
+    }
+
+    func write<R: Sendable>(
+        _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
+    ) async throws -> R {
+        try check()
+        return try await store.write(lane) { [self] writer in
+            try check()
+            return try body(writer)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import Testing
+
+@testable import PealServer
+
+@Suite("The configuration")
+struct ConfigurationTests {
+    @Test("flag wins over environment, environment over file, file over default")
+    func order() async throws {
+        let file = try temporaryFile(
+            "http:\n  port: 1\n  host: 10.0.0.1\nlog.level: debug\nretention_messages_days: 7\n")
+        let configuration = try await ServerConfiguration.load(
+            arguments: ["--config", file, "--http-port", "3"],
+            environment: ["PEAL_HTTP_PORT": "2", "PEAL_LOG_LEVEL": "error"])
+        #expect(configuration.httpPort == 3)
+        #expect(configuration.logLevel == "error")
+        #expect(configuration.httpHost == "10.0.0.1")
+        #expect(configuration.retentionDays == 7)
+        #expect(configuration.databasePath == "peal.db")
+    }
+
+    @Test(
+        "what cannot be used stops the start with one line that names the key and the reason",
+        arguments: [
+            (["PEAL_HTTP_PORT": "eighty"], "PEAL_HTTP_PORT: must be a whole number from 0 to 65535, not \"eighty\""),
+            (["PEAL_HTTP_PORT": "65536"], "PEAL_HTTP_PORT: must be a whole number"),
+            (["PEAL_STORE_URL": "postgres://localhost/peal"], "PEAL_STORE_URL: PostgreSQL is not supported"),
+            (["PEAL_STORE_URL": "mysql:peal"], "PEAL_STORE_URL: must be sqlite:PATH"),
+            (["PEAL_ADMIN_TOKEN": "short"], "PEAL_ADMIN_TOKEN: must be at least 32"),
+            (["PEAL_MASTER_KEY": "AAAA"], "PEAL_MASTER_KEY: must be 32 bytes"),
+            (["PEAL_LOG_FORMAT": "xml"], "PEAL_LOG_FORMAT: must be json or text"),
+            (["PEAL_HTTP_TLS_KEY": "key.pem"], "PEAL_HTTP_TLS_CERTIFICATE: is needed"),
+            (["PEAL_PROVIDERS_APNS_PRODUCTION_URL": "http://example.com"], "must be an https URL"),
+            (["PEAL_CONFIG": "/nowhere/peal.yaml"], "PEAL_CONFIG: cannot read /nowhere/peal.yaml"),
+        ])
+    func refusals(environment: [String: String], message: String) async {
+        let failure = await #expect(throws: ConfigurationFailure.self) {
+            try await ServerConfiguration.load(arguments: [], environment: environment)
+        }
+        #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "none")")
+        #expect(failure?.description.contains("\n") == false)
+    }
+
+    @Test(
+        "a file that says something else is refused with its key",
+        arguments: [
+            ("http:\n  prot: 1\n", "http.prot: there is no such key"),
+            ("http: [\n", "is not YAML"),
+            ("- http\n", "(top level): expected keys"),
+            ("http\n", "(top level): there is no such key"),
+            ("http:\n  port: lots\n", "PEAL_HTTP_PORT: must be a whole number"),
+        ])
+    func badFiles(text: String, message: String) async throws {
+        let file = try temporaryFile(text)
+        let failure = await #expect(throws: ConfigurationFailure.self) {
+            try await ServerConfiguration.load(arguments: ["--config", file], environment: [:])
+        }
+        #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "none")")
+    }
+
+    @Test("an unknown option is refused")
+    func unknownOption() async {
+        await #expect(throws: ConfigurationFailure.self) {
+            try await ServerConfiguration.load(arguments: ["--http-prot", "1"], environment: [:])
+        }
+    }
+
+    @Test("every key is printed with its type and default, and no secret is")
+    func printed() async throws {
+        let configuration = try await ServerConfiguration.load(
+            arguments: [], environment: ["PEAL_ADMIN_TOKEN": String(repeating: "s3cret", count: 8)])
+        let text = configuration.printed()
+        for key in ConfigurationKey.all where key != .configFile {
+            #expect(text.contains(key.environmentName))
+            #expect(text.contains(key.kind.name))
+        }
+        #expect(!text.contains("s3cret"))
+    }
+
+    @Test("what is printed can be read again")
+    func printedIsReadable() async throws {
+        let configuration = try await ServerConfiguration.load(arguments: ["--http-port", "81"], environment: [:])
+        let file = try temporaryFile(configuration.printed())
+        let again = try await ServerConfiguration.load(arguments: ["--config", file], environment: [:])
+        #expect(again.httpPort == 81)
+    }
+
+    private func temporaryFile(_ text: String) throws -> String {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString).yaml")
+        try Data(text.utf8).write(to: file)
+        return file.path
+    }
+}

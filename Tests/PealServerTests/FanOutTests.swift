@@ -1,0 +1,111 @@
+import Foundation
+import PealCore
+import Testing
+
+/// The main job with the real programs: `peal serve`, `peal-sim`, HTTP, TLS and SQLite between them.
+@Suite("A message to many devices", .serialized)
+struct FanOutTests {
+    @Test("100,000 devices of a topic get it exactly once, in memory that does not grow with them")
+    func exactlyOnce() async throws {
+        let world = try await World(mode: "fast")
+        let server = try await world.startServer()
+        let app = try await world.makeApp(server)
+        try await world.registerDevices(server, app: app, count: 10_000, topic: "some")
+        try await push(server, app, topic: "some", count: 10_000)
+        let peakOfSome = try server.program.memoryMegabytes("VmHWM")
+        try await world.registerDevices(server, app: app, count: 100_000, topic: "all")
+        let before = try await world.inboxSummary()
+        let message = try await push(server, app, topic: "all", count: 100_000)
+        let after = try await world.inboxSummary()
+        #expect(after["received"]?.integerValue == (before["received"]?.integerValue ?? 0) + 100_000)
+        #expect(after["devices"]?.integerValue == 100_000)
+        #expect(after["duplicates"]?.integerValue == 0)
+        #expect(message["audience"]?["devices"]?.integerValue == 100_000)
+        let peakOfAll = try server.program.memoryMegabytes("VmHWM")
+        #expect(peakOfAll < 150)
+        #expect(peakOfAll < peakOfSome + 40, "ten times the audience took \(peakOfAll - peakOfSome) MB more")
+        #expect(try await server.program.stop() == 0)
+    }
+
+    @Test("a message answered with 2xx is delivered although the server is killed right after the answer")
+    func survivesKill() async throws {
+        let world = try await World()
+        let server = try await world.startServer()
+        let app = try await world.makeApp(server)
+        try await world.registerDevices(server, app: app, count: 300, topic: "news")
+        let message = try await server.call(
+            "POST", "\(app)/messages", ["audience": ["topics": ["news"]], "content": ["body": "after the storm"]],
+            expect: 202)
+        try await server.program.kill()
+        let again = try await world.startServer()
+        let path = "\(app)/messages/\(try #require(message["id"]?.stringValue))"
+        let ended = try await again.waitForEnd(path)
+        #expect(ended["counts"]?["accepted"]?.integerValue == 300)
+        let summary = try await world.inboxSummary()
+        #expect(summary["devices"]?.integerValue == 300)
+        try await again.program.stop()
+    }
+
+    @Test("killed in the middle, at most the pages in flight are repeated and nobody is left out")
+    func killedInTheMiddle() async throws {
+        let world = try await World(mode: "fast")
+        let server = try await world.startServer(["PEAL_DELIVERY_PAGES_IN_FLIGHT": "2"])
+        let app = try await world.makeApp(server)
+        let count = 20_000
+        try await world.registerDevices(server, app: app, count: count, topic: "all")
+        let message = try await server.call(
+            "POST", "\(app)/messages", ["audience": ["all": true], "content": ["body": "twice at most"]], expect: 202)
+        var received: Int64 = 0
+        while received < 2000 {
+            received = try await world.inboxSummary()["received"]?.integerValue ?? 0
+            try #require(server.program.isRunning)
+        }
+        try await server.program.kill()
+        let again = try await world.startServer(["PEAL_DELIVERY_PAGES_IN_FLIGHT": "2"])
+        let path = "\(app)/messages/\(try #require(message["id"]?.stringValue))"
+        let ended = try await again.waitForEnd(path)
+        #expect(ended["counts"]?["accepted"]?.integerValue == Int64(count))
+        let summary = try await world.inboxSummary()
+        #expect(summary["devices"]?.integerValue == Int64(count))
+        let repeated = (summary["received"]?.integerValue ?? 0) - Int64(count)
+        #expect(repeated <= 2 * Int64(Limits.pageDevicesMax), "\(repeated) notifications came twice")
+        try await again.program.stop()
+    }
+
+    @Test("stopped politely in the middle, every device still gets it exactly once")
+    func stoppedInTheMiddle() async throws {
+        let world = try await World(mode: "fast")
+        let server = try await world.startServer(["PEAL_DELIVERY_PAGES_IN_FLIGHT": "2"])
+        let app = try await world.makeApp(server)
+        let count = 20_000
+        try await world.registerDevices(server, app: app, count: count, topic: "all")
+        let message = try await server.call(
+            "POST", "\(app)/messages", ["audience": ["all": true], "content": ["body": "once"]], expect: 202)
+        var received: Int64 = 0
+        while received < 2000 {
+            received = try await world.inboxSummary()["received"]?.integerValue ?? 0
+            try #require(server.program.isRunning)
+        }
+        #expect(try await server.program.stop() == 0)
+        let again = try await world.startServer()
+        let path = "\(app)/messages/\(try #require(message["id"]?.stringValue))"
+        let ended = try await again.waitForEnd(path)
+        #expect(ended["counts"]?["accepted"]?.integerValue == Int64(count))
+        let summary = try await world.inboxSummary()
+        #expect(summary["received"]?.integerValue == Int64(count))
+        #expect(summary["devices"]?.integerValue == Int64(count))
+        try await again.program.stop()
+    }
+
+    @discardableResult
+    private func push(_ server: Server, _ app: String, topic: String, count: Int64) async throws -> JSON {
+        let message = try await server.call(
+            "POST", "\(app)/messages",
+            ["audience": ["topics": [.string(topic)]], "content": ["title": "Hello", "body": "to all of you"]],
+            expect: 202)
+        let ended = try await server.waitForEnd("\(app)/messages/\(try #require(message["id"]?.stringValue))")
+        #expect(ended["state"] == "sent")
+        #expect(ended["counts"]?["accepted"]?.integerValue == count)
+        return ended
+    }
+}

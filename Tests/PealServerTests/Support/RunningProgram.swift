@@ -1,0 +1,42 @@
+import Foundation
+import PealTesting
+
+/// A program of this package, running as its own process. Only what a test started is ever stopped.
+final class RunningProgram: Sendable {
+    private let child: ChildProgram
+
+    /// Starts `.build/debug/NAME` (the folder that this test itself was built into).
+    init(_ name: String, arguments: [String], environment: [String: String] = [:], log: URL? = nil) throws {
+        let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PEAL_") }
+        child = try ChildProgram(
+            Self.folder.appendingPathComponent(name).path, arguments,
+            environment: inherited.merging(environment) { $1 }, errorFile: log?.path)
+    }
+
+    var isRunning: Bool { child.isRunning }
+
+    /// As `kill -9`: nothing is flushed, nothing is told.
+    func kill() async throws {
+        child.send(SIGKILL)
+        try await child.waitForExit()
+    }
+
+    /// Asks politely and waits. Returns the exit code.
+    @discardableResult
+    func stop() async throws -> Int32 {
+        child.send(SIGTERM)
+        return try await child.waitForExit()
+    }
+
+    /// A figure of `/proc/PID/status` in megabytes, as `VmHWM`, the most memory that was ever resident.
+    func memoryMegabytes(_ name: String) throws -> Double {
+        let text = try String(contentsOfFile: "/proc/\(child.processID)/status", encoding: .utf8)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("\(name):") }
+        return (line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) } ?? 0) / 1024
+    }
+
+    private static var folder: URL {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(".build/debug")
+    }
+}

@@ -1,0 +1,105 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import PealCore
+import Testing
+
+/// A simulator and a server on loopback, each a process of its own, in a folder that goes with the test.
+final class World: Sendable {
+    static let adminToken = "world-admin-token-0123456789abcdef"
+
+    let folder: URL
+    let simulator: RunningProgram
+    let controlURL: String
+    private let settings: JSON
+
+    init(mode: String = "strict") async throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString)")
+        let directory = folder.appendingPathComponent("sim")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        simulator = try RunningProgram("peal-sim", arguments: ["--directory", directory.path, "--mode", mode])
+        let file = directory.appendingPathComponent("simulator.json")
+        settings = try JSONParser.parse(try await Self.contents(of: file, whileRunning: simulator))
+        controlURL = try #require(settings["control_url"]?.stringValue)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Starts `peal serve` on this world's database.
+    func startServer(_ environment: [String: String] = [:]) async throws -> Server {
+        let portFile = folder.appendingPathComponent("port-\(UUID().uuidString)")
+        let program = try RunningProgram(
+            "peal", arguments: ["serve"],
+            environment: [
+                "PEAL_HTTP_PORT": "0", "PEAL_HTTP_PORT_FILE": portFile.path, "PEAL_ADMIN_TOKEN": Self.adminToken,
+                "PEAL_STORE_URL": "sqlite:\(folder.path)/peal.db",
+                "PEAL_PROVIDERS_APNS_PRODUCTION_URL": try #require(settings["apns_url"]?.stringValue),
+                "PEAL_PROVIDERS_APNS_SANDBOX_URL": try #require(settings["apns_sandbox_url"]?.stringValue),
+                "PEAL_PROVIDERS_CA_FILE": try #require(settings["ca_file"]?.stringValue),
+            ].merging(environment) { $1 },
+            log: folder.appendingPathComponent("peal.log"))
+        let port = try await Self.contents(of: portFile, whileRunning: program)
+        let address = "http://127.0.0.1:\(port.trimmingCharacters(in: .whitespacesAndNewlines))"
+        return Server(program: program, address: address)
+    }
+
+    /// Makes an app with the simulator's APNs key. Returns the app's path.
+    func makeApp(_ server: Server) async throws -> String {
+        let apns = try #require(settings["apns"])
+        let bundleID = try #require(apns["bundle_id"])
+        let app = try await server.call("POST", "/peal/v1/apps", ["name": "world", "bundle_id": bundleID], expect: 201)
+        let path = "/peal/v1/apps/\(try #require(app["id"]?.stringValue))"
+        let keyFile = try #require(apns["private_key_file"]?.stringValue)
+        _ = try await server.call(
+            "PUT", "\(path)/credentials/apns/production",
+            [
+                "kind": "token", "key_id": apns["key_id"] ?? .null, "team_id": apns["team_id"] ?? .null,
+                "bundle_id": bundleID, "private_key": .string(try String(contentsOfFile: keyFile, encoding: .utf8)),
+            ], expect: 200)
+        return path
+    }
+
+    /// Registers `count` devices in `topic`, a thousand a request.
+    func registerDevices(_ server: Server, app: String, count: Int, topic: String) async throws {
+        for start in stride(from: 0, to: count, by: 1000) {
+            let devices = (start..<min(start + 1000, count)).map { number -> JSON in
+                let address = String(repeating: "0", count: 56) + Self.eightDigits(number)
+                return ["platform": "ios", "address": .string(address), "topics": [.string(topic)]]
+            }
+            let answer = try await server.call(
+                "POST", "\(app)/devices:batch", ["devices": .array(devices)], expect: 200)
+            let refused = answer["results"]?.arrayValue?.filter { $0["error"] != nil } ?? []
+            #expect(refused.isEmpty)
+        }
+    }
+
+    /// What the simulator's devices received.
+    func inboxSummary() async throws -> JSON {
+        try await Server.request("GET", "\(controlURL)/inbox/summary", nil).1
+    }
+
+    func inbox(device: String) async throws -> [JSON] {
+        try await Server.request("GET", "\(controlURL)/inbox?device=\(device)", nil).1["items"]?.arrayValue ?? []
+    }
+
+    private static func eightDigits(_ number: Int) -> String {
+        let text = String(number, radix: 16)
+        return String(repeating: "0", count: 8 - text.count) + text
+    }
+
+    private static func contents(of file: URL, whileRunning program: RunningProgram) async throws -> String {
+        for _ in 0..<1500 {
+            if let text = try? String(contentsOf: file, encoding: .utf8), !text.isEmpty { return text }
+            guard program.isRunning else { break }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw WorldFailure("\(file.lastPathComponent) did not appear")
+    }
+}
+
+struct WorldFailure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

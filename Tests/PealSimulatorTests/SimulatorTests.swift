@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+@testable import PealSimulator
+
+@Suite("A simulator in the same process")
+struct SimulatorTests {
+    private func directory() -> String {
+        FileManager.default.temporaryDirectory.appendingPathComponent("peal-sim-\(UUID().uuidString)").path
+    }
+
+    @Test("writes where it is and whom to trust, and takes no port twice")
+    func life() async throws {
+        var options = SimulatorOptions(directory: directory())
+        defer { try? FileManager.default.removeItem(atPath: options.directory) }
+        let simulator = try await Simulator.start(options)
+        let file = URL(fileURLWithPath: options.directory + "/simulator.json")
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any])
+        #expect(json["apns_url"] as? String == "https://127.0.0.1:\(simulator.description.apnsPort)")
+        #expect(json["ca_file"] as? String == options.directory + "/ca.pem")
+        let key = try FileManager.default.attributesOfItem(atPath: options.directory + "/apns-key.p8")
+        #expect(key[.posixPermissions] as? Int == 0o600)
+        #expect(Set([simulator.description.apnsPort, simulator.description.sandboxPort]).count == 2)
+
+        options.controlPort = simulator.description.controlPort
+        await #expect(throws: SimulatorError.self) { try await Simulator.start(options) }
+        await simulator.stop()
+    }
+
+    @Test("leaves its ports when it stops")
+    func ports() async throws {
+        var options = SimulatorOptions(directory: directory())
+        defer { try? FileManager.default.removeItem(atPath: options.directory) }
+        // Tests beside this one take free ports too, perhaps this one: a port that is really kept stays kept.
+        for attempt in 1...5 {
+            options.controlPort = 0
+            let simulator = try await Simulator.start(options)
+            options.controlPort = simulator.description.controlPort
+            await simulator.stop()
+            guard let again = try? await Simulator.start(options) else {
+                try #require(attempt < 5, "the control port was never free again")
+                continue
+            }
+            await again.stop()
+            return
+        }
+    }
+
+    @Test("does not start with a wrong script")
+    func wrongScript() async throws {
+        var options = SimulatorOptions(directory: directory())
+        options.scriptYAML = "rules: [{status: 1}]"
+        let options2 = options
+        await #expect(throws: SimulatorError("rules[0].status: not a whole number of 200 to 599")) {
+            try await Simulator.start(options2)
+        }
+        #expect(!FileManager.default.fileExists(atPath: options.directory))
+    }
+}

@@ -1,0 +1,195 @@
+import PealCore
+import PealSQLite
+import PealStore
+import PealTesting
+import Testing
+
+@Suite("Apps, keys and credentials")
+struct AppTests {
+    private static let credential = Credential.apnsToken(
+        .init(keyID: "K", teamID: "T", privateKey: "-----BEGIN PRIVATE KEY-----", bundleID: "org.example"))
+
+    @Test("an app is stored, listed, changed and taken once", arguments: StoreUnderTest.allCases)
+    func apps(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        var app = App(
+            id: AppID(high: 9, low: 9), key: 0, name: "Zweite", bundleID: "org.z", createdAt: fixture.now)
+        app.settings.pivotal.sendReceipt = false
+        let wanted = app
+        var stored = try await fixture.store.write(.control) { try $0.insertApp(wanted) }
+        #expect(stored.key == 2)
+        let error = await #expect(throws: PealError.self) {
+            try await fixture.store.write(.control) { try $0.insertApp(wanted) }
+        }
+        #expect(error?.code == .conflict)
+        #expect(try await fixture.store.read { try $0.app(wanted.id) } == stored)
+        #expect(try await fixture.store.read { try $0.app(key: 2) } == stored)
+        stored.name = "Dritte"
+        stored.bundleID = nil
+        let changed = stored
+        try await fixture.store.write(.control) { try $0.updateApp(changed) }
+        let all = try await fixture.store.read { try $0.apps(after: nil, limit: 10) }
+        #expect(all.count == 2)
+        #expect(all.contains(changed))
+        let first = all[0].id
+        #expect(try await fixture.store.read { try $0.apps(after: first, limit: 10) } == [all[1]])
+    }
+
+    @Test("deleting an app takes everything of it and nothing of another", arguments: StoreUnderTest.allCases)
+    func deletion(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let other = Fixture(
+            fixture.test, app: try await fixture.test.makeApp("Other", randomness: .init(seed: 2)).key)
+        for each in [fixture, other] {
+            try await each.register(1, topics: ["a"])
+            _ = try await each.send(.all)
+            _ = try await each.send(.devices(1), owner: "me")
+        }
+        let app = fixture.app
+        #expect(try await fixture.store.write(.rest) { try $0.deleteApp(app) })
+        #expect(try await fixture.store.write(.rest) { try !$0.deleteApp(app) })
+        #expect(try await fixture.store.read { try $0.devices(app: app, .init(), after: 0, limit: 9) } == [])
+        #expect(try await fixture.store.read { try $0.messages(app: app, .init(), before: nil, limit: 9) } == [])
+        let census = try await fixture.store.read { try $0.census() }
+        #expect(census.messagesUnfinished == 2)
+        #expect(census.slicesReady == 1)
+        #expect(census.slicesLeased == 1)
+        #expect(try await Worker(fixture: other).run() == [1])
+    }
+
+    @Test(
+        "a key's public half is unique in its dialect and its secret comes back whole",
+        arguments: StoreUnderTest.allCases)
+    func keys(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let key = APIKey(
+            id: KeyID(high: 1, low: 1), app: fixture.app, dialect: .pivotal, publicHalf: "public",
+            scopes: [.send, .read],
+            platform: .ios, environment: .sandbox, createdAt: fixture.now, expiresAt: fixture.now + .seconds(1))
+        let stored = StoredKey(
+            key: key, secretHash: fixture.test.masterKey.hash("secret"), sharedSecret: "00ff")
+        try await fixture.store.write(.control) { try $0.insertKey(stored) }
+        #expect(try await fixture.store.read { try $0.storedKey(.pivotal, publicHalf: "public") } == stored)
+        #expect(try await fixture.store.read { try $0.storedKey(.native, publicHalf: "public") } == nil)
+        var second = stored
+        second.key.id = KeyID(high: 2, low: 2)
+        let again = second
+        let error = await #expect(throws: PealError.self) {
+            try await fixture.store.write(.control) { try $0.insertKey(again) }
+        }
+        #expect(error?.code == .conflict)
+        second.key.dialect = .richie
+        let elsewhere = second
+        try await fixture.store.write(.control) { try $0.insertKey(elsewhere) }
+        #expect(try await fixture.store.read { try $0.keys(app: key.app).count } == 2)
+        #expect(try await fixture.store.write(.control) { try !$0.deleteKey(key.id, app: key.app + 1) })
+        #expect(try await fixture.store.write(.control) { try $0.deleteKey(key.id, app: key.app) })
+        #expect(try await fixture.store.read { try $0.storedKey(.pivotal, publicHalf: "public") } == nil)
+    }
+
+    @Test(
+        "a credential is replaced, judged and deleted; its record tells no secret", arguments: StoreUnderTest.allCases)
+    func credentials(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let app = fixture.app
+        let now = fixture.now
+        func put() async throws -> CredentialRecord {
+            try await fixture.store.write(.control) {
+                try $0.putCredential(
+                    Self.credential, app: app, provider: .apns, environment: .sandbox,
+                    facts: .init([("key_id", "K")]), now: now)
+            }
+        }
+        let record = try await put()
+        #expect(record.kind == "token")
+        #expect(record.fingerprint.count == 64)
+        let read = try await fixture.store.read {
+            try $0.credential(app: app, provider: .apns, environment: .sandbox).map { [$0.credential] }
+        }
+        #expect(read == [Self.credential])
+        #expect(
+            try await fixture.store.read {
+                try $0.credential(app: app, provider: .apns, environment: .production) == nil
+            })
+        let stopped = CredentialRecord.Health.stopped(at: now, reason: "InvalidProviderToken")
+        try await fixture.store.write(.control) {
+            try $0.setHealth(stopped, app: app, provider: .apns, environment: .sandbox)
+        }
+        #expect(try await fixture.store.read { try $0.credentialRecords(app: app).map(\.health) } == [stopped])
+        #expect(try await fixture.store.read { try $0.census().appsStopped } == 1)
+        #expect(try await put() == record)
+        #expect(try await fixture.store.read { try $0.credentialRecords(app: app) } == [record])
+        func delete() async throws -> Bool {
+            try await fixture.store.write(.control) {
+                try $0.deleteCredential(app: app, provider: .apns, environment: .sandbox)
+            }
+        }
+        #expect(try await delete())
+        #expect(try await !delete())
+    }
+
+    @Test("a sealed credential opens only with its key and at its place", arguments: StoreUnderTest.allCases)
+    func sealing(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let app = fixture.app
+        let now = fixture.now
+        try await fixture.store.write(.control) {
+            _ = try $0.putCredential(
+                Self.credential, app: app, provider: .apns, environment: .sandbox, facts: .init(), now: now)
+        }
+        let foreign = SQLStore(
+            engine: fixture.test.engine, masterKey: try #require(MasterKey(bytes: Array(repeating: 1, count: 32))))
+        let error = await #expect(throws: PealError.self) {
+            try await foreign.read { _ = try $0.credential(app: app, provider: .apns, environment: .sandbox) }
+        }
+        #expect(error?.code == .internal)
+        await #expect(throws: StoreStartFailure.self) { try await foreign.migrate() }
+        try await fixture.test.engine.write(.control) { connection in
+            _ = try connection.execute("UPDATE credential SET environment = 'production'", [])
+        }
+        await #expect(throws: PealError.self) {
+            try await fixture.store.read {
+                _ = try $0.credential(app: app, provider: .apns, environment: .production)
+            }
+        }
+    }
+
+    @Test("answers are kept for a day and settings for ever", arguments: StoreUnderTest.allCases)
+    func records(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let request = IdempotentRequest(scope: [1, 2], key: "k", digest: [3])
+        let answer = KeptAnswer(digest: [3], status: 202, body: Array("{}".utf8))
+        func kept() async throws -> KeptAnswer? {
+            try await fixture.store.write(.intake) { [now = fixture.now] in try $0.keptAnswer(request, now: now) }
+        }
+        #expect(try await kept() == nil)
+        try await fixture.store.write(.intake) { [now = fixture.now] in
+            try $0.keepAnswer(answer, to: request, now: now)
+            try $0.setSetting("s", [1])
+            try $0.setSetting("s", [2])
+        }
+        #expect(try await kept() == answer)
+        fixture.time.advance(by: .seconds(24 * 3600))
+        #expect(try await kept() == nil)
+        #expect(try await fixture.store.read { try $0.setting("s") } == [2])
+        #expect(try await fixture.store.read { try $0.setting("t") } == nil)
+    }
+
+    @Test("the audit log reads backwards, of one app or of all", arguments: StoreUnderTest.allCases)
+    func audit(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let app = fixture.app
+        let entries = (1...3).map {
+            AuditEntry(
+                at: fixture.now, app: $0 == 2 ? nil : app, actor: "admin", action: "app.put", object: "\($0)")
+        }
+        let found = try await fixture.store.write(.control) { session in
+            for entry in entries { try session.audit(entry) }
+            let all = try session.auditEntries(app: nil, before: nil, limit: 2)
+            let mine = try session.auditEntries(app: app, before: all[0].number, limit: 9)
+            return (all.map(\.entry), mine.map(\.entry))
+        }
+        #expect(found.0 == [entries[2], entries[1]])
+        #expect(found.1 == [entries[0]])
+    }
+}

@@ -1,0 +1,92 @@
+import PealCore
+@testable import PealStore
+import PealTesting
+import Testing
+
+@Suite("Packed bytes")
+struct CodingTests {
+    @Test("counts and key lists come back as they were, also at their limits")
+    func roundTrip() throws {
+        var counts = OutcomeCounts()
+        counts.accepted = 1
+        counts.rejected = 127
+        counts.retired = 128
+        counts.expired = .max
+        counts.pending = 300
+        counts.reasons = ["BadDeviceToken": 5, "": 0, "ä": 1]
+        #expect(try CountsCoding.decode(CountsCoding.encode(counts)) == counts)
+        let routes: [Route: OutcomeCounts] = [.fcm: counts, .apnsProduction: .init()]
+        #expect(try CountsCoding.decodeRoutes(CountsCoding.encode(routes)) == routes)
+        for keys: [DeviceKey] in [[], [1], [1, 2, 3, 1000], [5, .max]] {
+            #expect(try KeyListCoding.decode(KeyListCoding.encode(keys)) == keys)
+        }
+        #expect(KeyListCoding.encode(Array(100...200)).count == 101)
+    }
+
+    @Test("bytes that were cut off or come from a later program are refused, never read past their end")
+    func damaged() throws {
+        var counts = OutcomeCounts()
+        counts.reasons = ["reason": 5]
+        let bytes = CountsCoding.encode(counts)
+        for count in 0..<bytes.count {
+            #expect(throws: PealError.self) { try CountsCoding.decode(Array(bytes.prefix(count))) }
+        }
+        #expect(throws: PealError.self) { try CountsCoding.decode([99] + bytes.dropFirst()) }
+        #expect(throws: PealError.self) { try KeyListCoding.decode([0xFF]) }
+        #expect(throws: PealError.self) { try KeyListCoding.decode(Array(repeating: 0xFF, count: 11)) }
+        #expect(throws: PealError.self) { try PredicateCoding.decode([1, 0, 0xFF, 0xFF, 0xFF, 0xFF]) }
+    }
+
+    @Test("what is stored keeps its form")
+    func golden() throws {
+        var counts = OutcomeCounts()
+        counts.accepted = 1000
+        counts.reasons = ["GaveUp": 2]
+        var predicate = Predicate()
+        predicate.topics = [1, 300]
+        predicate.excludedTopics = [2]
+        predicate.interactiveOnly = true
+        let text = """
+            counts \(Hex.encode(CountsCoding.encode(counts)))
+            routes \(Hex.encode(CountsCoding.encode([.fcm: counts])))
+            keys \(Hex.encode(KeyListCoding.encode([1, 2, 500])))
+            predicate \(Hex.encode(PredicateCoding.encode(predicate)))
+
+            """
+        try Golden.check("stored-forms.txt", text)
+    }
+
+    @Test(
+        "windows cover every key once, whatever the size",
+        arguments: [1, 100, 4096, 4097, 70_000, 1_000_000, 50_000_000])
+    func windows(_ lastKey: DeviceKey) {
+        for audience in [0, 1, 1000, Int(lastKey)] {
+            let plan = WindowPlan(lastKey: lastKey, audience: audience)
+            var next: DeviceKey = 1
+            var total = 0
+            for index in 0..<plan.count {
+                #expect(plan.range(index).lowerBound == next)
+                next = plan.range(index).upperBound + 1
+                total += plan.estimate(index, of: audience)
+            }
+            #expect(next == lastKey + 1)
+            #expect(total == audience)
+            #expect(plan.keys <= WindowPlan.keysMax)
+        }
+    }
+
+    @Test("a window holds a page at least and a send has eight slices, where the app is large enough")
+    func windowSizes() {
+        #expect(WindowPlan(lastKey: 10_000_000, audience: 10_000_000).keys == 65_536)
+        #expect(WindowPlan(lastKey: 10_000_000, audience: 100).keys == 1 << 22)
+        #expect(WindowPlan(lastKey: 40_000, audience: 40_000).count >= 8)
+        #expect(WindowPlan(lastKey: 40_000, audience: 20).count == 1)
+    }
+
+    @Test("lists are cut by number and by range")
+    func lists() {
+        #expect(ListPlan.cut([]) == [])
+        #expect(ListPlan.cut(Array(1...8193)).map(\.count) == [8192, 1])
+        #expect(ListPlan.cut([1, 1 << 22, 1 + (1 << 22), 1 << 40]).map(\.count) == [2, 1, 1])
+    }
+}

@@ -1,0 +1,266 @@
+import Foundation
+import PealCore
+import PealSQLite
+import PealStore
+import PealTesting
+import Testing
+
+@Suite("SQLite engine")
+struct EngineTests {
+    private struct Refusal: Error {}
+
+    @Test("a failing write undoes itself and no other of its commit")
+    func groupCommit() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let results = await withTaskGroup(of: (Int, Bool).self) { group in
+            for number in 0..<200 {
+                group.addTask {
+                    do {
+                        try await test.store.write(.intake) { session in
+                            try session.setSetting("n\(number)", [1])
+                            if number % 10 == 0 { throw Refusal() }
+                        }
+                        return (number, true)
+                    } catch {
+                        return (number, !(error is Refusal))
+                    }
+                }
+            }
+            return await group.reduce(into: [Int: Bool]()) { $0[$1.0] = $1.1 }
+        }
+        for number in 0..<200 {
+            let isStored = try await test.store.read { try $0.setting("n\(number)") != nil }
+            #expect(results[number] == (number % 10 != 0))
+            #expect(isStored == (number % 10 != 0))
+        }
+    }
+
+    @Test("a write goes on when its task is cancelled")
+    func cancellation() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await test.store.write(.settle) { try $0.setSetting("kept", [1]) }
+        }
+        try await task.value
+        #expect(try await test.store.read { try $0.setting("kept") } == [1])
+    }
+
+    @Test("beyond the limit of waiting writes callers are told to come back")
+    func tooMany() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let gate = DispatchSemaphore(value: 0)
+        async let first: Void = test.store.write(.control) { _ in gate.wait() }
+        let refusals = await withTaskGroup(of: PealError?.self) { group in
+            for _ in 0..<Limits.writerItemsWaitingMax + 1000 {
+                group.addTask {
+                    do {
+                        try await test.store.write(.rest) { _ in }
+                        return nil
+                    } catch {
+                        // The first refusal shows the limit; the writer may go on.
+                        gate.signal()
+                        return error as? PealError
+                    }
+                }
+            }
+            return await group.reduce(into: [PealError]()) { if let refusal = $1 { $0.append(refusal) } }
+        }
+        try await first
+        #expect(!refusals.isEmpty)
+        #expect(Set(refusals.map(\.code)) == [.rateLimited])
+        #expect(Set(refusals.map(\.retryAfterSeconds)) == [1])
+    }
+
+    @Test("a full disk refuses the write as unavailable, and later ones succeed when there is room")
+    func fullDisk() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let value = [UInt8](repeating: 1, count: 1024 * 1024)
+        func limit(_ pages: Int64) async throws {
+            try await test.engine.write(.control) { _ = try $0.int("PRAGMA max_page_count = \(pages)", []) }
+        }
+        let pages = try await test.engine.read { try $0.int("PRAGMA page_count", []) }
+        try await limit(try #require(pages) + 10)
+        let error = await #expect(throws: PealError.self) {
+            try await test.store.write(.intake) { try $0.setSetting("large", value) }
+        }
+        #expect(error?.code == .unavailable)
+        #expect(try await test.store.read { try $0.setting("large") } == nil)
+        try await limit(1_000_000)
+        try await test.store.write(.intake) { try $0.setSetting("large", value) }
+        #expect(try await test.store.read { try $0.setting("large") } == value)
+    }
+
+    @Test("a closed store answers that it is unavailable")
+    func closed() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        try test.store.close()
+        for lane in WriteLane.allCases {
+            let error = await #expect(throws: PealError.self) {
+                try await test.store.write(lane) { try $0.setSetting("x", [1]) }
+            }
+            #expect(error?.code == .unavailable)
+        }
+        let error = await #expect(throws: PealError.self) { try await test.store.read { _ = try $0.setting("x") } }
+        #expect(error?.code == .unavailable)
+        #expect(await !test.store.isReady())
+    }
+
+    @Test("parameters are bound by name, in whatever order a statement names them")
+    func parameterNames() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let row = try await test.engine.read { connection in
+            try connection.first(
+                "SELECT $2, $1, $2, $3", [.int(1), .text("zwei"), .null(.bytes)]
+            ) { ($0.text(0), $0.int(1), $0.text(2), $0.isNull(3)) }
+        }
+        #expect(try #require(row) == ("zwei", 1, "zwei", true))
+        await #expect(throws: PealError.self) {
+            try await test.engine.read { try $0.query("SELECT $2", [.int(1)]) { _ in } }
+        }
+    }
+
+    @Test("empty texts and bytes are not NULL")
+    func emptyValues() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let row = try await test.engine.read { connection in
+            try connection.first("SELECT $1, $2, $3", [.text(""), .bytes([]), .null(.text)]) {
+                [$0.isNull(0), $0.isNull(1), $0.isNull(2)]
+            }
+        }
+        #expect(row == [false, false, true])
+    }
+
+    @Test("one statement may run inside its own answer")
+    func nested() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let sum = try await test.engine.read { connection in
+            let sql = "SELECT 1 UNION ALL SELECT 2"
+            var sum: Int64 = 0
+            try connection.query(sql, []) { outer in
+                try connection.query(sql, []) { sum += $0.int(0) * outer.int(0) }
+            }
+            return sum
+        }
+        #expect(sum == 9)
+    }
+
+    @Test("a batch tells how many rows each of its rows changed")
+    func batchCounts() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let counts = try await test.engine.write(.control) { connection in
+            try connection.execute("INSERT INTO setting (name, value) VALUES ('a', $1), ('b', $1)", [.bytes([1])])
+            return try connection.execute(
+                "UPDATE setting SET value = $2 WHERE name = $1 OR $1 = 'both' AND name <> 'master_key_check'",
+                rows: [
+                    [.text("a"), .bytes([2])], [.text("none"), .bytes([3])], [.text("both"), .bytes([4])],
+                ])
+        }
+        #expect(counts == [1, 0, 2])
+    }
+
+    @Test("a database is opened by one process only")
+    func lock() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let error = #expect(throws: StoreStartFailure.self) { try SQLiteEngine(path: test.path) }
+        #expect(error?.description == "the database \(test.path) is in use by another process")
+    }
+
+    @Test("a path that cannot be opened is refused with one line")
+    func badPath() throws {
+        let error = #expect(throws: StoreStartFailure.self) { try SQLiteEngine(path: "/nowhere/peal.db") }
+        #expect(error?.description.contains("\n") == false)
+    }
+
+    @Test("a database newer than the program is refused")
+    func tooNew() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        #expect(await test.store.isReady())
+        let version = try await test.store.schemaVersion()
+        try await test.engine.write(.control) { connection in
+            _ = try connection.execute("INSERT INTO migration (version) VALUES ($1)", [.int(version + 1)])
+        }
+        #expect(await !test.store.isReady())
+        let error = await #expect(throws: StoreStartFailure.self) { try await test.store.migrate() }
+        #expect(
+            error?.description
+                == "the database has schema \(version + 1), this program knows up to \(version): use a newer program")
+    }
+
+    @Test("the master key beside a database is made once, private, and missed when it is gone")
+    func masterKeyFile() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let file = MasterKey.file(besideDatabase: test.path)
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let again = try MasterKey.loadOrCreate(besideDatabase: test.path)
+        #expect(again.hash("x") == test.masterKey.hash("x"))
+        try FileManager.default.removeItem(atPath: file)
+        #expect(throws: StoreStartFailure.self) { try MasterKey.loadOrCreate(besideDatabase: test.path) }
+        try Data("short".utf8).write(to: URL(filePath: file))
+        #expect(throws: StoreStartFailure.self) { try MasterKey.loadOrCreate(besideDatabase: test.path) }
+        #expect(MasterKey(base64: "AAAA") == nil)
+        #expect(MasterKey(base64: Data(repeating: 7, count: 32).base64EncodedString() + "\n") != nil)
+    }
+
+    @Test("what was acknowledged is there after a restart, and every lease is taken back")
+    func restart() async throws {
+        var fixture = try await Fixture(.sqlite)
+        try await fixture.registerMany(1...3000, topics: ["a"])
+        let (id, _) = try await fixture.send(.topics("a"))
+        let slice = try #require(try await fixture.lease().first)
+        let worker = Worker(fixture: fixture)
+        let page = try await worker.page(of: slice)
+        #expect(try await worker.settle([worker.settlement(slice, page)])[0].isApplied)
+        fixture = try await fixture.reopened()
+        #expect(try await fixture.state(id) == .sending)
+        #expect(try await fixture.lease().isEmpty)
+        let count = try await fixture.store.write(.control) { try $0.takeBackLeases(endedBefore: nil) }
+        #expect(count == 1)
+        let rest = try await Worker(fixture: fixture, owner: "restarted").run()
+        #expect(rest == Array(page.through + 1...3000))
+        #expect(try await fixture.state(id) == .sent)
+    }
+
+    @Test("the file is made with what can never be set later, and shrinks after deletions")
+    func fileForm() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        func pragma(_ name: String) async throws -> Int64? {
+            try await test.engine.write(.rest) { try $0.int("PRAGMA \(name)", []) }
+        }
+        #expect(try await pragma("page_size") == 4096)
+        #expect(try await pragma("auto_vacuum") == 2)
+        #expect(try await pragma("synchronous") == 2)
+        #expect(try await pragma("wal_autocheckpoint") == 0)
+        let value = [UInt8](repeating: 1, count: 4 * 1024 * 1024)
+        try await test.store.write(.control) { session in
+            for number in 0..<4 { try session.setSetting("\(number)", value) }
+        }
+        let full = try #require(try await pragma("page_count"))
+        try await test.engine.write(.rest) { _ = try $0.execute("DELETE FROM setting WHERE LENGTH(value) > 1000", []) }
+        for _ in 0..<3 { _ = try await pragma("page_count") }
+        #expect(try #require(try await pragma("page_count")) < full - 2000)
+    }
+
+    @Test("the write-ahead log is cut when the writer rests")
+    func checkpoints() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let value = [UInt8](repeating: 1, count: 64 * 1024)
+        for round in 0..<40 {
+            try await test.store.write(.control) { session in
+                for number in 0..<40 { try session.setSetting("\(round) \(number)", value) }
+            }
+        }
+        // 40 rounds wrote 100 MiB. Each small write is followed by a rest, and in one of them the log is cut.
+        func logBytes() throws -> Int {
+            try FileManager.default.attributesOfItem(atPath: test.path + "-wal")[.size] as? Int ?? .max
+        }
+        var attempts = 0
+        while try logBytes() > 17 * 1024 * 1024, attempts < 1000 {
+            try await test.store.write(.control) { try $0.setSetting("small", [1]) }
+            attempts += 1
+        }
+        #expect(try logBytes() <= 17 * 1024 * 1024)
+        #expect(try await test.store.read { try $0.setting("39 39") } == value)
+    }
+}

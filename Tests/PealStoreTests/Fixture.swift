@@ -1,0 +1,128 @@
+import PealCore
+import PealStore
+import PealTesting
+
+/// A store with one app, and short ways to what most tests need.
+struct Fixture: Sendable {
+    let test: TestStore
+    let app: AppKey
+    let randomness = SeededRandomness(seed: 7)
+    let time = ManualTime()
+
+    var store: SQLStore { test.store }
+    var now: Timestamp { time.now }
+
+    init(_ engine: StoreUnderTest) async throws {
+        test = try await engine.open()
+        app = try await test.makeApp().key
+    }
+
+    init(_ test: TestStore, app: AppKey) {
+        self.test = test
+        self.app = app
+    }
+
+    func reopened() async throws -> Fixture { Fixture(try await test.reopened(), app: app) }
+
+    static func address(_ number: Int, _ route: Route = .apnsProduction) -> Address {
+        let text = "address-\(number)"
+        return Address(route: route, bytes: Array(text.utf8) + Array(repeating: 0xAB, count: 32 - text.utf8.count))
+    }
+
+    static func deviceID(_ number: Int) -> DeviceID { DeviceID(high: 0xD, low: UInt64(number)) }
+
+    static func registration(
+        _ number: Int, route: Route = .apnsProduction, address: Address? = nil, user: String? = nil,
+        topics: [String]? = nil, interactive: Bool = true
+    ) -> DeviceRegistration {
+        DeviceRegistration(
+            id: deviceID(number), address: address ?? Self.address(number, route), userID: user, topics: topics,
+            isInteractive: interactive)
+    }
+
+    @discardableResult
+    func register(
+        _ number: Int, route: Route = .apnsProduction, address: Address? = nil, user: String? = nil,
+        topics: [String]? = nil, interactive: Bool = true
+    ) async throws -> DeviceRegistration.Result {
+        let registration = Self.registration(
+            number, route: route, address: address, user: user, topics: topics, interactive: interactive)
+        return try await register(registration)
+    }
+
+    @discardableResult
+    func register(_ registration: DeviceRegistration) async throws -> DeviceRegistration.Result {
+        try await store.write(.control) { [app, now] in try $0.register(registration, app: app, now: now) }
+    }
+
+    /// Registers devices `numbers` in one transaction.
+    func registerMany(_ numbers: ClosedRange<Int>, route: Route = .apnsProduction, topics: [String]? = nil) async throws
+    {
+        try await store.write(.control) { [app, now] session in
+            for number in numbers {
+                _ = try session.register(
+                    Self.registration(number, route: route, topics: topics), app: app, now: now)
+            }
+        }
+    }
+
+    func draft(
+        _ audience: Audience, options: MessageOptions = .init(), startAt: Timestamp? = nil, lifeSeconds: Int64 = 3600
+    ) -> MessageDraft {
+        var content = Content()
+        content.title = .plain("Title")
+        return MessageDraft(
+            id: randomness.timeOrderedIdentifier(at: now), app: app, dialect: .native, audience: audience,
+            content: content, options: options, startAt: startAt, createdAt: now,
+            expiresAt: now + .seconds(lifeSeconds))
+    }
+
+    /// Stores a message and plans it in the same transaction, as an immediate send does.
+    func send(
+        _ audience: Audience, options: MessageOptions = .init(), lifeSeconds: Int64 = 3600, owner: String? = nil
+    ) async throws -> (id: MessageID, plan: Plan) {
+        let draft = draft(audience, options: options, lifeSeconds: lifeSeconds)
+        let plan = try await store.write(.intake) { [app, now] session in
+            try session.insertMessage(draft)
+            return try session.plan(app: app, id: draft.id, owner: owner, now: now)
+        }
+        return (draft.id, plan)
+    }
+
+    func state(_ id: MessageID) async throws -> Message.State? {
+        try await store.read { [app] in try $0.message(app: app, id: id)?.state }
+    }
+
+    func lease(_ route: Route = .apnsProduction, limit: Int = 100, owner: String = "me") async throws -> [Slice] {
+        try await store.write(.control) { [app, now] in
+            try $0.lease(
+                ActiveRoute(app: app, route: route), limit: limit, owner: owner, until: now + .seconds(30), now: now)
+        }
+    }
+}
+
+extension Audience {
+    static var all: Audience {
+        var audience = Audience()
+        audience.includesAll = true
+        return audience
+    }
+
+    static func topics(_ topics: String...) -> Audience {
+        var audience = Audience()
+        audience.topics = topics
+        return audience
+    }
+
+    static func users(_ users: String...) -> Audience {
+        var audience = Audience()
+        audience.users = users
+        return audience
+    }
+
+    static func devices(_ numbers: Int...) -> Audience {
+        var audience = Audience()
+        audience.devices = numbers.map(Fixture.deviceID)
+        return audience
+    }
+}

@@ -1,0 +1,53 @@
+import PealCore
+import PealSQLite
+@testable import PealStore
+import PealTesting
+import Testing
+
+@Suite("Query plans")
+struct QueryPlanTests {
+    /// Whole tables may be walked by none of the hot statements; what is made on the way (`pick`) may.
+    private static let allowedScans = ["SCAN pick", "SCAN sample"]
+
+    @Test("every hot statement goes by an index and sorts nothing", arguments: HotSQL.all.map(\.key))
+    func plan(_ name: String) async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let sql = try #require(HotSQL.all.first { $0.key == name }?.value)
+        let steps = try await test.engine.read { connection in
+            try connection.all(
+                "EXPLAIN QUERY PLAN " + SQLDialect.sqlite.text(of: sql), Array(repeating: .int(1), count: 20)
+            ) { $0.text(3) }
+        }
+        #expect(!steps.isEmpty || name == "insertPage")
+        for step in steps {
+            #expect(!step.contains("TEMP B-TREE"), "\(name): \(steps)")
+            let isScan = step.hasPrefix("SCAN") && !Self.allowedScans.contains(step) && !step.contains("USING")
+            #expect(!isScan, "\(name): \(steps)")
+        }
+    }
+
+    @Test(
+        "the statements that matter most use the index made for them",
+        arguments: [
+            ("lease", "slice_ready"), ("allStream", "COVERING INDEX device_active"),
+            ("plainDevices", "COVERING INDEX device_plain"),
+            ("topicStream", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq>? AND seq<?)"),
+            ("pageScan", "PRIMARY KEY (app=? AND seq>? AND seq<?)"), ("pagePoint", "PRIMARY KEY (app=? AND seq=?)"),
+            ("dueSlices", "slice_waiting"), ("nextReadyRoute", "slice_ready"), ("dueMessages", "message_due"),
+            ("planningMessages", "message_planning"), ("findUser", "COVERING INDEX device_user"),
+            ("findAddress", "device_address"), ("findDevice", "device_id"),
+            ("routeSample", "COVERING INDEX device_active"),
+            ("settle", "PRIMARY KEY (app=? AND message=? AND route=? AND window_no=? AND part=?)"),
+            ("leaveStreams", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq=?)"),
+        ])
+    func index(_ name: String, _ index: String) async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let sql = try #require(HotSQL.all.first { $0.key == name }?.value)
+        let steps = try await test.engine.read { connection in
+            try connection.all(
+                "EXPLAIN QUERY PLAN " + SQLDialect.sqlite.text(of: sql), Array(repeating: .int(1), count: 20)
+            ) { $0.text(3) }
+        }
+        #expect(steps.contains { $0.contains(index) }, "\(steps)")
+    }
+}

@@ -1,0 +1,43 @@
+import PealCore
+import PealServer
+import Testing
+
+/// The documents against what the program knows.
+@Suite("Tidy documents") struct TidyDocumentsTests {
+    private let repository = Repository.here
+
+    @Test("errors.md lists every error code, once, and nothing else")
+    func errors() throws {
+        let listed = DocumentRules.firstColumn(try repository.file("docs/errors.md"))
+        let codes = listed.filter { !$0.contains(" ") }
+        #expect(codes.sorted() == PealError.Code.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test("configuration.md lists every key", arguments: ConfigurationKey.all)
+    func configuration(key: ConfigurationKey) throws {
+        #expect(DocumentRules.quoted(try repository.file("docs/configuration.md")).contains(key.environmentName))
+    }
+
+    @Test("configuration.md lists no key that there is not")
+    func noOtherKey() throws {
+        let known = Set(ConfigurationKey.all.map(\.environmentName)).union(ConfigurationKey.clientEnvironmentNames)
+        let listed = DocumentRules.firstColumn(try repository.file("docs/configuration.md"))
+        #expect(listed.filter { $0.hasPrefix("PEAL_") && !known.contains($0) } == [])
+        #expect(!ConfigurationKey.all.isEmpty)
+    }
+
+    @Test("configuration.md lists every limit")
+    func limits() throws {
+        let names = DocumentRules.constants(try repository.file("Sources/PealCore/Limits.swift"))
+        #expect(names.count > 30, "the limits were not found")
+        let listed = DocumentRules.quoted(try repository.file("docs/configuration.md"))
+        #expect(names.filter { !listed.contains($0) } == [])
+    }
+
+    @Test("states.md names every state of messages and slices")
+    func states() throws {
+        let text = try repository.file("docs/states.md").text
+        let names = Message.State.allCases.map(\.name) + Slice.State.allCases.map { String(describing: $0) }
+        #expect(names.filter { !text.contains($0) } == [])
+    }
+}

@@ -1,0 +1,74 @@
+import Testing
+
+/// Every source file against every rule.
+@Suite("Tidy sources") struct TidySourcesTests {
+    private let repository = Repository.here
+
+    /// The findings of `rule` in the sources, and in the tests where it holds for them too.
+    private func findings(
+        alsoInTests: Bool = false, _ rule: (Repository.File) -> [Finding]
+    ) throws -> [Finding] {
+        let files =
+            try repository.swiftFiles(under: "Sources")
+            + (alsoInTests ? repository.swiftFiles(under: "Tests") : [])
+        #expect(files.count > 50, "the sources were not found")
+        return files.flatMap(rule)
+    }
+
+    @Test("siblings know the core and never each other")
+    func imports() throws {
+        expectNone(try findings(ImportRules.forbidden))
+    }
+
+    @Test("no file has outgrown the plan without a reason")
+    func longFiles() throws {
+        let found = try findings(SourceRules.longFile)
+        expectNone(found.filter { Exceptions.longFiles[$0.path] == nil })
+        #expect(Set(Exceptions.longFiles.keys).subtracting(found.map(\.path)) == [], "needless exceptions")
+    }
+
+    @Test("no function has outgrown the plan without a reason")
+    func longFunctions() throws {
+        let found = try findings(SourceRules.longFunctions)
+        func name(_ finding: Finding) -> String { "\(finding.path) \(finding.what.prefix { $0 != " " })" }
+        expectNone(found.filter { Exceptions.longFunctions[name($0)] == nil })
+        #expect(Set(Exceptions.longFunctions.keys).subtracting(found.map(name)) == [], "needless exceptions")
+    }
+
+    @Test("no line is longer than 120 characters")
+    func longLines() throws {
+        expectNone(try findings(alsoInTests: true, SourceRules.longLines))
+    }
+
+    @Test("no type has a name that says nothing")
+    func names() throws {
+        expectNone(try findings(alsoInTests: true, SourceRules.bannedNames))
+        expectNone(try findings(SourceRules.bareToken))
+    }
+
+    @Test("tasks are structured, but for those with a reason")
+    func tasks() throws {
+        let found = try findings(SourceRules.unstructuredTasks)
+        expectNone(found.filter { Exceptions.unstructuredTasks[$0.path] == nil })
+        #expect(Set(Exceptions.unstructuredTasks.keys).subtracting(found.map(\.path)) == [], "needless exceptions")
+    }
+
+    @Test("nothing is forced that could trap")
+    func traps() throws {
+        expectNone(try findings(SourceRules.traps))
+    }
+
+    @Test("only the composition root asks the system for time and chance")
+    func systemSources() throws {
+        let found = try findings(SourceRules.systemSources).filter { finding in
+            !Exceptions.systemSourceFolders.contains(where: finding.path.hasPrefix)
+        }
+        expectNone(found.filter { Exceptions.systemSources[$0.path] == nil })
+        #expect(Set(Exceptions.systemSources.keys).subtracting(found.map(\.path)) == [], "needless exceptions")
+    }
+
+    @Test("what the compiler cannot check is proved beside it")
+    func sendable() throws {
+        expectNone(try findings(SourceRules.unprovenSendable))
+    }
+}
