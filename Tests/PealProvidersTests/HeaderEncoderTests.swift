@@ -115,3 +115,31 @@ struct HeaderEncoderTests {
         #expect(fields.first(name: "a")?.utf8.count == length)
     }
 }
+
+@Suite("Answers recognized without decoding")
+struct HeaderSkimTests {
+    @Test(
+        "are those that leave the table alone",
+        arguments: [
+            [0x88], [0x88, 0x00, 1, 0x61, 1, 0x62], [0x88, 0x10, 1, 0x61, 0], [0x88, 0x0F, 0x12, 2, 0x61, 0x62],
+            [0x88, 0x00, 1, 0x61, 0x7F, 0x00] + [UInt8](repeating: 0x62, count: 127),
+        ] as [[UInt8]])
+    func plain(block: [UInt8]) throws {
+        #expect(HeaderSkim.isPlainSuccess(ByteBuffer(bytes: block)))
+        var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
+        var buffer = ByteBuffer(bytes: block)
+        #expect(try decoder.decodeHeaders(from: &buffer).first(name: ":status") == "200")
+    }
+
+    @Test(
+        "everything else is decoded",
+        arguments: [
+            [], [0x89], [0x88, 0x40, 1, 0x61, 1, 0x62], [0x88, 0x3F], [0x88, 0xBE], [0x88, 0x0F, 0x30, 1, 0x61],
+            [0x88, 0x00, 0, 1, 0x61], [0x88, 0x00, 5, 0x61], [0x88, 0x00, 1, 0x61, 2, 0x62], [0x88, 0x00, 1],
+            [0x88, 0x00, 1, 0x61, 0x7F], [0x88, 0x00, 1, 0x61, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
+            [0x08, 3, 0x32, 0x30, 0x30],
+        ] as [[UInt8]])
+    func other(block: [UInt8]) {
+        #expect(!HeaderSkim.isPlainSuccess(ByteBuffer(bytes: block)))
+    }
+}

@@ -12,6 +12,8 @@ final class ConnectionPool: Sendable {
         var openingPause = Duration.milliseconds(50)
         /// A connection is replaced before its streams reach this id.
         var streamIDMax = HTTP2Frame.streamIDMax
+        /// How often connections look at the time.
+        var tick = TimeAmount.seconds(1)
     }
 
     let exchange: any Exchange

@@ -18,16 +18,16 @@ extension HTTP2ConnectionHandler {
     }
 
     private func settleAccepted(_ touched: inout [Int32]) {
-        var number: Int32 = -1
-        var slot: OrderSlot?
-        for ticket in endings.accepted {
-            if ticket.order != number {
-                number = ticket.order
-                slot = orders[number]
+        let tickets = endings.accepted
+        var start = 0
+        while start < tickets.count {
+            let number = tickets[start].order
+            let end = tickets[start...].firstIndex { $0.order != number } ?? tickets.count
+            if let slot = orders[number] {
                 touch(slot, number, &touched)
+                slot.accept(tickets[start..<end])
             }
-            slot?.accepted.append(ticket.index)
-            slot?.outstanding -= 1
+            start = end
         }
     }
 
@@ -49,8 +49,8 @@ extension HTTP2ConnectionHandler {
         if !resends.isEmpty { pool.requeue(resends) }
     }
 
-    private func touch(_ slot: OrderSlot?, _ number: Int32, _ touched: inout [Int32]) {
-        guard let slot, !slot.isTouched else { return }
+    private func touch(_ slot: OrderSlot, _ number: Int32, _ touched: inout [Int32]) {
+        guard !slot.isTouched else { return }
         slot.isTouched = true
         touched.append(number)
     }

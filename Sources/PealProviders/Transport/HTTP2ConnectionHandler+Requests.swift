@@ -33,30 +33,11 @@ extension HTTP2ConnectionHandler {
         guard let slot = orders[number] else { return }
         slot.outstanding += run.count
         run.order.order.flight.begin(run.count)
-        run.order.addresses.withUnsafeBytes { addresses in
-            switch run.indices {
-            case .range(let range):
-                for index in range { begin(index, run.resends, number, slot, addresses, authorization) }
-            case .list(let list):
-                for index in list { begin(index, run.resends, number, slot, addresses, authorization) }
-            }
+        let writer = RunWriter(run: run, number: number, slot: slot, authorization: authorization)
+        var position = 0
+        while position < run.count {
+            position = writer.write(from: position, with: &state, into: &out)
+            if out.readableBytes >= Limits.flushBytes { flush() }
         }
-    }
-
-    @inline(__always)
-    private func begin(
-        _ index: Int32, _ resends: UInt8, _ number: Int32, _ slot: OrderSlot, _ addresses: UnsafeRawBufferPointer,
-        _ authorization: Authorization?
-    ) {
-        let open = slot.open
-        let device = Int(index)
-        let template = slot.template(Int(open.variants[device]), &state.encoder, authorization)
-        let start = device == 0 ? 0 : Int(open.addressEnds[device - 1])
-        let id = NotificationID.make(
-            message: open.order.slice.message, inAddresses: slot.isInAddresses, key: open.keys[device])
-        state.begin(
-            template, address: UnsafeRawBufferPointer(rebasing: addresses[start..<Int(open.addressEnds[device])]),
-            id: (id.high, id.low), ticket: StreamTicket(order: number, index: index, resends: resends), into: &out)
-        if out.readableBytes >= Limits.flushBytes { flush() }
     }
 }

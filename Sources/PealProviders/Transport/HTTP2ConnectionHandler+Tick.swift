@@ -2,7 +2,7 @@ import Logging
 import PealCore
 
 extension HTTP2ConnectionHandler {
-    /// Once a second.
+    /// Once a second, if not told otherwise.
     func tick() {
         let orders = pulse.tick(
             uptime: pool.time.uptime, nextStreamID: state.nextStreamID, openCount: state.openCount,

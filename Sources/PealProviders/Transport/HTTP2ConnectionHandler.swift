@@ -52,7 +52,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
             finish: { loop.execute { bound.value.finish() } },
             abort: { loop.execute { bound.value.abort() } })
         isFinishing = !pool.attach(id, handle)
-        tickTask = loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in bound.value.tick() }
+        let tick = pool.settings.tick
+        tickTask = loop.scheduleRepeatedTask(initialDelay: tick, delay: tick) { _ in bound.value.tick() }
         state.start(into: &out)
         flush()
         closeIfDone()

@@ -42,9 +42,7 @@ extension HTTP2ConnectionState {
         _ block: inout ByteBuffer, _ streamID: UInt32, endsStream: Bool, into out: inout ByteBuffer,
         endings: inout StreamEndings
     ) throws(HTTP2Fault) {
-        // The bare `:status 200` of the static table neither reads nor changes the dynamic one.
-        if endsStream, block.readableBytes == 1, block.getInteger(at: block.readerIndex) == UInt8(0x88),
-            let place = streams.find(streamID), streams[place].status == 0
+        if endsStream, let place = streams.find(streamID), streams[place].status == 0, HeaderSkim.isPlainSuccess(block)
         {
             return finish(place, status: 200, into: &out, endings: &endings)
         }

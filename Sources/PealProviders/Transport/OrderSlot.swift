@@ -29,6 +29,12 @@ final class OrderSlot {
         return template
     }
 
+    /// Notes a run of acceptances.
+    func accept(_ tickets: ArraySlice<StreamTicket>) {
+        outstanding -= tickets.count
+        accepted.append(contentsOf: tickets.lazy.map(\.index))
+    }
+
     /// Hands the answers on.
     func deliver() {
         isTouched = false

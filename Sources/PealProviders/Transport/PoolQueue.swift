@@ -27,6 +27,13 @@ struct PoolQueue {
         enum Indices {
             case range(Range<Int32>)
             case list([Int32])
+
+            subscript(position: Int) -> Int32 {
+                switch self {
+                case .range(let range): range.lowerBound + Int32(position)
+                case .list(let list): list[position]
+                }
+            }
         }
 
         var count: Int {

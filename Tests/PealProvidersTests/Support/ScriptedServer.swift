@@ -69,6 +69,8 @@ final class ScriptedServer: Sendable {
         let script: Script
         var input = ByteBuffer()
         var hasPreface = false
+        var frames: [WireFrame] = []
+        var isRunning = false
 
         init(number: Int, script: @escaping Script) {
             self.number = number
@@ -97,7 +99,12 @@ final class ScriptedServer: Sendable {
                 hasPreface = true
                 script(connection, nil)
             }
-            for frame in WireFrame.parse(&input) { script(connection, frame) }
+            frames += WireFrame.parse(&input)
+            // Writing and closing may bring further octets while a script runs.
+            guard !isRunning else { return }
+            isRunning = true
+            while !frames.isEmpty { script(connection, frames.removeFirst()) }
+            isRunning = false
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
