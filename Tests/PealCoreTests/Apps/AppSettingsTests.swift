@@ -2,12 +2,59 @@ import PealCore
 import Testing
 
 @Suite("App settings") struct AppSettingsTests {
-    @Test("default to what the original service did")
+    @Test("default to what the original services did")
     func defaults() {
         let settings = AppSettings()
-        #expect(settings.pivotal.verifyCustomUserID)
-        #expect(settings.pivotal.upsertOnPut)
-        #expect(settings.pivotal.sendReceipt)
+        #expect(settings.pivotal.verifyCustomUserID && settings.pivotal.upsertOnPut && settings.pivotal.sendReceipt)
         #expect(!settings.pivotal.scheduleInMillisHeuristic)
+        #expect(!settings.richie.lenientJSON && !settings.richie.allowHTTPLinks)
+        #expect(settings.contextpush.share == 0.5)
+        #expect(settings.device.verifyUserID)
+    }
+
+    @Test(
+        "change what is given and nothing else",
+        arguments: [
+            ("pivotal", "verify_custom_user_id", "false"), ("pivotal", "upsert_on_put", "false"),
+            ("pivotal", "send_receipt", "false"), ("pivotal", "schedule_in_millis_heuristic", "true"),
+            ("richie", "lenient_json", "true"), ("richie", "allow_http_links", "true"),
+            ("contextpush", "share", "0.25"),
+            ("device", "verify_user_id", "false"),
+        ])
+    func change(group: String, name: String, value: String) throws {
+        var settings = AppSettings()
+        try settings.apply(try JSONParser.parse("{\"\(group)\":{\"\(name)\":\(value),\"unknown\":1},\"unknown\":{}}"))
+        var expected = AppSettings().json
+        expected = expected.merging(try JSONParser.parse("{\"\(group)\":{\"\(name)\":\(value)}}"))
+        #expect(settings.json == expected)
+        #expect(settings != AppSettings())
+        var again = AppSettings()
+        try again.apply(settings.json)
+        #expect(again == settings)
+    }
+
+    @Test("pass over nulls")
+    func nulls() throws {
+        var settings = AppSettings()
+        let nulls = #"{"pivotal":null,"richie":{"lenient_json":null},"contextpush":{"share":null},"quiet_hours":null}"#
+        try settings.apply(try JSONParser.parse(nulls))
+        #expect(settings == AppSettings())
+    }
+
+    @Test(
+        "name the field that is wrong",
+        arguments: [
+            ("5", "settings", PealError.Code.invalidField), (#"{"pivotal":[]}"#, "settings.pivotal", .invalidField),
+            (#"{"pivotal":{"send_receipt":"true"}}"#, "settings.pivotal.send_receipt", .invalidField),
+            (#"{"contextpush":{"share":1.5}}"#, "settings.contextpush.share", .invalidField),
+            (#"{"contextpush":{"share":"x"}}"#, "settings.contextpush.share", .invalidField),
+            (#"{"contextpush":{"share":1e999}}"#, "settings.contextpush.share", .invalidField),
+            (#"{"quiet_hours":{}}"#, "settings.quiet_hours", .notSupported),
+            (#"{"rate_per_second":5}"#, "settings.rate_per_second", .notSupported),
+        ])
+    func wrong(text: String, field: String, code: PealError.Code) throws {
+        var settings = AppSettings()
+        let error = try #require(throws: PealError.self) { try settings.apply(try JSONParser.parse(text)) }
+        #expect(error.field == field && error.code == code)
     }
 }
