@@ -182,6 +182,14 @@ struct APNsRenderingTests {
         #expect(error?.field == field)
     }
 
+    @Test("aps is not for data to set")
+    func dataNamedAPS() {
+        var content = Content()
+        content.data = JSON.Members([("aps", ["badge": 1])])
+        let error = #expect(throws: PealError.self) { try APNsRendering.notification(Self.order(content)) }
+        #expect(error?.field == "content.data.aps")
+    }
+
     @Test(
         "a collapse key has at most 64 bytes and no line ends",
         arguments: [

@@ -191,7 +191,7 @@ struct ScriptedServerTests {
         let late = testOrder(count: 3)
         await provider.close()
         provider.send(late)
-        #expect(await late.flight.completed().tally == ["unsent NoCredential": 3])
+        #expect(await late.flight.completed().tally == ["unsent Draining": 3])
         let tally = await stopped.flight.completed().tally
         #expect(tally["accepted"] == 1)
         #expect(tally["unsent Stopped"] == 50 - stopped.flight.snapshot.begun)
