@@ -23,7 +23,8 @@ struct APNsExchange: Exchange {
             .verdict(verdict), reason: reason.isEmpty ? "Status\(response.status)" : reason, status: response.status)
     }
 
-    /// Apple's reasons are words of letters and digits. What is none would end up in logs and lists, and counts as absent.
+    /// Apple's reasons are words of letters and digits. What is none would end up in logs and lists, and counts as
+    /// absent.
     private static func word(_ reason: String) -> String? {
         let isWord = reason.utf8.allSatisfy { byte in
             switch byte {
