@@ -45,8 +45,8 @@ struct APNsRenderingTests {
         .init(
             "every common field",
             body:
-                #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":0,"sound":"default","thread-id":"th","#
-                + #""category":"c","mutable-content":1},"k":{"n":1.0},"image_url":"https://x/i.png"}"#
+                #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":0,"sound":"default","#
+                + #""thread-id":"th","category":"c","mutable-content":1},"k":{"n":1.0},"image_url":"https://x/i.png"}"#
         ) {
             $0.content.title = .plain("T")
             $0.content.subtitle = .plain("S")
@@ -180,6 +180,14 @@ struct APNsRenderingTests {
         let error = #expect(throws: PealError.self) { try APNsRendering.notification(Self.order(content)) }
         #expect(error?.code == .invalidField)
         #expect(error?.field == field)
+    }
+
+    @Test("aps is not for data to set")
+    func dataNamedAPS() {
+        var content = Content()
+        content.data = JSON.Members([("aps", ["badge": 1])])
+        let error = #expect(throws: PealError.self) { try APNsRendering.notification(Self.order(content)) }
+        #expect(error?.field == "content.data.aps")
     }
 
     @Test(

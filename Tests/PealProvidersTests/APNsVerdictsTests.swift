@@ -51,6 +51,10 @@ struct APNsVerdictsTests {
         #expect(answer.result == .verdict(.retireAddress(since: Self.dead, isSuspicious: false)))
         #expect(answer.reason == "Unregistered")
         #expect(answer.status == 410)
+        let odd = exchange.answer(
+            to: .init(status: 410, body: Array(#"{"reason":"Gone\nfor ever","timestamp":9e18}"#.utf8)))
+        #expect(
+            odd == Answer(.verdict(.retireAddress(since: nil, isSuspicious: false)), reason: "Status410", status: 410))
         #expect(exchange.answer(to: .init(status: 502, body: Array("<html>".utf8))).reason == "Status502")
         #expect(
             exchange.answer(to: .init(status: 503, retryAfterSeconds: 90)).result

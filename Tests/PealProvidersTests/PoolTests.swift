@@ -109,6 +109,22 @@ struct PoolTests {
         #expect(effects.openings == [0, 1, 2])
     }
 
+    @Test("a connection that still proves itself calls for no other one")
+    func unproven() {
+        var state = state()
+        var effects = PoolState.Effects()
+        state.submit(OpenOrder(testOrder(count: 10)), &effects)
+        state.consider(uptime: .zero, &effects)
+        var budget = budget(1)
+        budget.isProven = false
+        _ = state.pull(0, budget, uptime: .seconds(1), &effects)
+        budget.streams = 0
+        budget.bulkStreams = 0
+        _ = state.pull(0, budget, uptime: .seconds(1), &effects)
+        state.consider(uptime: .seconds(1), &effects)
+        #expect(effects.openings == [0])
+    }
+
     @Test("when the last connection brought nothing, what waits is given back, and the next attempt waits")
     func failures() {
         var state = state()

@@ -1,5 +1,5 @@
 /// The `apns-id` of a message to a device: a pure function of both, so it needs no storage and a notification that is
-/// sent again after a crash carries the same one. For one message no two keys share an id.
+/// sent again after a crash carries the same one. That two share one is as unlikely as with random UUIDs.
 package enum NotificationID {
     /// `inAddresses` tells keys of unregistered addresses from device keys.
     package static func make(message: MessageID, inAddresses: Bool, key: DeviceKey) -> Identifier<Notification> {

@@ -11,15 +11,34 @@ struct APNsExchange: Exchange {
 
     func answer(to response: ProviderResponse) -> Answer {
         let document = (try? JSONParser.parse(response.body)) ?? .null
-        let reason = document["reason"]?.stringValue ?? ""
-        let timestamp = document["timestamp"]?.integerValue.map { Timestamp(milliseconds: $0) }
+        let reason = document["reason"]?.stringValue.flatMap(Self.word) ?? ""
+        let timestamp = document["timestamp"]?.integerValue.flatMap(Self.instant)
         var verdict = APNsVerdicts.verdict(status: response.status, reason: reason, timestamp: timestamp)
         if verdict == .refreshCredential, !tokens.expired() { verdict = .stopApp }
         if reason == "TooManyProviderTokenUpdates" { tokens.updatedTooOften() }
         if verdict == .retry(after: nil), let seconds = response.retryAfterSeconds {
             verdict = .retry(after: .seconds(min(seconds, 24 * 3600)))
         }
-        let word = reason.isEmpty ? "Status\(response.status)" : reason
-        return Answer(.verdict(verdict), reason: String(word.prefix(64)), status: response.status)
+        return Answer(
+            .verdict(verdict), reason: reason.isEmpty ? "Status\(response.status)" : reason, status: response.status)
+    }
+
+    /// Apple's reasons are words of letters and digits. What is none would end up in logs and lists, and counts as
+    /// absent.
+    private static func word(_ reason: String) -> String? {
+        let isWord = reason.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: false
+            }
+        }
+        return isWord && reason.utf8.count <= 64 ? reason : nil
+    }
+
+    /// Milliseconds, within the years that RFC 3339 can write.
+    private static func instant(_ milliseconds: Int64) -> Timestamp? {
+        (0...253_402_300_799_999).contains(milliseconds) ? Timestamp(milliseconds: milliseconds) : nil
     }
 }

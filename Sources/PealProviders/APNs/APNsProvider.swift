@@ -68,7 +68,8 @@ package final class APNsProvider: Provider {
             return order.flight.answerRest(.unsent("NoVariant"))
         }
         guard let pool = pool(for: order) else {
-            return order.flight.answerRest(.unsent("NoCredential"))
+            let isClosed = state.withLock(\.isClosed)
+            return order.flight.answerRest(.unsent(isClosed ? "Draining" : "NoCredential"))
         }
         pool.submit(order)
     }

@@ -71,7 +71,12 @@ enum APNsRendering {
         var payload = JSON.Members()
         let aps = commonAPS(order)
         if !aps.isEmpty { payload["aps"] = .object(aps) }
-        for (name, value) in order.content.data.pairs where name != "aps" { payload[name] = value }
+        for (name, value) in order.content.data.pairs {
+            guard name != "aps" else {
+                throw .invalid("content.data.aps", "aps belongs to Apple: its members go into content.ios.payload.aps")
+            }
+            payload[name] = value
+        }
         if let url = order.content.imageURL, payload["image_url"] == nil { payload["image_url"] = .string(url) }
         guard let own = fields["payload"], !own.isNull else { return .object(payload) }
         guard own.objectValue != nil else {

@@ -25,7 +25,7 @@ extension HTTP2ConnectionHandler {
         return PoolQueue.Budget(
             streams: streams, windowBytes: state.sendWindow, bulkStreams: streams - share,
             bulkWindowBytes: state.sendWindow - shareBytes, streamWindow: state.peer.initialWindow,
-            partialBodies: state.partialBodyRoom, isIdle: state.openCount == 0)
+            partialBodies: state.partialBodyRoom, isIdle: state.openCount == 0, isProven: isProven)
     }
 
     private func begin(_ run: PoolQueue.Run, _ authorization: Authorization?) {

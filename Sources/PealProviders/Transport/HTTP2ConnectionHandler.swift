@@ -1,6 +1,5 @@
 import Logging
 import NIOCore
-import NIOSSL
 import PealCore
 
 /// One connection's thin shell: pulls devices from its pool, lets the state machine write them into one buffer that
@@ -101,11 +100,9 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Peers often close without TLS's closing alert; nothing is lost by it that a closed connection does not lose.
-        if case .some(.uncleanShutdown) = error as? NIOSSLError {
-        } else {
-            pool.logger.warning("connection failed", metadata: metadata("\(error)"))
-        }
+        // Peers often go without TLS's closing alert, or while nothing is asked of them: that is no news.
+        let isNews = !hasEnded && (state.openCount > 0 || !hasAnswered)
+        pool.logger.log(level: isNews ? .warning : .debug, "connection failed", metadata: metadata("\(error)"))
         context.close(promise: nil)
     }
 

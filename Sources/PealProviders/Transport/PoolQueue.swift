@@ -16,6 +16,8 @@ struct PoolQueue {
         var partialBodies: Int
         /// Whether nothing is open, so that waiting for a larger window might be for ever.
         var isIdle: Bool
+        /// Whether the connection shows all that it can take, so that work it leaves calls for another one.
+        var isProven = true
     }
 
     /// Devices of one order that a connection begins now.

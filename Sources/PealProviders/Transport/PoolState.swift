@@ -108,7 +108,7 @@ struct PoolState {
             budget.bulkWindowBytes = budget.windowBytes
         }
         if let run = queue.pull(budget, uptime: uptime, refusals: &effects.refusals) { return run }
-        if queue.isEmpty { members[place].isStarved = true } else { wantsMore = true }
+        if queue.isEmpty { members[place].isStarved = true } else if budget.isProven { wantsMore = true }
         return nil
     }
 

@@ -9,7 +9,8 @@ struct RunWriter {
     let slot: OrderSlot
     let authorization: Authorization?
 
-    /// Writes from place `start` of the run until its end or until the buffer is worth flushing. Returns the next place.
+    /// Writes from place `start` of the run until its end or until the buffer is worth flushing. Returns the next
+    /// place.
     func write(from start: Int, with state: inout HTTP2ConnectionState, into out: inout ByteBuffer) -> Int {
         let open = run.order
         return open.addresses.withUnsafeBytes { addresses in
