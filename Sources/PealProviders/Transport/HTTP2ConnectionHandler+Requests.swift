@@ -20,7 +20,8 @@ extension HTTP2ConnectionHandler {
         let streams = isProven ? state.streamRoom : min(state.streamRoom, max(0, 1 - state.openCount))
         let streamsMax = min(state.peer.streamsMax, Limits.streamsPerConnectionMax)
         let share = streamsMax > 1 && isProven ? max(1, streamsMax / 20) : 0
-        let shareBytes = min(Limits.directWindowBytes, pulse.largestWindow / 2)
+        // No more than an eighth: peers open their window again only once a good part of it is used.
+        let shareBytes = min(Limits.directWindowBytes, pulse.largestWindow / 8)
         pulse.largestWindow = max(pulse.largestWindow, state.sendWindow)
         return PoolQueue.Budget(
             streams: streams, windowBytes: state.sendWindow, bulkStreams: streams - share,
