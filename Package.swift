@@ -26,6 +26,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -53,6 +54,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -63,7 +65,7 @@ let package = Package(
     ],
     targets: [
         .executableTarget(
-            name: "peal", dependencies: ["PealCommands", argumentParser], swiftSettings: settings),
+            name: "peal", dependencies: ["PealCommands"], swiftSettings: settings),
         .target(
             name: "PealCommands",
             dependencies: [
@@ -74,7 +76,8 @@ let package = Package(
             name: "PealServer",
             dependencies: [
                 "PealAPI", "PealCore", "PealDelivery", "PealProviders", "PealSQLite", "PealStore",
-                configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, logging, nioCore,
+                configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, httpTypes, logging,
+                nioHTTPTypes, nioCore,
                 nioPosix,
                 nioSSL, serviceLifecycle, unixSignals, yams,
             ],
@@ -107,10 +110,13 @@ let package = Package(
         .target(
             name: "PealTesting", dependencies: ["PealCore", "PealSQLite", "PealStore"], swiftSettings: settings),
 
+        .testTarget(
+            name: "PealCommandsTests", dependencies: ["PealCommands", "PealCore", nioCore, nioHTTP1, nioPosix],
+            swiftSettings: settings),
         .testTarget(name: "PealCoreTests", dependencies: ["PealCore", "PealTesting"], swiftSettings: settings),
         .testTarget(
             name: "PealStoreTests", dependencies: ["PealCore", "PealStore", "PealSQLite", "PealTesting"],
-            swiftSettings: settings),
+            exclude: ["Golden"], swiftSettings: settings),
         .testTarget(
             name: "PealDeliveryTests", dependencies: ["PealCore", "PealDelivery", "PealStore", "PealTesting"],
             swiftSettings: settings),

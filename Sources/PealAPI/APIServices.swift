@@ -39,7 +39,9 @@ package struct APIServices: Sendable {
 
     var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
     var credentials: CredentialVerbs { CredentialVerbs(store: store, engine: engine, providers: providers) }
-    var keys: KeyVerbs { KeyVerbs(store: store, hasher: hasher, randomness: randomness) }
+    var keys: KeyVerbs {
+        KeyVerbs(store: store, hasher: hasher, randomness: randomness, adminTokenHash: adminTokenHash)
+    }
     var devices: DeviceVerbs { DeviceVerbs(store: store) }
     var topics: TopicVerbs { TopicVerbs(store: store) }
     var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }

@@ -10,14 +10,15 @@ package enum Limits {
 
     // Names and texts
     package static let nameCharactersMax = 255
-    package static let topicBytesMax = 255
-    package static let userIDBytesMax = 255
+    /// 255 characters of up to four bytes.
+    package static let topicBytesMax = 1020
+    package static let userIDBytesMax = 1020
     package static let campaignIDBytesMax = 255
     package static let attributesBytesMax = 4096
     package static let localeCharactersMax = 35
     package static let timeZoneCharactersMax = 64
     package static let privateKeyBytesMax = 16 * 1024
-    package static let signedUserIDBytesMax = 2048
+    package static let signedUserIDBytesMax = 4608
 
     // Audiences
     package static let audienceDevicesMax = 10_000

@@ -29,6 +29,7 @@ final class DeliveryContext: Sendable {
     /// When leases of an earlier run were taken back; nil before.
     private let startedAt = Mutex<Duration?>(nil)
     private let sleepers = Mutex<[Signal]>([])
+    private let reopened = Mutex<Set<ActiveRoute>>([])
 
     init(
         store: any Store, providers: [ProviderName: any Provider], time: any TimeSource,
@@ -44,6 +45,16 @@ final class DeliveryContext: Sendable {
         settler = Settler(store: store, time: time, logger: logger, metrics: metrics)
         stop = StopSwitch(drain: options.drain)
         budget = PageBudget(options.pagesInFlightMax)
+    }
+
+    /// A route whose credential changed: what waited only for it may go on.
+    func reopen(_ route: ActiveRoute) { _ = reopened.withLock { $0.insert(route) } }
+
+    func takeReopened() -> Set<ActiveRoute> {
+        reopened.withLock { routes in
+            defer { routes = [] }
+            return routes
+        }
     }
 
     /// When a lease that is taken now ends.

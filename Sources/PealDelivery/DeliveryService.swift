@@ -91,6 +91,7 @@ package final class DeliveryService: DeliveryEngine, Service {
         let fingerprint = context.access.forget(key)
         for route in Route.allCases where route.provider == provider && route.environment == environment {
             context.routes.reset(ActiveRoute(app: app, route: route))
+            context.reopen(ActiveRoute(app: app, route: route))
         }
         if let fingerprint { context.providers[provider]?.drain(fingerprint: fingerprint) }
         wake()

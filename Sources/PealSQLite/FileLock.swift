@@ -15,7 +15,7 @@ final class FileLock: Sendable {
 
     /// - Throws: `StoreStartFailure` when another process holds the lock or the file cannot be made.
     init(besideDatabase path: String) throws {
-        let file = path + ".lock"
+        let file = Self.resolved(path) + ".lock"
         descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw StoreStartFailure("the database \(path) cannot be locked: \(String(cString: strerror(errno)))")
@@ -24,6 +24,13 @@ final class FileLock: Sendable {
             close(descriptor)
             throw StoreStartFailure("the database \(path) is in use by another process")
         }
+    }
+
+    /// The database's own path: through a link it is the same database and must be the same lock.
+    private static func resolved(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
     }
 
     /// Lets another process in.

@@ -39,7 +39,7 @@ struct HTTPListeners {
     }
 
     private static func server(_ files: ServerConfiguration.TLSFiles?) throws -> HTTPServerBuilder {
-        guard let files else { return .http1() }
+        guard let files else { return .http1(configuration: .init(additionalChannelHandlers: [ContinueHandler()])) }
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map {
                 NIOSSLCertificateSource.certificate($0)

@@ -59,7 +59,15 @@ struct Server {
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
         let result = await Result { try await ServiceGroup(configuration: group).run() }
         for provider in providers.values { await provider.close() }
-        try result.get()
+        do {
+            try result.get()
+        } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
+            let place = "\(configuration.httpHost):\(configuration.httpPort)"
+            throw ConfigurationFailure(
+                .httpPort, "cannot listen on \(place): \(String(cString: strerror(error.errnoCode)))")
+        } catch let error as SocketAddressError {
+            throw ConfigurationFailure(.httpHost, "cannot listen on \(configuration.httpHost): \(error)")
+        }
     }
 
     private func makeProviders() throws -> [ProviderName: any Provider] {
@@ -68,9 +76,15 @@ struct Server {
         apns.sandboxURL = configuration.apnsSandboxURL
         apns.caFile = configuration.caFile
         apns.connectionsPerPoolMax = configuration.apnsConnectionsMax
-        let provider = try APNsProvider(
-            configuration: apns, eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
-        return [.apns: provider]
+        do {
+            let provider = try APNsProvider(
+                configuration: apns, eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
+            return [.apns: provider]
+        } catch let error as APNsConfigurationError {
+            throw ConfigurationFailure(.apnsProductionURL, "\(error)")
+        } catch {
+            throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") holds no PEM certificates: \(error)")
+        }
     }
 }
 

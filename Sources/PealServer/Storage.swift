@@ -36,7 +36,7 @@ struct Storage {
             if let file = configuration.masterKeyFile { return try MasterKey.load(file) }
             return try MasterKey.loadOrCreate(besideDatabase: configuration.databasePath)
         } catch {
-            throw ConfigurationFailure(.masterKeyFile, "\(error)")
+            throw ConfigurationFailure(configuration.masterKey == nil ? .masterKeyFile : .masterKey, "\(error)")
         }
     }
 }

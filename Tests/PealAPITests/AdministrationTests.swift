@@ -83,7 +83,7 @@ struct AdministrationTests {
             // What a client already has moves along, and stays unique.
             var own = JSON.Members([("dialect", .string(dialect))] + more)
             for name in names {
-                own[name] = .string(name == "shared_secret" ? String(repeating: "0a", count: 32) : "own-\(name)")
+                own[name] = .string(name == "shared_secret" ? String(repeating: "0a", count: 32) : "own-key-of-\(name)")
             }
             let brought = try await house.admin(.post, "…/keys", .object(own))
             #expect(brought.status == 201, "\(brought.text)")

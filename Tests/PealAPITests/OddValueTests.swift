@@ -106,10 +106,13 @@ struct OddValueTests {
         try await House.open { house in
             let verify: JSON = ["settings": ["pivotal": ["verify_custom_user_id": false]]]
             _ = try await house.admin(.patch, "…", verify)
-            _ = try await house.key("pivotal", [("application_uuid", "application"), ("api_key", "s")])
             _ = try await house.key(
-                "pivotal-platform", [("platform_uuid", "platform"), ("platform_secret", "s"), ("platform", "ios")])
-            let authorization = request.realm.map { house.basic($0, "s") } ?? "Bearer \(House.adminToken)"
+                "pivotal", [("application_uuid", "application"), ("api_key", "a-secret-for-tests")])
+            _ = try await house.key(
+                "pivotal-platform",
+                [("platform_uuid", "platform"), ("platform_secret", "a-secret-for-tests"), ("platform", "ios")])
+            let authorization =
+                request.realm.map { house.basic($0, "a-secret-for-tests") } ?? "Bearer \(House.adminToken)"
             for variant in variants {
                 let reply = try await house.call(
                     request.method, request.path.replacing("…", with: house.path), body: variant.text,

@@ -12,7 +12,7 @@ struct PivotalPushTests {
     ) async throws {
         try await House.open { house in
             _ = try await house.admin(.patch, "…", ["settings": ["pivotal": settings]])
-            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "key-1")])
+            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
             for index in 1...3 {
                 let reply = try await house.admin(
                     .put, "…/devices/10000000-0000-4000-8000-00000000000\(index)",
@@ -23,7 +23,7 @@ struct PivotalPushTests {
                     ])
                 try #require(reply.status == 201)
             }
-            let authorization = house.basic("app-1", "key-1", spaces: "  ")
+            let authorization = house.basic("app-1", "application-key-1", spaces: "  ")
             try await body(house) { text in
                 try await house.call(.post, "/v1/push", body: text, authorization: authorization)
             }
@@ -245,7 +245,7 @@ struct PivotalPushTests {
     @Test("may be looked up, changed and cancelled until it starts")
     func schedules() async throws {
         try await Self.open { house, push in
-            let authorization = house.basic("app-1", "key-1")
+            let authorization = house.basic("app-1", "application-key-1")
             func call(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> House.Reply {
                 try await house.call(method, path, body: body, authorization: authorization)
             }
@@ -299,12 +299,12 @@ struct PivotalPushTests {
             let reply = try await push(Self.seminar(expiry: "null"))
             let id = reply["receipt_id"]?.stringValue ?? ""
             let receipt = try await house.call(
-                .get, "/v1/receipts/\(id)", authorization: house.basic("app-1", "key-1"))
+                .get, "/v1/receipts/\(id)", authorization: house.basic("app-1", "application-key-1"))
             #expect(receipt["devices"] == 2, "\(receipt.text)")
             #expect(receipt["platforms.ios.pending"] == 2)
             let unknown = try await house.call(
                 .get, "/v1/receipts/10000000-0000-4000-8000-000000000001",
-                authorization: house.basic("app-1", "key-1"))
+                authorization: house.basic("app-1", "application-key-1"))
             #expect(unknown.status == 404)
         }
     }

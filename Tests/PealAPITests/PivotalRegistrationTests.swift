@@ -17,11 +17,15 @@ struct PivotalRegistrationTests {
         try await House.open { house in
             _ = try await house.admin(.patch, "…", ["settings": ["pivotal": settings]])
             _ = try await house.key(
-                "pivotal", [("application_uuid", "app-1"), ("api_key", "key-1"), ("shared_secret", .string(secret))])
+                "pivotal",
+                [
+                    ("application_uuid", "app-1"), ("api_key", "application-key-1"),
+                    ("shared_secret", .string(secret)),
+                ])
             _ = try await house.key(
                 "pivotal-platform",
-                [("platform_uuid", "platform-1"), ("platform_secret", "s-1"), ("platform", platform)])
-            try await body(house, house.basic("platform-1", "s-1", spaces: "  "))
+                [("platform_uuid", "platform-1"), ("platform_secret", "platform-secret-1"), ("platform", platform)])
+            try await body(house, house.basic("platform-1", "platform-secret-1", spaces: "  "))
         }
     }
 
@@ -195,7 +199,7 @@ struct PivotalRegistrationTests {
     @Test("asks strangers for a name and a secret")
     func strangers() async throws {
         try await Self.open { house, _ in
-            for authorization in [nil, house.basic("platform-1", "wrong"), house.basic("nobody", "s-1")] {
+            for authorization in [nil, house.basic("platform-1", "wrong"), house.basic("nobody", "platform-secret-1")] {
                 let reply = try await house.call(
                     .post, "/v1/registration", body: Self.iOS, authorization: authorization)
                 #expect(reply.status == 401)

@@ -8,12 +8,12 @@ import Testing
 struct TranscriptTests {
     private static func open(_ body: @escaping @Sendable (House, Int) async throws -> Void) async throws {
         try await House.open(over: .live) { house in
-            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "key-1")])
+            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
             for platform in ["ios", "android"] {
                 _ = try await house.key(
                     "pivotal-platform",
                     [
-                        ("platform_uuid", .string("p-\(platform)")), ("platform_secret", "s"),
+                        ("platform_uuid", .string("p-\(platform)")), ("platform_secret", "a-secret-for-tests"),
                         ("platform", .string(platform)),
                     ])
             }
@@ -35,7 +35,7 @@ struct TranscriptTests {
                 """#
             let answer = try await RawConnection.exchange(
                 "POST /v1/registration HTTP/1.1\r\nHost: push.example.com\r\nAccept: application/json\r\n"
-                    + "Authorization: \(house.basic("p-ios", "s", spaces: "  "))\r\n"
+                    + "Authorization: \(house.basic("p-ios", "a-secret-for-tests", spaces: "  "))\r\n"
                     + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
                     + "User-Agent: Example/1 CFNetwork/811.5.4 Darwin/16.6.0\r\nConnection: close\r\n\r\n\(body)",
                 port: port)
@@ -54,7 +54,7 @@ struct TranscriptTests {
                 """#
             let answer = try await RawConnection.exchange(
                 "POST /v1/v1/registration HTTP/1.1\r\nHost: push.example.com\r\n"
-                    + "Authorization: \(house.basic("p-android", "s", spaces: "  "))\r\n"
+                    + "Authorization: \(house.basic("p-android", "a-secret-for-tests", spaces: "  "))\r\n"
                     + "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nAccept-Encoding: gzip\r\n"
                     + "Connection: close\r\n\r\n\(Self.chunked(body))", port: port)
             #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(answer)")
@@ -71,7 +71,7 @@ struct TranscriptTests {
             #expect(head.lowercased().contains("content-length: 19\r\n"), "\(head)")
             #expect(head.hasSuffix("\r\n\r\n"))
             let large = try await RawConnection.exchange(
-                "POST /v1/push HTTP/1.1\r\nHost: x\r\nAuthorization: \(house.basic("app-1", "key-1"))\r\n"
+                "POST /v1/push HTTP/1.1\r\nHost: x\r\nAuthorization: \(house.basic("app-1", "application-key-1"))\r\n"
                     + "Content-Length: 99999999\r\nConnection: close\r\n\r\n{", port: port)
             #expect(large.hasPrefix("HTTP/1.1 413 "), "\(large)")
             let wrong = try await RawConnection.exchange("nonsense\r\n\r\n", port: port)

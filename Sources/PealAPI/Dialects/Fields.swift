@@ -151,11 +151,12 @@ struct Fields {
     /// The texts of a list, each once.
     func texts(_ name: String, countMax: Int, bytesMax: Int) throws(PealError) -> [String]? {
         guard let list = try list(name, countMax: countMax) else { return nil }
-        var seen: Set<String> = []
+        // By bytes: Swift's equality takes different spellings of one character for the same.
+        var seen: Set<[UInt8]> = []
         var texts: [String] = []
         for (value, path) in list {
             let text = try Self.text(value, path, bytesMax: bytesMax)
-            if seen.insert(text).inserted { texts.append(text) }
+            if seen.insert(Array(text.utf8)).inserted { texts.append(text) }
         }
         return texts
     }

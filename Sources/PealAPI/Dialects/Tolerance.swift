@@ -82,7 +82,8 @@ struct Tolerance {
 
     /// The texts of a list, each once and none empty; an empty list counts as absent.
     func texts(_ names: String..., countMax: Int, bytesMax: Int) throws(PealError) -> [String] {
-        var seen: Set<String> = []
+        // By bytes: Swift's equality takes different spellings of one character for the same.
+        var seen: Set<[UInt8]> = []
         var texts: [String] = []
         for name in names {
             guard let (value, path) = self[name] else { continue }
@@ -94,7 +95,7 @@ struct Tolerance {
             }
             for (index, element) in elements.enumerated() where !element.isNull {
                 let text = try Self.text(element, "\(path)[\(index)]", bytesMax: bytesMax)
-                if !text.isEmpty, seen.insert(text).inserted { texts.append(text) }
+                if !text.isEmpty, seen.insert(Array(text.utf8)).inserted { texts.append(text) }
             }
         }
         return texts

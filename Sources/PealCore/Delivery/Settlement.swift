@@ -13,6 +13,8 @@ package struct Settlement: Sendable, Hashable {
     package var deferrals: [Deferral]
     package var retirements: [Retirement]
     package var next: Next
+    /// When the first request of the page began; nil where none did.
+    package var triedAt: Timestamp?
 
     package init(
         slice: Slice.ID, owner: String, term: Int64, cursorBefore: DeviceKey, cursorAfter: DeviceKey,

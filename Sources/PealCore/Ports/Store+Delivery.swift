@@ -27,6 +27,11 @@ package protocol DeliveryWriting {
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)]
     /// Frees waiting slices that are due. Returns how many.
     func releaseDueSlices(now: Timestamp, limit: Int) throws -> Int
+    /// Frees slices that wait although none of their devices was tried: their route was closed and is open again.
+    func freeUntriedSlices(of route: ActiveRoute) throws
+    /// Ends paused messages whose expiry has passed, at most `limit`: one of which something was sent goes on, so that
+    /// its workers settle the rest; another is expired. Returns how many.
+    func endPausedMessages(now: Timestamp, limit: Int) throws -> Int
     /// Leases ready slices of one route in order of lane and rank.
     func lease(
         _ route: ActiveRoute, limit: Int, owner: String, until: Timestamp, now: Timestamp

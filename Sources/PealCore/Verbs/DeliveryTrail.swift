@@ -50,33 +50,45 @@ package struct DeliveryTrail: Sendable {
                 }
                 return try events(of: device)
             case .user(let user):
-                let filter = DeviceFilter(userID: user)
-                let devices = try store.devices(
-                    app: message.app, filter, after: 0, limit: Limits.devicesPerUserMax)
-                return try devices.flatMap(events)
-            case .addresses(let addresses): return try addresses.flatMap(events)
+                return try devices(of: user).flatMap { device in try events(of: device) }
+            case .addresses(let addresses): return try addresses.flatMap { address in try events(of: address) }
             }
         }
 
+        private func devices(of user: String) throws -> [Device] {
+            var devices: [Device] = []
+            while true {
+                let page = try store.devices(
+                    app: message.app, DeviceFilter(userID: user), after: devices.last?.key ?? 0,
+                    limit: Limits.listItemsMax)
+                devices += page
+                guard page.count == Limits.listItemsMax else { return devices }
+            }
+        }
+
+        /// Of an address that the message held without a device: that trail, and a device's only if it got the message
+        /// too; who registered the address later did not.
         private func events(of address: Address) throws -> [Event] {
             let filter = DeviceFilter(address: address)
             let devices = try store.devices(app: message.app, filter, after: 0, limit: 2)
-            if !devices.isEmpty { return try devices.flatMap(events) }
             guard let number = try store.addressNumber(app: message.app, message: message.id, address: address) else {
-                return []
+                return try devices.flatMap { device in try events(of: device) }
             }
             let place = Place(device: nil, route: address.route, key: number)
-            return try matched(place, by: "its address") + logged(place)
+            let log = try logged(place)
+            let own = matched(place, by: "its address") + (log.isEmpty ? unlogged(place) : log)
+            let reached = try devices.filter { device in try !logged(Place(device)).isEmpty }
+            return try own + reached.flatMap { device in try events(of: device) }
         }
 
         private func events(of device: Device) throws -> [Event] {
-            let place = Place(device: device.id, route: device.address.route, key: device.key)
+            let place = Place(device)
             let log = try logged(place)
             switch AudienceMatch(device, in: draft) {
             case .no(let reason) where log.isEmpty:
                 return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
             case .no: return matched(place, by: "what it was then") + log
-            case .by(let reason): return matched(place, by: reason) + (log.isEmpty ? waiting(place) : log)
+            case .by(let reason): return matched(place, by: reason) + (log.isEmpty ? unlogged(place) : log)
             }
         }
 
@@ -84,6 +96,16 @@ package struct DeliveryTrail: Sendable {
             let device: DeviceID?
             let route: Route
             let key: DeviceKey
+
+            init(device: DeviceID?, route: Route, key: DeviceKey) {
+                self.device = device
+                self.route = route
+                self.key = key
+            }
+
+            init(_ device: Device) {
+                self.init(device: device.id, route: device.address.route, key: device.key)
+            }
         }
 
         private var begun: Timestamp { message.cutoffAt ?? message.createdAt }
@@ -95,9 +117,17 @@ package struct DeliveryTrail: Sendable {
             return [held, matched]
         }
 
-        private func waiting(_ place: Place) -> [Event] {
-            guard !message.state.isFinal else { return [] }
-            return [Event(device: place.device, at: begun, name: .pending, detail: message.state.name)]
+        /// What became of who has no row in the log: not reached yet, or dropped with the message.
+        private func unlogged(_ place: Place) -> [Event] {
+            let ended = message.endedAt ?? begun
+            switch message.state {
+            case .sent: return []
+            case .cancelled: return [Event(device: place.device, at: ended, name: .suppressed, detail: "Cancelled")]
+            case .failed: return [Event(device: place.device, at: ended, name: .suppressed, detail: "MessageFailed")]
+            case .expired: return [Event(device: place.device, at: ended, name: .expired, detail: "Expired")]
+            case .scheduled, .planning, .sending, .paused:
+                return [Event(device: place.device, at: begun, name: .pending, detail: message.state.name)]
+            }
         }
 
         private func logged(_ place: Place) throws -> [Event] {

@@ -59,11 +59,13 @@ package struct DeviceVerbs: Sendable {
         }
     }
 
-    /// - Parameter platforms: a device of another platform counts as none; nil = any.
+    /// - Parameter isOwn: a device for which it is false counts as none.
     /// - Throws: `not_found`.
-    package func delete(_ id: DeviceID, app: AppKey, platforms: [Platform]? = nil, _ call: VerbCall) async throws {
+    package func delete(
+        _ id: DeviceID, app: AppKey, where isOwn: @escaping @Sendable (Device) -> Bool = { _ in true }, _ call: VerbCall
+    ) async throws {
         try await store.write(.control) { store in
-            if let platforms, let device = try store.device(app: app, id: id), !platforms.contains(device.platform) {
+            if let device = try store.device(app: app, id: id), !isOwn(device) {
                 throw PealError.notFound("device")
             }
             guard try store.deleteDevice(app: app, id: id) else { throw PealError.notFound("device") }

@@ -3,11 +3,14 @@ package struct KeyVerbs: Sendable {
     package let store: any Store
     package let hasher: any KeyHasher
     package let randomness: any Randomness
+    /// By `hasher`: no key's secret may be the admin token.
+    package let adminTokenHash: [UInt8]
 
-    package init(store: any Store, hasher: any KeyHasher, randomness: any Randomness) {
+    package init(store: any Store, hasher: any KeyHasher, randomness: any Randomness, adminTokenHash: [UInt8]) {
         self.store = store
         self.hasher = hasher
         self.randomness = randomness
+        self.adminTokenHash = adminTokenHash
     }
 
     /// A new key with what is shown this once.
@@ -16,12 +19,20 @@ package struct KeyVerbs: Sendable {
         package let secret: String
     }
 
-    /// - Throws: `conflict` when the public half is taken.
+    /// - Throws: `conflict` when the public half is taken, or a lone secret by another key or the admin.
     package func create(
         _ draft: KeyDraft, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (Made) throws -> Reply
     ) async throws -> Reply {
         let made = make(draft, app: app, now: call.now)
+        let isAdmins = made.stored.secretHash == adminTokenHash
         return try await store.commit(.control, call, reply: reply) { store in
+            if !draft.dialect.hasPublicHalf {
+                let publicHalf = made.stored.key.publicHalf
+                let isTaken = try APIKey.Dialect.allCases.contains { dialect in
+                    try !dialect.hasPublicHalf && store.storedKey(dialect, publicHalf: publicHalf) != nil
+                }
+                guard !isAdmins, !isTaken else { throw PealError(.conflict, "this secret is already in use") }
+            }
             try store.insertKey(made.stored)
             try store.audit(call, app: app, "key.create", "\(draft.dialect.rawValue) key \(made.stored.key.id)")
             return made

@@ -26,9 +26,19 @@ package struct MessagePreview: Sendable {
                     bundleID: app.bundleID ?? Self.unknownBundleID,
                     expiresAt: options.expiry(start: draft.startAt ?? draft.createdAt), now: draft.createdAt)
                 let result = Result { () throws(PealError) in try provider.render(order) }
-                return Request(platform: platform, locale: locale, result: result)
+                return Request(
+                    platform: platform, locale: locale,
+                    result: result.mapError { Self.place($0, platform, draft.content) })
             }
         }
+    }
+
+    /// Providers see options resolved: a refusal of one that the platform's own object gave names it there.
+    private static func place(_ error: PealError, _ platform: Platform, _ content: Content) -> PealError {
+        guard error.field == "options.collapse_key", content.platforms[platform]?.options.collapseKey != nil else {
+            return error
+        }
+        return error.under("content.\(platform.rawValue)")
     }
 
     /// The platforms that may be reached: of an audience of addresses alone, theirs.

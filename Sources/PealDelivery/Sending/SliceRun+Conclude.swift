@@ -24,10 +24,13 @@ extension SliceRun {
         let earlier = slice.counts
         let askedAt = context.time.uptime
         let next = next(conclusion, group, isLast: isLast)
-        let settlements = conclusion.settlements(
+        var settlements = conclusion.settlements(
             of: slice, owner: context.owner, pending: next == .done ? 0 : left, sentAt: group[0].page.sentAt,
             next: next, keep: .keep(leaseUntil: context.leaseEnd),
             part: context.randomness.positiveNumber)
+        if group.contains(where: { $0.page.order.map { $0.flight.snapshot.begun > 0 } ?? false }) {
+            settlements[0].triedAt = group[0].page.sentAt
+        }
         let results = await settle(settlements)
         guard !results.isEmpty else { return }
         unsettled = left

@@ -49,10 +49,13 @@ struct Scheduler: Sendable {
         do {
             while !context.stop.isOn {
                 let now = context.time.now
+                let reopened = context.takeReopened()
                 let (messages, freed) = try await context.store.write(.control) { writer in
-                    (
+                    for route in reopened { try writer.freeUntriedSlices(of: route) }
+                    let ended = try writer.endPausedMessages(now: now, limit: Self.messagesPerRound)
+                    return (
                         try writer.dueMessages(now: now, limit: Self.messagesPerRound),
-                        try writer.releaseDueSlices(now: now, limit: Self.slicesPerRound)
+                        try writer.releaseDueSlices(now: now, limit: Self.slicesPerRound) + ended + reopened.count
                     )
                 }
                 for (app, id) in messages { await plan(app, id) }

@@ -93,6 +93,9 @@ struct ConfigurationSource {
             throw ConfigurationFailure("\(name.isEmpty ? "(top level)" : name): there is no such key (in \(file))")
         }
         guard !value.isEmpty else { return }
+        guard values[AbsoluteConfigKey(words.split(separator: ".").map(String.init))] == nil else {
+            throw ConfigurationFailure("\(name): is given twice (in \(file))")
+        }
         values[AbsoluteConfigKey(words.split(separator: ".").map(String.init))] = ConfigValue(
             .string(value), isSecret: key.isSecret)
     }

@@ -41,8 +41,8 @@ struct ConfigurationValues {
                 throw ConfigurationFailure(key, "must be an https URL, not \"\(text)\"")
             }
         case .hosts:
-            let characters = text.utf8
-            guard characters.allSatisfy({ $0 > 0x20 && $0 < 0x7F || $0 == 0x20 }), !text.contains("/") else {
+            let entries = text.split(separator: ",").map { $0.trimmingPrefix(" ") }
+            guard entries.allSatisfy({ $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } && !$0.contains("/") }) else {
                 throw ConfigurationFailure(key, "must be hosts separated by commas, not \"\(text)\"")
             }
         }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import PealCore
 
 extension ServerConfiguration {
@@ -6,6 +7,7 @@ extension ServerConfiguration {
     package static func load(arguments: [String], environment: [String: String]) async throws -> ServerConfiguration {
         let source = try ConfigurationSource(arguments: arguments, environment: environment)
         let checked = try ConfigurationValues(source)
+        for key in [ConfigurationKey.httpPortFile, .metricsPortFile] { try checkFolder(checked.optional(key), key) }
         return ServerConfiguration(
             httpHost: checked.text(.httpHost),
             httpPort: checked.integer(.httpPort),
@@ -32,6 +34,15 @@ extension ServerConfiguration {
                 let value = source.text(key).map { key.isSecret ? "********" : $0 }
                 return (key, value, source.isGiven(key))
             })
+    }
+
+    /// Whoever waits for a port file would wait for ever where it cannot be written.
+    private static func checkFolder(_ file: String?, _ key: ConfigurationKey) throws {
+        guard let file else { return }
+        let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
+        guard FileManager.default.isWritableFile(atPath: folder) else {
+            throw ConfigurationFailure(key, "the folder \(folder) cannot be written to")
+        }
     }
 
     private static func tlsFiles(_ checked: ConfigurationValues) throws -> TLSFiles? {

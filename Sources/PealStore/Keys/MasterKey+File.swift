@@ -20,7 +20,9 @@ extension MasterKey {
     package static func loadOrCreate(besideDatabase path: String) throws -> MasterKey {
         let file = file(besideDatabase: path)
         if FileManager.default.fileExists(atPath: file) { return try load(file) }
-        if FileManager.default.fileExists(atPath: path) {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        // A file of no bytes, as `mktemp` makes, is no database yet.
+        if let attributes, (attributes[.size] as? Int ?? 1) > 0 {
             throw StoreStartFailure("the master key \(file) is missing beside its database: restore it or name another")
         }
         return try create(file)

@@ -11,7 +11,7 @@ extension StoreSession {
         predicate.isList = audience.isExplicit
         predicate.interactiveOnly = audience.interactiveOnly
         predicate.topics = try topicNumbers(app: app, audience.topics, notExpiredAt: now)
-        predicate.excludedTopics = try topicNumbers(app: app, audience.excludedTopics, notExpiredAt: nil)
+        predicate.excludedTopics = try topicNumbers(app: app, audience.excludedTopics, notExpiredAt: now)
         var resolved = ResolvedAudience(
             predicate: predicate, routes: ResolvedAudience.routes(audience, environment))
         var keys: [Route: Set<DeviceKey>] = [:]
@@ -35,13 +35,13 @@ extension StoreSession {
         return resolved
     }
 
-    private func topicNumbers(app: AppKey, _ names: [String], notExpiredAt now: Timestamp?) throws -> [Int64] {
+    private func topicNumbers(app: AppKey, _ names: [String], notExpiredAt now: Timestamp) throws -> [Int64] {
         var numbers: Set<Int64> = []
         try connection.query(
             "SELECT topic, expires_at FROM topic WHERE app = $1 AND name = $2",
-            each: Set(names).sorted().map { [.int(app), .text($0)] }
+            each: Set(names.map(ExactText.init)).sorted().map { [.int(app), .text($0.text)] }
         ) { row in
-            if let now, let end = row.timeIfPresent(1), end <= now { return }
+            if let end = row.timeIfPresent(1), end <= now { return }
             numbers.insert(row.int(0))
         }
         return numbers.sorted()

@@ -117,6 +117,10 @@ enum HotSQL {
     static let dueMessages = """
         SELECT app, message FROM message WHERE state = 1 AND start_at <= $1 ORDER BY start_at LIMIT $2
         """
+    static let overPausedMessages = """
+        SELECT app, message, first_sent_at FROM message WHERE state < 5 AND state = 4 AND expires_at <= $1
+        LIMIT $2
+        """
     static let planningMessages = "SELECT app, message FROM message WHERE state = 2 ORDER BY app, message LIMIT $1"
 
     static let deviceByID = "SELECT \(DeviceRow.columns) FROM device WHERE app = $1 AND id = $2"
@@ -149,6 +153,7 @@ enum HotSQL {
         "topicMembers": topicMembers, "pageScan": pageScan, "pagePoint": pagePoint, "pageAddresses": pageAddresses,
         "nextReadyRoute": nextReadyRoute, "dueSlices": dueSlices, "nextSliceDue": nextSliceDue,
         "nextMessageDue": nextMessageDue, "dueMessages": dueMessages, "planningMessages": planningMessages,
+        "overPausedMessages": overPausedMessages,
         "deviceByID": deviceByID, "deviceByAddress": deviceByAddress, "findDevice": findDevice, "findUser": findUser,
         "findAddress": findAddress, "routeSample": routeSample, "routeLast": routeLast, "topicSample": topicSample,
         "topicLast": topicLast,

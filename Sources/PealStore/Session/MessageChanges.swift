@@ -29,8 +29,9 @@ struct MessageChanges {
         change.lastIndex = max(change.lastIndex, index)
         if settlement.next == .done { change.slicesOpen -= 1 }
         let counts = settlement.counts
-        if let row = settlement.logRow, counts.accepted + counts.rejected + counts.retired > 0 {
-            change.firstSentAt = min(change.firstSentAt ?? row.sentAt, row.sentAt)
+        let isTried = counts.accepted + counts.rejected + counts.retired > 0
+        if let triedAt = settlement.triedAt ?? (isTried ? settlement.logRow?.sentAt : nil) {
+            change.firstSentAt = min(change.firstSentAt ?? triedAt, triedAt)
         }
         byMessage[place] = change
     }

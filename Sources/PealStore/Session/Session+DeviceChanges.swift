@@ -30,10 +30,12 @@ extension StoreSession {
             "SELECT \(DeviceRow.columns) FROM device WHERE app = $1 AND seq = $2", [.int(app), .int(device)],
             DeviceRow.init)
         guard let row else { throw PealError.notFound("device") }
-        for name in Set(remove).subtracting(add) {
-            guard let topic = try knownTopicNumber(app: app, name: name) else { continue }
+        for name in Set(remove.map(ExactText.init)).subtracting(add.map(ExactText.init)) {
+            guard let topic = try knownTopicNumber(app: app, name: name.text) else { continue }
             try unsubscribe(row, topic, app: app)
         }
-        for name in Set(add) { try subscribe(row, try topicNumber(app: app, name: name), app: app, now: now) }
+        for name in Set(add.map(ExactText.init)) {
+            try subscribe(row, try topicNumber(app: app, name: name.text, now: now), app: app, now: now)
+        }
     }
 }

@@ -18,7 +18,7 @@ extension StoreSession {
         guard let message = try message(app: place.app, id: place.message) else { return nil }
         let routes = try sliceCounts(app: place.app, id: place.message)
         let total = routes.values.reduce(into: OutcomeCounts()) { $0.add($1) }
-        let wasTried = total.accepted + total.rejected + total.retired > 0
+        let wasTried = message.firstSentAt != nil || total.accepted + total.rejected + total.retired > 0
         var state = message.state
         if !state.isFinal { state = !wasTried && total.expired > 0 ? .expired : .sent }
         let values: [SQLValue] = [.int(place.app), .id(place.message)]

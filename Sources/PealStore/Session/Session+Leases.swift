@@ -1,6 +1,12 @@
 internal import PealCore
 
 extension StoreSession {
+    func freeUntriedSlices(of route: ActiveRoute) throws {
+        try connection.execute(
+            "UPDATE slice SET state = 1 WHERE app = $1 AND route = $2 AND state = 0 AND attempt = 0",
+            [.int(route.app), .route(route.route)])
+    }
+
     func readyRoutes() throws -> [ActiveRoute] {
         var routes: [ActiveRoute] = []
         // From one route to the next through the index, however many slices lie between.

@@ -44,6 +44,16 @@ extension StoreSession {
         }
     }
 
+    func endPausedMessages(now: Timestamp, limit: Int) throws -> Int {
+        let over = try connection.all(HotSQL.overPausedMessages, [.time(now), .int(limit)]) { row in
+            (app: row.int(0), id: try row.id(1) as MessageID, wasTried: !row.isNull(2))
+        }
+        for (app, id, wasTried) in over {
+            _ = try moveMessage(app: app, id: id, from: [.paused], to: wasTried ? .sending : .expired, now: now)
+        }
+        return over.count
+    }
+
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)] {
         let due = try connection.all(HotSQL.dueMessages, [.time(now), .int(limit)]) { row -> [SQLValue] in
             [.int(row.int(0)), .bytes(row.bytes(1))]

@@ -36,11 +36,11 @@ extension StoreSession {
         try insertRow(row, app: app)
         let detail = DetailCoding.encode(registration.detail)
         if !detail.isEmpty { try putDetail(detail, app: app, device: row.key) }
-        let topics = Set(registration.topics ?? [])
+        let topics = Set((registration.topics ?? []).map(ExactText.init)).sorted().map(\.text)
         for topic in topics {
-            try subscribe(row, try topicNumber(app: app, name: topic), app: app, now: now)
+            try subscribe(row, try topicNumber(app: app, name: topic, now: now), app: app, now: now)
         }
-        return result(row, registration, topics: topics.sorted(), isNew: true)
+        return result(row, registration, topics: topics, isNew: true)
     }
 
     private func result(
@@ -75,21 +75,23 @@ extension StoreSession {
         let detail = DetailCoding.encode(registration.detail)
         let sameDetail = try self.detail(app: app, device: row.key) == detail
         let before = try subscriptions(app: app, device: row.key)
-        let topics = registration.topics.map(Set.init) ?? Set(before.map(\.name))
-        let sameTopics = topics == Set(before.map(\.name))
+        let known = Set(before.map { ExactText($0.name) })
+        let topics = registration.topics.map { Set($0.map(ExactText.init)) } ?? known
+        let sameTopics = topics == known
         if sameDetail, sameTopics, !isNew, isUnchanged(row, old), now - old.registeredAt < Self.unchangedLife {
-            return result(old, registration, topics: topics.sorted(), isNew: false)
+            return result(old, registration, topics: topics.sorted().map(\.text), isNew: false)
         }
         try updateRow(row, app: app)
         if !sameDetail { try putDetail(detail, app: app, device: row.key) }
         if moves { try move(old, to: row, before.map(\.number), app: app, now: now) }
         if !sameTopics { try change(row, from: before, to: topics, app: app, now: now) }
-        return result(row, registration, topics: topics.sorted(), isNew: isNew)
+        return result(row, registration, topics: topics.sorted().map(\.text), isNew: isNew)
     }
 
     private func isUnchanged(_ row: DeviceRow, _ old: DeviceRow) -> Bool {
-        row.revision == old.revision && row.since == old.since && row.userID == old.userID
-            && row.locale == old.locale && row.zone == old.zone && row.isInteractive == old.isInteractive
+        row.revision == old.revision && row.since == old.since
+            && row.userID.map(ExactText.init) == old.userID.map(ExactText.init) && row.locale == old.locale
+            && row.zone == old.zone && row.isInteractive == old.isInteractive
     }
 
     /// A new id for a known installation: the row keeps its key, so that a running message finds it once, and the old

@@ -34,7 +34,7 @@ extension StoreSession {
     }
 
     func putTopic(app: AppKey, name: String, expiresAt: Timestamp?, now: Timestamp) throws -> Topic {
-        let number = try topicNumber(app: app, name: name)
+        let number = try topicNumber(app: app, name: name, now: now)
         try connection.execute(
             "UPDATE topic SET expires_at = $3 WHERE app = $1 AND topic = $2",
             [.int(app), .int(number), .time(expiresAt)])
@@ -58,9 +58,14 @@ extension StoreSession {
             "DELETE FROM topic WHERE app = $1 AND topic = $2", [.int(app), .int(number)]) == 1
     }
 
-    /// The number of the topic, which is made now when there is none.
-    func topicNumber(app: AppKey, name: String) throws -> Int64 {
+    /// The number of the topic, which is made now when there is none. One that expired is forgotten with everybody in
+    /// it: who subscribes to its name means a new one.
+    func topicNumber(app: AppKey, name: String, now: Timestamp) throws -> Int64 {
         if let known = memo.topics[memoKey(app, name)] { return known }
+        let expiry = try connection.int(
+            "SELECT expires_at FROM topic WHERE app = $1 AND name = $2 AND expires_at IS NOT NULL",
+            [.int(app), .text(name)])
+        if let expiry, expiry <= now.milliseconds { _ = try deleteTopic(app: app, name: name) }
         var number = try knownTopicNumber(app: app, name: name)
         if number == nil {
             let fresh = try connection.int(
@@ -80,5 +85,5 @@ extension StoreSession {
         try connection.int("SELECT topic FROM topic WHERE app = $1 AND name = $2", [.int(app), .text(name)])
     }
 
-    private func memoKey(_ app: AppKey, _ name: String) -> String { "\(app) \(name)" }
+    private func memoKey(_ app: AppKey, _ name: String) -> ExactText { ExactText("\(app) \(name)") }
 }

@@ -10,7 +10,7 @@ extension StoreSession {
     /// The number of `word`, given now when it has none.
     func number(of word: String?, _ kind: WordKind) throws -> Int64 {
         guard let word else { return 0 }
-        let memoKey = "\(kind.rawValue) \(word)"
+        let memoKey = ExactText("\(kind.rawValue) \(word)")
         if let known = memo.words[memoKey] { return known }
         var number = try knownNumber(of: word, kind)
         if number == nil {

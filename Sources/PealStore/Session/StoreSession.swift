@@ -11,8 +11,8 @@ struct StoreSession: StoreWriting {
 
     /// What this transaction has looked up already; gone with it, so a transaction undone leaves nothing wrong behind.
     final class Memo {
-        var words: [String: Int64] = [:]
-        var topics: [String: Int64] = [:]
+        var words: [ExactText: Int64] = [:]
+        var topics: [ExactText: Int64] = [:]
     }
 
     let connection: any SQLConnection

@@ -47,18 +47,23 @@ final class World: Sendable {
 
     /// Makes an app with the simulator's APNs key. Returns the app's path.
     func makeApp(_ server: Server) async throws -> String {
-        let apns = try #require(settings["apns"])
-        let bundleID = try #require(apns["bundle_id"])
+        let bundleID = settings["apns"]?["bundle_id"] ?? .null
         let app = try await server.call("POST", "/peal/v1/apps", ["name": "world", "bundle_id": bundleID], expect: 201)
         let path = "/peal/v1/apps/\(try #require(app["id"]?.stringValue))"
-        let keyFile = try #require(apns["private_key_file"]?.stringValue)
         _ = try await server.call(
-            "PUT", "\(path)/credentials/apns/production",
-            [
-                "kind": "token", "key_id": apns["key_id"] ?? .null, "team_id": apns["team_id"] ?? .null,
-                "bundle_id": bundleID, "private_key": .string(try String(contentsOfFile: keyFile, encoding: .utf8)),
-            ], expect: 200)
+            "PUT", "\(path)/credentials/apns/production", try await credential(), expect: 200)
         return path
+    }
+
+    /// The body that puts the simulator's APNs key.
+    func credential() async throws -> JSON {
+        let apns = try #require(settings["apns"])
+        let keyFile = try #require(apns["private_key_file"]?.stringValue)
+        return [
+            "kind": "token", "key_id": apns["key_id"] ?? .null, "team_id": apns["team_id"] ?? .null,
+            "bundle_id": apns["bundle_id"] ?? .null,
+            "private_key": .string(try String(contentsOfFile: keyFile, encoding: .utf8)),
+        ]
     }
 
     /// Registers `count` devices in `topic`, a thousand a request.

@@ -9,7 +9,11 @@ struct ContentReader {
         content.subtitle = try text(fields, "subtitle")
         content.body = try text(fields, "body")
         content.imageURL = try imageURL(fields)
-        content.data = try fields.object("data")?.members ?? .init()
+        if let data = try fields.object("data") {
+            try ControlCharacters.refuse(
+                in: JSON.object(data.members), data.path, except: ControlCharacters.inContent)
+            content.data = data.members
+        }
         content.badge = try fields.integer("badge", in: 0...Int64(Int32.max))
         content.sound = try fields.text("sound")
         content.threadID = try fields.text("thread_id")
@@ -28,7 +32,10 @@ struct ContentReader {
     private func text(_ fields: Fields, _ name: String) throws(PealError) -> LocalizedText? {
         guard let value = fields[name] else { return nil }
         let path = fields.path(name)
-        if let plain = value.stringValue { return .plain(plain) }
+        if let plain = value.stringValue {
+            try ControlCharacters.refuse(in: plain, path, except: ControlCharacters.inContent)
+            return .plain(plain)
+        }
         guard let members = value.objectValue else {
             throw .invalid(path, "\(path) must be a string or an object of locales, not \(value.typeName)")
         }
@@ -41,6 +48,7 @@ struct ContentReader {
             guard let text = value.stringValue else {
                 throw .invalid("\(path).\(locale)", "\(path).\(locale) must be a string, not \(value.typeName)")
             }
+            try ControlCharacters.refuse(in: text, "\(path).\(locale)", except: ControlCharacters.inContent)
             texts[locale] = text
         }
         return .localized(texts)

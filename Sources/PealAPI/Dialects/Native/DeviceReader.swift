@@ -85,6 +85,8 @@ struct DeviceReader {
                 throw .invalid(
                     fields.path("attributes"), "attributes may be \(Limits.attributesBytesMax) bytes long at most")
             }
+            try ControlCharacters.refuse(
+                in: JSON.object(attributes), fields.path("attributes"), except: ControlCharacters.inAttributes)
             detail.attributes = attributes
         }
     }

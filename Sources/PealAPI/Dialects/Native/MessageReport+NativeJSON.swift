@@ -4,7 +4,7 @@ extension MessageReport {
     /// As the native API shows it.
     var nativeJSON: JSON {
         let total = total
-        let named = platforms.sorted { $0.key.rawValue < $1.key.rawValue }
+        let named = platforms.filter { $0.value.devices > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
         return .compact([
             ("id", .string(message.id.description)), ("state", .string(message.state.name)),
             ("dialect", .string(message.dialect.rawValue)), ("campaign_id", message.campaignID.map(JSON.string)),

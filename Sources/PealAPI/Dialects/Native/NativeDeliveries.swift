@@ -12,18 +12,26 @@ struct NativeDeliveries: Sendable {
     }
 
     private func list(_ call: Call) async throws -> Answer {
+        let list = try NativeList(call.query)
+        let start = try list.cursor { text in Int(text).flatMap { $0 >= 0 ? $0 : nil } } ?? 0
         let events = try await DeliveryTrail(store: services.store).events(
             of: try call.id("id", of: "message"), app: try call.app().key, try subject(call.query))
-        let items = events.map { event -> JSON in
-            [
-                "device": event.device.map { .string($0.description) } ?? .null, "at": .string(event.at.description),
-                "event": .string(event.name.rawValue), "detail": .string(event.detail),
-            ]
-        }
-        return Answer(.ok, ["items": .array(items), "next_cursor": .null])
+        let fetched = Array(Array(events.enumerated()).dropFirst(start).prefix(list.fetchCount))
+        return list.answer(fetched, cursor: { String($0.offset + 1) }, json: { Self.json($0.element) })
+    }
+
+    private static func json(_ event: DeliveryTrail.Event) -> JSON {
+        [
+            "device": event.device.map { .string($0.description) } ?? .null, "at": .string(event.at.description),
+            "event": .string(event.name.rawValue), "detail": .string(event.detail),
+        ]
     }
 
     private func subject(_ query: Query) throws(PealError) -> DeliveryTrail.Subject {
+        let given = ["device", "user", "address"].filter { query[$0] != nil }
+        guard given.count < 2 else {
+            throw .invalid(given[1], "give only one of device, user and address")
+        }
         if let text = query["device"] {
             guard let id = DeviceID(text) else { throw .invalid("device", "device must be a UUID") }
             return .device(id)

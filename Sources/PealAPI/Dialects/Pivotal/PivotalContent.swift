@@ -10,6 +10,10 @@ enum PivotalContent {
         let text = try freeText(message, "body")
         content.body = text.map(LocalizedText.plain)
         let custom = try message.object("custom")
+        if let custom {
+            try ControlCharacters.refuse(
+                in: JSON.object(custom.members), custom.path, except: ControlCharacters.inContent)
+        }
         let ios = try custom?.object("ios")
         let android = try custom?.object("android")
         guard text != nil || custom.map({ !$0.members.isEmpty }) == true else {
@@ -24,12 +28,13 @@ enum PivotalContent {
         return content
     }
 
-    /// A text of any length and characters.
+    /// A text of any length.
     static func freeText(_ fields: Tolerance, _ name: String) throws(PealError) -> String? {
         guard let (value, path) = fields[name] else { return nil }
         guard let text = Tolerance.plainText(value) else {
             throw .invalid(path, "\(path) must be a string, not \(value.typeName)")
         }
+        try ControlCharacters.refuse(in: text, path, except: ControlCharacters.inContent)
         return text
     }
 

@@ -31,7 +31,7 @@ enum PivotalPlatform {
     /// The platforms whose devices a platform key may register and see.
     static func family(_ platform: Platform) -> [Platform] {
         switch platform {
-        case .android, .androidBaidu: [.android, .androidBaidu]
+        case .android, .androidBaidu, .blackberry: [.android, .androidBaidu, .blackberry]
         default: [platform]
         }
     }

@@ -32,7 +32,11 @@ struct PivotalRegistration: Sendable {
             self.platform = platform
         }
 
-        func holds(_ device: Device) -> Bool { PivotalPlatform.family(platform).contains(device.platform) }
+        func holds(_ device: Device) -> Bool {
+            guard PivotalPlatform.family(platform).contains(device.platform) else { return false }
+            // Only APNs has two environments.
+            return device.platform != .ios || device.environment == (key.environment ?? .production)
+        }
 
         func reader(_ rules: AddressRules) -> PivotalDevice {
             PivotalDevice(rules: rules, platform: platform, environment: key.environment ?? .production)
@@ -78,8 +82,7 @@ struct PivotalRegistration: Sendable {
     private func delete(_ call: Call) async throws -> Answer {
         let realm = try Realm(call)
         try await services.devices.delete(
-            try call.id("id", of: "device"), app: realm.app.key, platforms: PivotalPlatform.family(realm.platform),
-            call.verb)
+            try call.id("id", of: "device"), app: realm.app.key, where: { realm.holds($0) }, call.verb)
         return Answer(.noContent)
     }
 
@@ -93,11 +96,20 @@ struct PivotalRegistration: Sendable {
         return Answer(.ok, .integer(count))
     }
 
+    /// The vendor's SDKs cap the id at 255 characters, whatever their bytes.
+    private func checked(_ id: String) throws(PealError) -> String {
+        let text = try Fields.text(.string(id), "custom_user_id", bytesMax: Limits.userIDBytesMax)
+        guard text.unicodeScalars.count <= Limits.nameCharactersMax else {
+            throw .invalid("custom_user_id", "custom_user_id may be \(Limits.nameCharactersMax) characters long")
+        }
+        return text
+    }
+
     /// The user that the body gives, proved where the app asks for proof; nil where it gives none.
     private func userID(_ body: Tolerance, _ app: App, now: Timestamp) async throws -> String? {
         let name = "custom_user_id"
         guard app.settings.pivotal.verifyCustomUserID else {
-            return try body.text(name, bytesMax: Limits.userIDBytesMax)
+            return try body.text(name, bytesMax: Limits.userIDBytesMax).map(checked)
         }
         guard let signed = try body.text(name, bytesMax: Limits.signedUserIDBytesMax) else { return nil }
         let secrets = try await services.store.read { store in
@@ -110,6 +122,6 @@ struct PivotalRegistration: Sendable {
         guard let id = CustomUserID.verified(signed, secrets: secrets) else {
             throw PealError.invalid(name, "custom_user_id must be signed with the application's shared secret")
         }
-        return try Fields.text(.string(id), name, bytesMax: Limits.userIDBytesMax)
+        return try checked(id)
     }
 }

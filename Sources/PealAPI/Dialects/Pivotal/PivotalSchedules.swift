@@ -58,7 +58,7 @@ struct PivotalSchedules: Sendable {
             let changed = try reader.draft(
                 .object(merged), id: id, app: app, createdAt: draft.createdAt, now: call.now
             ).draft
-            try preview.check(changed, app: app)
+            try preview.checkPivotal(changed, app: app)
             draft = changed
             draft.startAt = changed.startAt ?? call.now
         }
