@@ -9,7 +9,7 @@ package func runServer(_ configuration: ServerConfiguration) async throws {
 /// Brings the database to this program's schema. Returns a line for people.
 package func migrateStore(_ configuration: ServerConfiguration) async throws -> String {
     let storage = try Storage.open(configuration)
-    try await storage.store.migrate()
+    try await storage.migrate(configuration)
     let version = try await storage.store.schemaVersion()
     try storage.close()
     return "The database is at schema version \(version)."

@@ -34,7 +34,7 @@ struct Server {
     }
 
     private func serve(_ storage: Storage) async throws {
-        try await storage.store.migrate()
+        try await storage.migrate(configuration)
         let adminTokenHash = try await AdminToken.hash(
             configuration, storage: storage, randomness: randomness, time: time)
         let providers = try makeProviders()
@@ -65,8 +65,8 @@ struct Server {
             let place = "\(configuration.httpHost):\(configuration.httpPort)"
             throw ConfigurationFailure(
                 .httpPort, "cannot listen on \(place): \(String(cString: strerror(error.errnoCode)))")
-        } catch let error as SocketAddressError {
-            throw ConfigurationFailure(.httpHost, "cannot listen on \(configuration.httpHost): \(error)")
+        } catch is SocketAddressError.UnknownHost {
+            throw ConfigurationFailure(.httpHost, "there is no address for \(configuration.httpHost)")
         }
     }
 

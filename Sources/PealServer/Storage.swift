@@ -15,6 +15,7 @@ struct Storage {
         guard FileManager.default.fileExists(atPath: folder) else {
             throw ConfigurationFailure(.storeURL, "there is no folder \(folder)")
         }
+        try checkFile(path)
         let masterKey = try masterKey(configuration)
         do {
             let engine = try SQLiteEngine(path: path)
@@ -28,7 +29,27 @@ struct Storage {
         }
     }
 
+    /// - Throws: `ConfigurationFailure` when the database is newer than this program or was made under another key.
+    func migrate(_ configuration: ServerConfiguration) async throws {
+        do {
+            try await store.migrate()
+        } catch let failure as StoreStartFailure {
+            throw ConfigurationFailure(.storeURL, "\(configuration.databasePath): \(failure)")
+        }
+    }
+
     func close() throws { try store.close() }
+
+    /// Says of a path that is something else what it is, before its key is looked for.
+    private static func checkFile(_ path: String) throws {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return }
+        guard !isFolder.boolValue else { throw ConfigurationFailure(.storeURL, "\(path) is a folder") }
+        guard let file = FileHandle(forReadingAtPath: path), let start = try? file.read(upToCount: 15) else { return }
+        guard start.isEmpty || start == Data("SQLite format 3".utf8) else {
+            throw ConfigurationFailure(.storeURL, "\(path) is not an SQLite database")
+        }
+    }
 
     private static func masterKey(_ configuration: ServerConfiguration) throws -> MasterKey {
         do {

@@ -28,6 +28,9 @@ final class RunningProgram: Sendable {
         return try await child.waitForExit()
     }
 
+    /// Waits until it ends by itself. Returns the exit code.
+    func end() async throws -> Int32 { try await child.waitForExit() }
+
     /// A figure of `/proc/PID/status` in megabytes, as `VmHWM`, the most memory that was ever resident.
     func memoryMegabytes(_ name: String) throws -> Double {
         let text = try String(contentsOfFile: "/proc/\(child.processID)/status", encoding: .utf8)
