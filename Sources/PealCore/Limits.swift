@@ -28,7 +28,6 @@ package enum Limits {
     package static let pivotalDevicesMax = 4096
     package static let pivotalUsersMax = 4096
     package static let devicesPerBatchMax = 1000
-    package static let devicesPerUserMax = 32
     package static let topicsPerDeviceMax = 1024
 
     // Addresses

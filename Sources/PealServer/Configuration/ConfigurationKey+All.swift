@@ -63,7 +63,7 @@ extension ConfigurationKey {
 
     static let messageLife = ConfigurationKey(
         "limits.message.ttl.seconds", .integer(60...31_536_000), default: String(Limits.messageLifeSecondsDefault),
-        "Life of a message without an expiry, and the longest that one is retried")
+        "Life of a message without an expiry, and the longest that a platform's own expiry is worked for")
     static let requestBodyBytes = ConfigurationKey(
         "limits.request.body.bytes", .integer(1024...67_108_864), default: String(Limits.requestBodyBytesMax),
         "Largest request body")
