@@ -14,6 +14,7 @@ let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
@@ -95,7 +96,10 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "PealProviders",
-            dependencies: ["PealCore", crypto, logging, nioCore, nioHPACK, nioPosix, nioSSL],
+            dependencies: [
+                "PealCore", asn1, asyncHTTPClient, crypto, cryptoExtras, logging, nioCore, nioHPACK, nioHTTP1, nioPosix,
+                nioSSL, x509,
+            ],
             swiftSettings: settings),
 
         .executableTarget(
@@ -123,7 +127,8 @@ let package = Package(
         .testTarget(
             name: "PealProvidersTests",
             dependencies: [
-                "PealCore", "PealProviders", "PealTesting", crypto, nioCore, nioEmbedded, nioHPACK, nioPosix, nioSSL,
+                "PealCore", "PealProviders", "PealTesting", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioEmbedded,
+                nioHPACK, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(

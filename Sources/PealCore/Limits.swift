@@ -34,6 +34,7 @@ package enum Limits {
     package static let apnsTokenCharactersMin = 16
     package static let apnsTokenCharactersMax = 400
     package static let addressBytesMax = 4096
+    package static let channelIDBytesMax = 255
 
     // Messages
     package static let messageLifeSecondsDefault: Int64 = 28 * 24 * 3600
@@ -106,4 +107,6 @@ extension Limits {
     package static let responseHeaderBytesMax = 16 * 1024
     package static let quietFramesMax = 10_000
     package static let receiveWindowBytes = 8 * 1024 * 1024
+    package static let outboundReplyBytesMax = 64 * 1024
+    package static let outboundConnectionsPerHostMax = 64
 }

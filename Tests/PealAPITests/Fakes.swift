@@ -39,14 +39,27 @@ final class FakeProvider: Provider {
         }
         return Notification(
             route: order.route, path: .init(Array("/3/device/".utf8), gap: .addressHex),
-            headers: [.init("apns-topic", order.bundleID), .init("apns-expiration", String(order.expiresAt.seconds))],
+            headers: [
+                .init("apns-topic", order.providerAppID), .init("apns-expiration", String(order.expiresAt.seconds)),
+            ],
             body: .init(body))
     }
 
-    func check(_ credential: Credential) throws(PealError) {
-        guard case .apnsToken(let credential) = credential, credential.privateKey.hasPrefix("-----BEGIN") else {
+    func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
+        guard case .apnsToken(let signing) = credential, signing.privateKey.hasPrefix("-----BEGIN") else {
             throw .invalid("private_key", "must be PEM")
         }
+        let facts = JSON.Members([
+            ("key_id", .string(signing.keyID)), ("team_id", .string(signing.teamID)),
+            ("bundle_id", .string(signing.bundleID)),
+        ])
+        return CredentialExamination(credential: credential, facts: facts)
+    }
+
+    func verify(
+        _ credential: Credential, fingerprint: String, environment: Environment
+    ) async -> CredentialVerification {
+        CredentialVerification(.accepted, status: 400, reason: "BadDeviceToken", detail: "the credential is good")
     }
 
     func send(_ order: PageOrder) { order.flight.answerRest(.accepted) }

@@ -34,7 +34,7 @@ struct APNsRenderingTests {
     static func order(_ content: Content, _ options: MessageOptions = .init(), locale: String? = nil) -> RenderOrder {
         RenderOrder(
             message: MessageID(high: 1, low: 2), content: content, options: options, locale: locale,
-            route: .apnsProduction, bundleID: "com.example.app", expiresAt: Timestamp(seconds: 1_800_002_000),
+            route: .apnsProduction, providerAppID: "com.example.app", expiresAt: Timestamp(seconds: 1_800_002_000),
             now: Timestamp(seconds: 1_800_000_000))
     }
 

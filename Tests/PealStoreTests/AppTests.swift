@@ -96,8 +96,8 @@ struct AppTests {
         func put() async throws -> CredentialRecord {
             try await fixture.store.write(.control) {
                 try $0.putCredential(
-                    Self.credential, app: app, provider: .apns, environment: .sandbox,
-                    facts: .init([("key_id", "K")]), now: now)
+                    CredentialExamination(credential: Self.credential, facts: .init([("key_id", "K")])), app: app,
+                    provider: .apns, environment: .sandbox, now: now)
             }
         }
         let record = try await put()
@@ -135,7 +135,8 @@ struct AppTests {
         let now = fixture.now
         try await fixture.store.write(.control) {
             _ = try $0.putCredential(
-                Self.credential, app: app, provider: .apns, environment: .sandbox, facts: .init(), now: now)
+                CredentialExamination(credential: Self.credential, facts: .init()), app: app, provider: .apns,
+                environment: .sandbox, now: now)
         }
         let foreign = SQLStore(
             engine: fixture.test.engine, masterKey: try #require(MasterKey(bytes: Array(repeating: 1, count: 32))))

@@ -1,7 +1,8 @@
 /// What came back for one notification.
 package struct Answer: Sendable, Hashable {
     package let result: Result
-    /// The provider's own word, as `BadDeviceToken`; or ours, as `ConnectionLost`.
+    /// The provider's own word, as `BadDeviceToken`; or ours, as `ConnectionLost`. Of an acceptance it is a remark that
+    /// the trail keeps, as WNS's `dropped`; mostly empty.
     package let reason: String
     /// HTTP status, 0 without one.
     package let status: Int

@@ -15,6 +15,12 @@ package struct DeliveryLog: Sendable, Hashable {
             self.attempt = max(0, attempt)
         }
 
+        /// The reason under which devices are counted: none for a remark with a value (a name, a blank, the value),
+        /// which is each device's own.
+        var countedReason: String? {
+            reason.isEmpty || outcome == .accepted && reason.contains(" ") ? nil : reason
+        }
+
         private static func cut(_ reason: String) -> String {
             guard reason.utf8.count > Limits.logReasonBytesMax else { return reason }
             var kept = ""
@@ -102,7 +108,7 @@ package struct DeliveryLog: Sendable, Hashable {
         for index in range { histogram[Int(endingOf[index])] += 1 }
         var counts = OutcomeCounts()
         for (ending, count) in zip(endings, histogram) where count > 0 {
-            counts.count(ending.outcome, count, reason: ending.reason.isEmpty ? nil : ending.reason)
+            counts.count(ending.outcome, count, reason: ending.countedReason)
         }
         return counts
     }

@@ -6,12 +6,15 @@ package struct Notification: Sendable, Hashable {
     /// Lower-case names; neither authorization nor what is made per device (`apns-id`).
     package let headers: [Header]
     package let body: Gapped
+    /// A header whose value is the address as text; nil = none.
+    package let addressHeader: String?
 
-    package init(route: Route, path: Gapped, headers: [Header], body: Gapped) {
+    package init(route: Route, path: Gapped, headers: [Header], body: Gapped, addressHeader: String? = nil) {
         self.route = route
         self.path = path
         self.headers = headers
         self.body = body
+        self.addressHeader = addressHeader
     }
 
     package struct Header: Sendable, Hashable {

@@ -12,13 +12,17 @@ package struct Settlement: Sendable, Hashable {
     /// Keys that were not settled: each list becomes a slice of its own.
     package var deferrals: [Deferral]
     package var retirements: [Retirement]
+    /// Devices that were reached in their provider's other environment.
+    package var moves: [Move]
     package var next: Next
     /// When the first request of the page began; nil where none did.
     package var triedAt: Timestamp?
 
     package init(
         slice: Slice.ID, owner: String, term: Int64, cursorBefore: DeviceKey, cursorAfter: DeviceKey,
-        counts: OutcomeCounts, logRow: LogRow?, deferrals: [Deferral] = [], retirements: [Retirement] = [], next: Next
+        counts: OutcomeCounts, logRow: LogRow?, deferrals: [Deferral] = [], retirements: [Retirement] = [],
+        moves: [Move] = [],
+        next: Next
     ) {
         self.slice = slice
         self.owner = owner
@@ -29,6 +33,7 @@ package struct Settlement: Sendable, Hashable {
         self.logRow = logRow
         self.deferrals = deferrals
         self.retirements = retirements
+        self.moves = moves
         self.next = next
     }
 
@@ -99,6 +104,20 @@ package struct Settlement: Sendable, Hashable {
             self.revision = revision
             self.notAfter = notAfter
             self.reason = reason
+        }
+    }
+
+    /// An address that belongs to the other environment. It is applied only where the device still has the address
+    /// revision that was read.
+    package struct Move: Sendable, Hashable {
+        package var key: DeviceKey
+        package var revision: Int64
+        package var route: Route
+
+        package init(key: DeviceKey, revision: Int64, route: Route) {
+            self.key = key
+            self.revision = revision
+            self.route = route
         }
     }
 

@@ -33,6 +33,21 @@ package struct AddressRules: Sendable {
         }
     }
 
+    /// Checks a broadcast channel's id under the field `id`: what APNs gave, base64.
+    /// - Throws: `invalid_field`.
+    package func channel(_ value: JSON, environment: Environment) throws(PealError) -> Address {
+        let isBase64 = { (byte: UInt8) in
+            byte.isASCIIAlphanumeric || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
+                || byte == UInt8(ascii: "=") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+        }
+        guard let text = value.stringValue, (1...Limits.channelIDBytesMax).contains(text.utf8.count),
+            text.utf8.allSatisfy(isBase64)
+        else {
+            throw .invalid("id", "a channel's id is 1 to \(Limits.channelIDBytesMax) characters of base64")
+        }
+        return Address(route: .broadcast(environment), bytes: Array(text.utf8))
+    }
+
     private func deviceToken(_ text: String) throws(PealError) -> [UInt8] {
         let range = Limits.apnsTokenCharactersMin...Limits.apnsTokenCharactersMax
         guard range.contains(text.utf8.count), let bytes = Hex.decode(text) else {

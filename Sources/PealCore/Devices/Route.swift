@@ -9,6 +9,9 @@ package enum Route: Int64, CaseIterable, Hashable, Sendable {
     case webPush = 6
     case baidu = 7
     case blackberry = 8
+    /// Broadcast channels of Live Activities: no device is on these routes, only channels that a message names.
+    case apnsBroadcastProduction = 9
+    case apnsBroadcastSandbox = 10
 
     package init(_ platform: Platform, _ environment: Environment) {
         switch platform {
@@ -24,7 +27,7 @@ package enum Route: Int64, CaseIterable, Hashable, Sendable {
 
     package var platform: Platform {
         switch self {
-        case .apnsProduction, .apnsSandbox: .ios
+        case .apnsProduction, .apnsSandbox, .apnsBroadcastProduction, .apnsBroadcastSandbox: .ios
         case .fcm: .android
         case .wns: .windows
         case .mpns: .windowsPhone
@@ -34,12 +37,31 @@ package enum Route: Int64, CaseIterable, Hashable, Sendable {
         }
     }
 
-    package var environment: Environment { self == .apnsSandbox ? .sandbox : .production }
+    package var environment: Environment {
+        self == .apnsSandbox || self == .apnsBroadcastSandbox ? .sandbox : .production
+    }
+
+    /// Whether its addresses are channels.
+    package var isBroadcast: Bool { self == .apnsBroadcastProduction || self == .apnsBroadcastSandbox }
+
+    /// The route to broadcast channels of that environment.
+    package static func broadcast(_ environment: Environment) -> Route {
+        environment == .production ? .apnsBroadcastProduction : .apnsBroadcastSandbox
+    }
+
+    /// The same push network's other environment; nil where there is one only, and for channels.
+    package var otherEnvironment: Route? {
+        switch self {
+        case .apnsProduction: .apnsSandbox
+        case .apnsSandbox: .apnsProduction
+        default: nil
+        }
+    }
 
     /// nil where no push network is left to reach the device.
     package var provider: ProviderName? {
         switch self {
-        case .apnsProduction, .apnsSandbox: .apns
+        case .apnsProduction, .apnsSandbox, .apnsBroadcastProduction, .apnsBroadcastSandbox: .apns
         case .fcm: .fcm
         case .wns: .wns
         case .mpns: .mpns
@@ -48,6 +70,8 @@ package enum Route: Int64, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Every route to a platform.
-    package static func to(_ platform: Platform) -> [Route] { allCases.filter { $0.platform == platform } }
+    /// Every route to devices of a platform.
+    package static func to(_ platform: Platform) -> [Route] {
+        allCases.filter { $0.platform == platform && !$0.isBroadcast }
+    }
 }

@@ -7,22 +7,22 @@ package struct RenderOrder: Sendable {
     /// The content's locale; nil when nothing is localized.
     package let locale: String?
     package let route: Route
-    /// From the credential: what requests are addressed by (APNs' topic).
-    package let bundleID: String
+    /// From the credential: `Credential.providerAppID`.
+    package let providerAppID: String
     /// What the provider is told about the end of the message's worth.
     package let expiresAt: Timestamp
     package let now: Timestamp
 
     package init(
         message: MessageID, content: Content, options: MessageOptions, locale: String?, route: Route,
-        bundleID: String, expiresAt: Timestamp, now: Timestamp
+        providerAppID: String, expiresAt: Timestamp, now: Timestamp
     ) {
         self.message = message
         self.content = content
         self.options = options
         self.locale = locale
         self.route = route
-        self.bundleID = bundleID
+        self.providerAppID = providerAppID
         self.expiresAt = expiresAt
         self.now = now
     }

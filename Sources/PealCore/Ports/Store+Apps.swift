@@ -34,12 +34,14 @@ package protocol CredentialReading {
         app: AppKey, provider: ProviderName, environment: Environment
     ) throws -> (credential: Credential, record: CredentialRecord)?
     func credentialRecords(app: AppKey) throws -> [CredentialRecord]
+    /// Of every app, those that end, the earliest first.
+    func endingCredentials(limit: Int) throws -> [(app: AppID, record: CredentialRecord)]
 }
 
 package protocol CredentialWriting {
     /// Stores it sealed, in place of an earlier one; the fingerprint is made by the store.
     func putCredential(
-        _ credential: Credential, app: AppKey, provider: ProviderName, environment: Environment, facts: JSON.Members,
+        _ examination: CredentialExamination, app: AppKey, provider: ProviderName, environment: Environment,
         now: Timestamp
     ) throws -> CredentialRecord
     func setHealth(

@@ -40,8 +40,8 @@ package struct AppVerbs: Sendable {
             guard try store.deleteApp(app.key) else { throw PealError.notFound("app") }
             try store.audit(call, app: nil, "app.delete", "app \(app.id)")
         }
-        for (provider, environment) in CredentialVerbs.places {
-            engine.credentialsChanged(app: app.key, provider: provider, environment: environment)
+        for place in CredentialVerbs.Place.all(app: app.key) {
+            engine.credentialsChanged(app: app.key, provider: place.provider, environment: place.environment)
         }
     }
 }

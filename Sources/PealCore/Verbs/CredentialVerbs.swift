@@ -1,4 +1,4 @@
-/// Puts and removes what an app shows the push networks.
+/// Puts, tries and removes what an app shows the push networks.
 package struct CredentialVerbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
@@ -10,46 +10,144 @@ package struct CredentialVerbs: Sendable {
         self.providers = providers
     }
 
-    /// Every place a credential can be in: only APNs has two environments.
-    static let places: [(ProviderName, Environment)] =
-        [(.apns, .production), (.apns, .sandbox)]
-        + ProviderName.allCases.filter { $0 != .apns }.map { ($0, .production) }
+    /// Where a credential is: only APNs has two environments.
+    package struct Place: Sendable, Hashable {
+        package let app: AppKey
+        package let provider: ProviderName
+        package let environment: Environment
 
-    /// Checks the credential and stores it sealed, in place of an earlier one.
-    /// - Parameter facts: what may be shown of it.
+        package init(app: AppKey, provider: ProviderName, environment: Environment) {
+            self.app = app
+            self.provider = provider
+            self.environment = environment
+        }
+
+        /// Every place that a credential of an app can be in.
+        static func all(app: AppKey) -> [Place] {
+            [Place(app: app, provider: .apns, environment: .sandbox)]
+                + ProviderName.allCases.map { Place(app: app, provider: $0, environment: .production) }
+        }
+
+        var description: String { "\(provider.rawValue) \(environment.rawValue)" }
+    }
+
+    /// Checks the credential and stores it sealed, in place of an earlier one; a VAPID key joins the earlier ones.
     /// - Throws: `invalid_field`; `not_supported` when this server has no such provider.
     package func put(
-        _ credential: Credential, app: AppKey, provider: ProviderName, environment: Environment, facts: JSON.Members,
-        _ call: VerbCall
+        _ credential: Credential, at place: Place, _ call: VerbCall
     ) async throws -> CredentialRecord {
-        guard let network = providers[provider] else { throw PealError.unsupported("provider") }
-        try network.check(credential)
+        let network = try network(place.provider)
+        let examined = try network.examine(credential, now: call.now)
         let (record, earlier) = try await store.write(.control) { store in
-            let earlier = try store.credential(app: app, provider: provider, environment: environment)?.record
+            let earlier = try store.credential(at: place)
+            var examined = examined
+            if let joined = examined.credential.joined(to: earlier?.credential) {
+                examined = try network.examine(joined, now: call.now)
+            }
             let record = try store.putCredential(
-                credential, app: app, provider: provider, environment: environment, facts: facts, now: call.now)
+                examined, app: place.app, provider: place.provider, environment: place.environment, now: call.now)
             try store.audit(
-                call, app: app, "credential.put", "\(provider.rawValue) \(environment.rawValue) \(record.fingerprint)")
-            return (record, earlier)
+                call, app: place.app, "credential.put", "\(place.description) \(record.fingerprint)")
+            return (record, earlier?.record)
         }
-        engine.credentialsChanged(app: app, provider: provider, environment: environment)
-        if let earlier, earlier.fingerprint != record.fingerprint { network.drain(fingerprint: earlier.fingerprint) }
+        settle(place, earlier, unless: record.fingerprint)
         return record
     }
 
     /// - Throws: `not_found`.
-    package func delete(
-        app: AppKey, provider: ProviderName, environment: Environment, _ call: VerbCall
-    ) async throws {
+    package func delete(at place: Place, _ call: VerbCall) async throws {
         let earlier = try await store.write(.control) { store in
-            let earlier = try store.credential(app: app, provider: provider, environment: environment)?.record
-            guard try store.deleteCredential(app: app, provider: provider, environment: environment) else {
-                throw PealError.notFound("credential")
-            }
-            try store.audit(call, app: app, "credential.delete", "\(provider.rawValue) \(environment.rawValue)")
+            let earlier = try store.credential(at: place)?.record
+            guard
+                try store.deleteCredential(
+                    app: place.app, provider: place.provider, environment: place.environment)
+            else { throw PealError.notFound("credential") }
+            try store.audit(call, app: place.app, "credential.delete", place.description)
             return earlier
         }
-        engine.credentialsChanged(app: app, provider: provider, environment: environment)
-        if let earlier { providers[provider]?.drain(fingerprint: earlier.fingerprint) }
+        settle(place, earlier, unless: nil)
+    }
+
+    /// Removes one VAPID key: subscriptions made with it cannot be reached any more.
+    /// - Parameter fingerprint: `VAPIDKey.fingerprint`.
+    /// - Throws: `not_found`.
+    package func deleteVAPIDKey(_ fingerprint: String, at place: Place, _ call: VerbCall) async throws {
+        let network = try network(place.provider)
+        let earlier = try await store.write(.control) { store in
+            guard let known = try store.credential(at: place), case .webPush(var keys) = known.credential,
+                let index = keys.firstIndex(where: { $0.fingerprint == fingerprint })
+            else { throw PealError.notFound("credential") }
+            keys.remove(at: index)
+            if keys.isEmpty {
+                _ = try store.deleteCredential(
+                    app: place.app, provider: place.provider, environment: place.environment)
+            } else {
+                let examined = try network.examine(.webPush(keys), now: call.now)
+                _ = try store.putCredential(
+                    examined, app: place.app, provider: place.provider, environment: place.environment, now: call.now)
+            }
+            try store.audit(call, app: place.app, "credential.delete", "\(place.description) \(fingerprint)")
+            return known.record
+        }
+        settle(place, earlier, unless: nil)
+    }
+
+    /// Sends something harmless to the provider. An acceptance reopens a route that was stopped.
+    /// - Throws: `not_found` without a credential.
+    package func verify(at place: Place, _ call: VerbCall) async throws -> CredentialVerification {
+        let network = try network(place.provider)
+        guard let known = try await store.read({ try $0.credential(at: place) }) else {
+            throw PealError.notFound("credential")
+        }
+        let verification = await network.verify(
+            known.credential, fingerprint: known.record.fingerprint, environment: place.environment)
+        let health: CredentialRecord.Health? =
+            switch verification.result {
+            case .accepted: .ok(at: call.now)
+            case .refused: .stopped(at: call.now, reason: verification.reason)
+            case .unreachable, .unverifiable: nil
+            }
+        try await store.write(.control) { store in
+            try store.audit(
+                call, app: place.app, "credential.verify", "\(place.description) \(verification.result.rawValue)")
+            guard let health, try store.credential(at: place)?.record.fingerprint == known.record.fingerprint else {
+                return
+            }
+            try store.setHealth(
+                health, app: place.app, provider: place.provider, environment: place.environment)
+        }
+        if verification.result == .accepted {
+            engine.credentialsChanged(app: place.app, provider: place.provider, environment: place.environment)
+        }
+        return verification
+    }
+
+    private func network(_ name: ProviderName) throws(PealError) -> any Provider {
+        guard let network = providers[name] else { throw .unsupported("provider") }
+        return network
+    }
+
+    /// Tells the engine, and lets connections under the earlier credential go.
+    private func settle(_ place: Place, _ earlier: CredentialRecord?, unless fingerprint: String?) {
+        engine.credentialsChanged(app: place.app, provider: place.provider, environment: place.environment)
+        if let earlier, earlier.fingerprint != fingerprint {
+            providers[place.provider]?.drain(fingerprint: earlier.fingerprint)
+        }
+    }
+}
+
+extension CredentialReading {
+    func credential(at place: CredentialVerbs.Place) throws -> (credential: Credential, record: CredentialRecord)? {
+        try credential(app: place.app, provider: place.provider, environment: place.environment)
+    }
+}
+
+extension Credential {
+    /// VAPID keys add up, because a subscription accepts only the key that it was made with: the earlier ones and these,
+    /// or nil where nothing joins. A key that was there already is renewed.
+    func joined(to earlier: Credential?) -> Credential? {
+        guard case .webPush(let new) = self, case .webPush(let known)? = earlier else { return nil }
+        let names = Set(new.map(\.publicKey))
+        return .webPush(known.filter { !names.contains($0.publicKey) } + new)
     }
 }

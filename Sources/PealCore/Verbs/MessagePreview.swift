@@ -23,7 +23,7 @@ package struct MessagePreview: Sendable {
             return locales.map { locale in
                 let order = RenderOrder(
                     message: draft.id, content: draft.content, options: options, locale: locale, route: route,
-                    bundleID: app.bundleID ?? Self.unknownBundleID,
+                    providerAppID: app.bundleID ?? Self.unknownBundleID,
                     expiresAt: options.expiry(start: draft.startAt ?? draft.createdAt), now: draft.createdAt)
                 let result = Result { () throws(PealError) in try provider.render(order) }
                 return Request(

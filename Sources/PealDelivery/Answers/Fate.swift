@@ -53,7 +53,7 @@ extension Fate {
 
     private init(_ verdict: Verdict, _ reason: String) {
         switch verdict {
-        case .accepted: self = .settled(.accepted, reason: "")
+        case .accepted: self = .settled(.accepted, reason: reason)
         case .rejectMessage: self = .settled(.rejected, reason: reason)
         case .retireAddress(let since, let isSuspicious):
             self = .retired(since: since, isSuspicious: isSuspicious, reason: reason)

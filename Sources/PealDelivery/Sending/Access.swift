@@ -4,15 +4,13 @@ internal import PealCore
 struct Access: Sendable {
     let credential: Credential
     let fingerprint: String
-    let bundleID: String
+    let providerAppID: String
     let health: CredentialRecord.Health
 
     init(_ credential: Credential, _ record: CredentialRecord) {
         self.credential = credential
         fingerprint = record.fingerprint
         health = record.health
-        switch credential {
-        case .apnsToken(let key): bundleID = key.bundleID
-        }
+        providerAppID = credential.providerAppID
     }
 }

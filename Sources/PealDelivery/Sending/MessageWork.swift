@@ -39,7 +39,7 @@ final class MessageWork: Sendable {
             if let found = known[key] { return found }
             let order = RenderOrder(
                 message: job.message.id, content: job.content, options: options(on: route), locale: nil, route: route,
-                bundleID: access.bundleID, expiresAt: lifetime(on: route).told, now: now)
+                providerAppID: access.providerAppID, expiresAt: lifetime(on: route).told, now: now)
             let made = Variants(order: order, provider: provider)
             known[key] = made
             return made

@@ -22,15 +22,7 @@ enum APNsCredential {
     }
 
     private static func checkName(_ name: String, field: String) throws(PealError) {
-        let isLegal = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: ":"),
-                UInt8(ascii: "-"):
-                true
-            default: false
-            }
-        }
+        let isLegal = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
         guard isLegal, (1...Limits.nameCharactersMax).contains(name.utf8.count) else {
             throw .invalid(
                 field, "\(field) must be 1 to \(Limits.nameCharactersMax) letters, digits or the characters . _ : -")

@@ -26,15 +26,7 @@ struct APNsExchange: Exchange {
     /// Apple's reasons are words of letters and digits. What is none would end up in logs and lists, and counts as
     /// absent.
     private static func word(_ reason: String) -> String? {
-        let isWord = reason.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: false
-            }
-        }
-        return isWord && reason.utf8.count <= 64 ? reason : nil
+        reason.utf8.allSatisfy(\.isASCIIAlphanumeric) && reason.utf8.count <= 64 ? reason : nil
     }
 
     /// Milliseconds, within the years that RFC 3339 can write.

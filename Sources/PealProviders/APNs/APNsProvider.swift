@@ -57,10 +57,23 @@ package final class APNsProvider: Provider {
         try APNsRendering.notification(order)
     }
 
-    package func check(_ credential: Credential) throws(PealError) {
+    package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
         switch credential {
-        case .apnsToken(let signing): try APNsCredential.check(signing)
+        case .apnsToken(let signing):
+            try APNsCredential.check(signing)
+            let facts = JSON.Members([
+                ("key_id", .string(signing.keyID)), ("team_id", .string(signing.teamID)),
+                ("bundle_id", .string(signing.bundleID)),
+            ])
+            return CredentialExamination(credential: credential, facts: facts)
+        default: throw .unsupported("kind")
         }
+    }
+
+    package func verify(
+        _ credential: Credential, fingerprint: String, environment: Environment
+    ) async -> CredentialVerification {
+        CredentialVerification(.unverifiable, detail: "not built yet")
     }
 
     package func send(_ order: PageOrder) {
@@ -125,6 +138,7 @@ package final class APNsProvider: Provider {
             let tokens = try? ProviderTokens(credential, time: time, randomness: randomness)
             state.tokens[key] = tokens
             return tokens
+        default: return nil
         }
     }
 }

@@ -22,7 +22,7 @@ enum APNsRendering {
 
     private static func headers(_ order: RenderOrder, _ type: APNsPushType) throws(PealError) -> [Notification.Header] {
         var headers: [Notification.Header] = [
-            .init("apns-topic", order.bundleID + type.topicSuffix), .init("apns-push-type", type.rawValue),
+            .init("apns-topic", order.providerAppID + type.topicSuffix), .init("apns-push-type", type.rawValue),
             .init("apns-priority", priority(order.options, type)), .init("apns-expiration", expiration(order)),
         ]
         if let key = order.options.collapseKey {

@@ -29,7 +29,7 @@ extension StoreSession {
         ) { row in
             let record = try Self.record(row)
             let bytes = try context.masterKey.unseal(row.bytes(10), place: Self.seal(app, provider, environment))
-            return (try CredentialCoding.decode(bytes), record)
+            return (try CredentialCoding.decode(bytes, provider), record)
         }
     }
 
@@ -39,14 +39,25 @@ extension StoreSession {
             Self.record)
     }
 
+    func endingCredentials(limit: Int) throws -> [(app: AppID, record: CredentialRecord)] {
+        let columns = Self.columns.split(separator: ", ").map { "c.\($0)" }.joined(separator: ", ")
+        return try connection.all(
+            """
+            SELECT \(columns), a.id FROM credential c JOIN app a ON a.app = c.app
+            WHERE c.expires_at IS NOT NULL ORDER BY c.expires_at LIMIT $1
+            """, [.int(limit)]
+        ) { row in (try row.id(10), try Self.record(row)) }
+    }
+
     func putCredential(
-        _ credential: Credential, app: AppKey, provider: ProviderName, environment: Environment, facts: JSON.Members,
+        _ examination: CredentialExamination, app: AppKey, provider: ProviderName, environment: Environment,
         now: Timestamp
     ) throws -> CredentialRecord {
-        let bytes = CredentialCoding.encode(credential)
+        let bytes = CredentialCoding.encode(examination.credential)
         let record = CredentialRecord(
-            provider: provider, environment: environment, kind: credential.kind,
-            fingerprint: Hex.encode(SHA256.hash(data: bytes)), facts: facts, createdAt: now)
+            provider: provider, environment: environment, kind: examination.credential.kind,
+            fingerprint: Hex.encode(SHA256.hash(data: bytes)), facts: examination.facts, createdAt: now,
+            expiresAt: examination.expiresAt)
         let sealed = try context.masterKey.seal(bytes, place: Self.seal(app, provider, environment))
         try connection.execute(
             """
@@ -58,7 +69,7 @@ extension StoreSession {
                 expires_at = excluded.expires_at, health = 0, health_at = 0, health_reason = excluded.health_reason
             """,
             Self.place(app, provider, environment) + [
-                .bytes(sealed), .text(record.kind), .text(record.fingerprint), .bytes(JSON.object(facts).bytes),
+                .bytes(sealed), .text(record.kind), .text(record.fingerprint), .bytes(JSON.object(record.facts).bytes),
                 .time(now), .time(record.expiresAt), .null(.text),
             ])
         return record

@@ -28,7 +28,8 @@ struct Bench: Sendable {
             .init(keyID: "ABCDE12345", teamID: "TEAM123456", privateKey: "key", bundleID: "com.example.app"))
         try await store.write(.control) { [app, now] in
             _ = try $0.putCredential(
-                credential, app: app, provider: .apns, environment: .production, facts: .init(), now: now)
+                CredentialExamination(credential: credential, facts: .init()), app: app, provider: .apns,
+                environment: .production, now: now)
         }
     }
 

@@ -61,7 +61,15 @@ final class ScriptedProvider: Provider {
             route: order.route, path: .init([]), headers: [], body: .init(Array("\(title)".utf8)))
     }
 
-    func check(_ credential: Credential) throws(PealError) {}
+    func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
+        CredentialExamination(credential: credential, facts: .init())
+    }
+
+    func verify(
+        _ credential: Credential, fingerprint: String, environment: Environment
+    ) async -> CredentialVerification {
+        CredentialVerification(.accepted, status: 400, reason: "BadDeviceToken", detail: "the credential is good")
+    }
 
     func send(_ order: PageOrder) {
         let isHeld = state.withLock { state in

@@ -24,6 +24,7 @@ enum AddressQuery {
     }
 
     private static func address(_ text: String, on route: Route, _ rules: AddressRules) -> Address? {
+        if route.isBroadcast { return try? rules.channel(.string(text), environment: route.environment) }
         if route == .webPush {
             // A subscription is known by its endpoint alone.
             guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }

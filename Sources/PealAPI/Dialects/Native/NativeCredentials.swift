@@ -41,20 +41,17 @@ struct NativeCredentials: Sendable {
         let credential = Credential.APNsToken(
             keyID: try Self.word(fields, "key_id"), teamID: try Self.word(fields, "team_id"),
             privateKey: try Self.pem(fields, "private_key"), bundleID: try Self.word(fields, "bundle_id"))
-        let facts = JSON.Members([
-            ("key_id", .string(credential.keyID)), ("team_id", .string(credential.teamID)),
-            ("bundle_id", .string(credential.bundleID)),
-        ])
-        let record = try await services.credentials.put(
-            .apnsToken(credential), app: try call.app().key, provider: provider, environment: environment,
-            facts: facts, call.verb)
+        let place = CredentialVerbs.Place(
+            app: try call.app().key, provider: provider, environment: environment)
+        let record = try await services.credentials.put(.apnsToken(credential), at: place, call.verb)
         return Answer(.ok, Self.json(record))
     }
 
     private func delete(_ call: Call) async throws -> Answer {
         let (provider, environment) = try place(call)
-        try await services.credentials.delete(
-            app: try call.app().key, provider: provider, environment: environment, call.verb)
+        let place = CredentialVerbs.Place(
+            app: try call.app().key, provider: provider, environment: environment)
+        try await services.credentials.delete(at: place, call.verb)
         return Answer(.noContent)
     }
 
@@ -79,14 +76,7 @@ struct NativeCredentials: Sendable {
     /// `[A-Za-z0-9._:-]{1,255}`: these stand in provider requests.
     private static func word(_ fields: Fields, _ name: String) throws(PealError) -> String {
         let text = try fields.requiredText(name)
-        let isWord = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "._:-".utf8.contains(byte)
-            }
-        }
+        let isWord = text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
         guard isWord else {
             throw .invalid(fields.path(name), "\(name) may hold letters, digits and . _ : - only")
         }

@@ -1,0 +1,44 @@
+import NIOHTTP1
+import PealCore
+
+/// A request that is not part of the fan-out over HTTP/2: for an access token, to a channel URI, to a push service.
+struct OutboundRequest: Sendable {
+    var method: HTTPMethod = .POST
+    var url: String
+    var headers: HTTPHeaders = [:]
+    /// Sent with its Content-Length; empty = none.
+    var body: [UInt8] = []
+    var timeout: Duration = .seconds(Limits.requestTimeoutSeconds)
+}
+
+/// What came back to one.
+struct OutboundReply: Sendable {
+    var status: Int
+    var headers: HTTPHeaders
+    /// At most `Limits.outboundReplyBytesMax`; what is longer is cut off.
+    var body: [UInt8]
+
+    /// The value of Retry-After in seconds (RFC 9110 §10.2.3), at most a day.
+    /// - Parameter now: what a date is counted from.
+    func retryAfter(now: Timestamp) -> Duration? {
+        guard let text = headers.first(name: "retry-after") else { return nil }
+        if let seconds = Int64(text), seconds >= 0 { return .seconds(min(seconds, 24 * 3600)) }
+        guard let date = HTTPDate.timestamp(text), date > now else { return nil }
+        return min(date - now, .seconds(24 * 3600))
+    }
+}
+
+/// Why there was no reply.
+enum OutboundFailure: Error, Sendable, Hashable {
+    /// Nothing of the request can have reached the peer: no address, no connection, no TLS.
+    case unsent(String)
+    /// It may have.
+    case lost(String)
+
+    var answer: Answer {
+        switch self {
+        case .unsent(let reason): .unsent(reason)
+        case .lost(let reason): .lost(reason)
+        }
+    }
+}
