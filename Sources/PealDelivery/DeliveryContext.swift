@@ -18,6 +18,7 @@ final class DeliveryContext: Sendable {
     let messages = MessageCache()
     let access = AccessCache()
     let budget: PageBudget
+    let load = DispatchLoad()
     let settler: Settler
     let latecomers = LatecomerQueue()
     let direct = DirectQueue()
@@ -44,7 +45,7 @@ final class DeliveryContext: Sendable {
         owner = "peal-" + Hex.encode(randomness.bytes(8))
         settler = Settler(store: store, time: time, logger: logger, metrics: metrics)
         stop = StopSwitch(drain: options.drain)
-        budget = PageBudget(options.pagesInFlightMax)
+        budget = PageBudget(options.pagesInFlightMax, lendable: Limits.pagesStillMax)
     }
 
     /// A route whose credential changed: what waited only for it may go on.

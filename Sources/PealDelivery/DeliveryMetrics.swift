@@ -20,6 +20,8 @@ package final class DeliveryMetrics: Sendable {
         package internal(set) var retries = 0
         /// Devices whose answer came later than their page could wait.
         package internal(set) var stragglers = 0
+        /// Pages that stood still and lent their place to other routes.
+        package internal(set) var pagesLent = 0
         package internal(set) var breakerTrips = 0
         package internal(set) var leasesTakenBack = 0
         package internal(set) var leasesExtended = 0

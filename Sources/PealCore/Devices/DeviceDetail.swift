@@ -13,6 +13,8 @@ package struct DeviceDetail: Sendable, Hashable {
     package var vendorOS: String?
     /// The address in the letter case it was sent in, where that differs from the stored form.
     package var addressAsSent: String?
+    /// The environment that the client named, where the provider proved the other one.
+    package var environmentDisproved: Environment?
 
     package init() {}
 }

@@ -14,6 +14,9 @@ package protocol Provider: Sendable {
     /// - Throws: `invalid_field` with a field path beginning with `address`.
     func check(_ address: Address) throws(PealError)
 
+    /// Whether that word of an answer may mean that the address belongs to the network's other environment.
+    func doubtsEnvironment(_ reason: String) -> Bool
+
     /// Takes a page and returns at once; its answers go to `order.flight`, every device's exactly once.
     func send(_ order: PageOrder)
 
@@ -31,4 +34,5 @@ package protocol Provider: Sendable {
 
 extension Provider {
     package func check(_ address: Address) throws(PealError) {}
+    package func doubtsEnvironment(_ reason: String) -> Bool { false }
 }

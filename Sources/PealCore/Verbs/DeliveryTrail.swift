@@ -131,21 +131,26 @@ package struct DeliveryTrail: Sendable {
         }
 
         private func logged(_ place: Place) throws -> [Event] {
-            let rows = try store.logRows(
-                app: message.app, message: message.id, route: place.route, key: place.key,
-                inAddresses: place.device == nil)
+            // A device may have been found to belong to the other environment since it was sent to.
+            let routes = [place.route] + (place.device == nil ? [] : [place.route.otherEnvironment].compactMap { $0 })
+            let rows = try routes.flatMap { route in
+                try store.logRows(
+                    app: message.app, message: message.id, route: route, key: place.key,
+                    inAddresses: place.device == nil)
+            }
             return try rows.flatMap { stored in
-                try DeliveryLog.find(place.key, in: stored.row.data).map { events(place, stored.row, $0) } ?? []
+                try DeliveryLog.find(place.key, in: stored.row.data).map { events(place, stored, $0) } ?? []
             }
         }
 
-        private func events(_ place: Place, _ row: Settlement.LogRow, _ entry: DeliveryLogEntry) -> [Event] {
+        private func events(_ place: Place, _ stored: StoredLogRow, _ entry: DeliveryLogEntry) -> [Event] {
+            let (row, route) = (stored.row, stored.slice.route)
             var events: [Event] = []
             if entry.attempt > 0 {
                 let locale = entry.locale.map { ", rendered in \($0)" } ?? ""
                 let detail =
-                    "attempt \(entry.attempt) over \(place.route.provider?.rawValue ?? "none")"
-                    + (place.route.provider == .apns ? " \(place.route.environment.rawValue)" : "") + locale
+                    "attempt \(entry.attempt) over \(route.provider?.rawValue ?? "none")"
+                    + (route.provider == .apns ? " \(route.environment.rawValue)" : "") + locale
                 events.append(Event(device: place.device, at: row.sentAt, name: .sent, detail: detail))
             }
             let answered = row.sentAt + .milliseconds(row.tookMilliseconds)

@@ -1,6 +1,8 @@
 /// Our own words in the delivery log, beside the providers'. `docs/states.md` lists them.
 enum Reason {
     static let cancelled = "Cancelled"
+    /// A remark of an acceptance.
+    static let environmentHealed = "EnvironmentHealed"
     static let expired = "Expired"
     static let gaveUp = "GaveUp"
     static let lostAnswer = "LostAnswer"

@@ -39,6 +39,7 @@ extension Conclusion {
         let last = settlements.count - 1
         settlements[last].next = next
         settlements[last].retirements = retirements
+        settlements[last].moves = moves
         settlements[last].deferrals = deferrals.map { deferral in
             var deferral = deferral
             deferral.part = part()

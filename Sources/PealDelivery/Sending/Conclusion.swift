@@ -31,6 +31,8 @@ struct Conclusion: Sendable {
     /// Without their random part.
     private(set) var deferrals: [Settlement.Deferral] = []
     private(set) var retirements: [Settlement.Retirement] = []
+    /// Devices that were reached in the provider's other environment.
+    private(set) var moves: [Settlement.Move] = []
     /// Places of the stragglers in the first page, which is the only one that may have any.
     private(set) var stragglers: [Int] = []
     private(set) var retryCount = 0
@@ -87,6 +89,11 @@ struct Conclusion: Sendable {
         for (index, fate) in page.exceptions where index < count {
             let ending = conclude(fate, page.keys[index], page.revisions[index], page.page.readAt)
             endingOf[base + index] = number(of: ending)
+        }
+        if let route = page.healedRoute {
+            for index in page.healed where index < count {
+                moves.append(Settlement.Move(key: page.keys[index], revision: page.revisions[index], route: route))
+            }
         }
         for index in page.waiting where index < count {
             put(page.keys[index], Bucket(attempt: terms.attempt, readyAt: terms.stragglersLeasedUntil, isLeased: true))

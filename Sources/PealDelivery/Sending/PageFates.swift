@@ -13,6 +13,9 @@ struct PageFates: Sendable {
     private(set) var exceptions: [(index: Int, fate: Fate)] = []
     /// Places of those without an answer yet.
     private(set) var waiting: [Int] = []
+    /// Places of those that were reached in the provider's other environment, and its route.
+    private(set) var healed: [Int] = []
+    private(set) var healedRoute: Route?
     private(set) var tally = RouteBreaker.Tally()
     /// The heaviest trouble, and the word for it.
     private(set) var trouble: (kind: Fate.Trouble, reason: String)?
@@ -57,6 +60,52 @@ struct PageFates: Sendable {
             rank[exception.index].map { (index: $0, fate: exception.fate) }
         }
         weigh(answered: keys.count)
+    }
+
+    /// Places of devices whose address may belong to the provider's other environment.
+    func doubted(by provider: any Provider) -> [Int] {
+        exceptions.compactMap { index, fate in
+            guard case .retired(_, isSuspicious: true, let reason) = fate, provider.doubtsEnvironment(reason) else {
+                return nil
+            }
+            return index
+        }
+    }
+
+    /// Takes over what the other environment answered to the devices at `doubted`, which stand at 0, 1, 2, … there.
+    /// Where it does not know them either, the first answer holds.
+    mutating func heal(_ doubted: [Int], with elsewhere: PageFates, on route: Route) {
+        let fates = Dictionary(uniqueKeysWithValues: elsewhere.exceptions.map { ($0.index, $0.fate) })
+        var news: [Int: Fate] = [:]
+        for (number, index) in doubted.enumerated() where elsewhere.page.failures[number] == nil {
+            let fate = fates[number] ?? .settled(.accepted, reason: "")
+            switch fate {
+            case .settled(.accepted, _):
+                news[index] = .settled(.accepted, reason: Reason.environmentHealed)
+                healed.append(index)
+            case .retired(_, isSuspicious: true, _): break
+            case .returned(_, let reason): news[index] = .deferred(.provider(after: nil), reason: reason)
+            case .retired, .settled, .deferred: news[index] = fate
+            }
+        }
+        healedRoute = route
+        replace(news)
+    }
+
+    /// Puts devices off that could not be tried in the other environment now.
+    mutating func postpone(_ doubted: [Int]) {
+        let news = exceptions.filter { doubted.contains($0.index) }.map { exception in
+            guard case .retired(_, _, let reason) = exception.fate else { return exception }
+            return (exception.index, .deferred(.address(after: nil), reason: reason))
+        }
+        replace(Dictionary(uniqueKeysWithValues: news))
+    }
+
+    private mutating func replace(_ news: [Int: Fate]) {
+        exceptions = exceptions.map { ($0.index, news[$0.index] ?? $0.fate) }
+        tally = .init()
+        trouble = nil
+        weigh(answered: keys.count - page.failures.count - waiting.count)
     }
 
     private mutating func weigh(answered: Int) {

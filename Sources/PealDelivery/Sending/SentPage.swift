@@ -17,6 +17,11 @@ struct SentPage: Sendable {
     let readAt: Timestamp
     let sentAt: Timestamp
     let isProbe: Bool
+    /// nil for small messages, which need none.
+    var budgetPlace: PageBudget.Place?
+
+    /// Where the device at `place` in `keys` stands in the order.
+    func orderIndex(ofPlace place: Int) -> Int { places?.firstIndex(of: place) ?? place }
 
     /// Parts a page into those that can be sent to and the others, which is everybody but after a failed rendering.
     static func split(

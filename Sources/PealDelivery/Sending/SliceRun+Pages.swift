@@ -4,6 +4,8 @@ internal import PealCore
 extension SliceRun {
     /// What a page must have left when it begins, or its lease is extended first.
     private static let pageSeconds: Int64 = 5
+    /// Looks at a page, half a second apart, without a change between them.
+    private static let standstill = 2
     private static var afterDeadline: Duration { .seconds(Limits.requestTimeoutSeconds + 5) }
 
     /// Reads, renders and sends the next page.
@@ -13,18 +15,15 @@ extension SliceRun {
             halt = reason
             return nil
         }
-        guard await takePlace(isFirst: isFirst) else { return nil }
-        let page = await enter(after: key)
-        if page?.order == nil, isBulk { context.budget.giveBack() }
+        guard isBulk else { return await enter(after: key) }
+        // Waits for a place only while the slice holds none.
+        let isStill = context.load.isStill(route)
+        let place =
+            isFirst ? await context.budget.take(isStill: isStill) : context.budget.takeIfFree(isStill: isStill)
+        guard let place else { return nil }
+        var page = await enter(after: key)
+        if page?.order == nil { place.giveBack() } else { page?.budgetPlace = place }
         return page
-    }
-
-    /// Waits for a place only while the slice holds none.
-    private func takePlace(isFirst: Bool) async -> Bool {
-        guard isBulk else { return true }
-        guard isFirst else { return context.budget.takeIfFree() }
-        await context.budget.take()
-        return true
     }
 
     private mutating func enter(after key: DeviceKey) async -> SentPage? {
@@ -57,7 +56,7 @@ extension SliceRun {
             }
             let choice = try await variants.choose(for: page, store: context.store)
             locales = choice.variants.map(\.locale)
-            return hand(page, choice, deadline: deadline, isProbe: isProbe)
+            return hand(page, choice, as: slice.id, access, deadline: deadline, isProbe: isProbe)
         } catch {
             context.logger.error(
                 "a page could not be read", metadata: ["message": "\(slice.id.message)", "error": "\(error)"])
@@ -67,7 +66,7 @@ extension SliceRun {
     }
 
     /// Until when requests may begin: the lease must outlast the answer to the last one. nil when the lease is lost.
-    private func deadline() async throws -> Duration? {
+    func deadline() async throws -> Duration? {
         let now = context.time.uptime
         guard let end = context.leases.end(of: slice) else { return nil }
         if end - Self.afterDeadline - now >= .seconds(Self.pageSeconds) { return end - Self.afterDeadline }
@@ -83,14 +82,17 @@ extension SliceRun {
         return now + .seconds(Limits.leaseSeconds) - Self.afterDeadline
     }
 
-    private func hand(
-        _ page: DevicePage, _ choice: Variants.Choice, deadline: Duration, isProbe: Bool
+    /// Gives a page to the provider.
+    /// - Parameter id: the slice, or as it would be on another route.
+    func hand(
+        _ page: DevicePage, _ choice: Variants.Choice, as id: Slice.ID, _ access: Access, deadline: Duration,
+        isProbe: Bool
     ) -> SentPage {
         let parts = SentPage.split(page, choice)
         var order: PageOrder?
         if parts.page.count > 0 {
             let made = PageOrder(
-                slice: slice.id, credential: access.credential, fingerprint: access.fingerprint, page: parts.page,
+                slice: id, credential: access.credential, fingerprint: access.fingerprint, page: parts.page,
                 notifications: choice.variants.map(\.notification), variants: parts.variants, lane: slice.lane,
                 deadline: deadline, control: control)
             provider.send(made)
@@ -117,12 +119,21 @@ extension SliceRun {
             }
             stillness = snapshot.changeCount == seen ? stillness + 1 : 0
             seen = snapshot.changeCount
+            if stillness == 0, snapshot.isAnswered.contains(true) { context.load.move(slice.id) }
+            if stillness == Self.standstill { noteStandstill(of: page) }
             if mayLeaveStragglers, Self.hasOnlyStragglers(snapshot, stillness: stillness) {
                 return fates(page, snapshot, isFinal: false)
             }
             let flight = order.flight
             await context.time.race(atMost: .milliseconds(Limits.stragglerMilliseconds)) { await flight.wait() }
         }
+    }
+
+    /// A page that stands still must not keep others from being sent.
+    private func noteStandstill(of page: SentPage) {
+        if page.budgetPlace?.lend() == true { context.metrics.change { $0.pagesLent += 1 } }
+        context.load.stand(slice.id)
+        context.ready.set()
     }
 
     /// Every request began and nothing came for a while: a while is longer where the whole page is slow.

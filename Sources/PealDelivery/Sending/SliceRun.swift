@@ -19,7 +19,7 @@ struct SliceRun: Sendable {
     /// As it stands in the store.
     var slice: Slice
     let candidates: KeySet
-    let job: DeliveryJob
+    let work: MessageWork
     let options: MessageOptions
     let lifetime: Lifetime
     let access: Access
@@ -42,7 +42,7 @@ struct SliceRun: Sendable {
         self.context = context
         self.slice = slice
         candidates = opening.candidates
-        job = opening.work.job
+        work = opening.work
         options = opening.work.options(on: slice.id.route)
         lifetime = opening.work.lifetime(on: slice.id.route)
         self.access = access
@@ -73,7 +73,7 @@ struct SliceRun: Sendable {
             guard !flights.isEmpty else { break }
             await finish(&flights)
         }
-        if isBulk { for page in flights where page.order != nil { context.budget.giveBack() } }
+        for page in flights { page.budgetPlace?.giveBack() }
         if !isOver { await leave() }
     }
 
@@ -87,11 +87,13 @@ struct SliceRun: Sendable {
             halt = halt ?? (wasStopped ? .interrupted : .closed(until: context.time.now + .seconds(1)))
             for page in flights { group.append(await answers(to: page, mayLeaveStragglers: false)) }
             flights = []
+            await heal(&group)
             await conclude(group, isLast: true, isOwnStop: wasStopped)
         } else {
+            await heal(&group)
             await conclude(group, isLast: flights.isEmpty, isOwnStop: false)
         }
-        if isBulk { for fates in group where fates.page.order != nil { context.budget.giveBack() } }
+        for fates in group { fates.page.budgetPlace?.giveBack() }
     }
 
     /// Ends the lease of a slice that no page in flight ends.

@@ -21,7 +21,7 @@ struct Dispatcher: Sendable {
     }
 
     let context: DeliveryContext
-    private let load = DispatchLoad()
+    private var load: DispatchLoad { context.load }
 
     init(context: DeliveryContext) { self.context = context }
 
@@ -98,7 +98,8 @@ struct Dispatcher: Sendable {
         var shares: [Share] = []
         for (place, route) in routes.enumerated() where left > 0 {
             let fair = max(1, left / (routes.count - place))
-            let count = min(fair, Self.slicesPerRouteMax - (held[route] ?? 0), left)
+            let room = load.isStill(route) ? 0 : Self.slicesPerRouteMax - (held[route] ?? 0)
+            let count = min(fair, room, left)
             guard count > 0 else { continue }
             shares.append(Share(route: route, count: count))
             left -= count

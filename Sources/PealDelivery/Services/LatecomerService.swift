@@ -35,8 +35,9 @@ struct LatecomerService: Sendable {
 
     private func settle(_ latecomer: Latecomer, _ snapshot: PageFlight.Snapshot) async {
         let whole = PageFates(latecomer.page, snapshot, lostAnswer: latecomer.lostAnswer, isFinal: true)
-        let fates = PageFates(whole, places: latecomer.places)
+        var fates = PageFates(whole, places: latecomer.places)
         let slice = latecomer.slice
+        await postponeDoubted(&fates, of: slice)
         let route = ActiveRoute(app: slice.id.app, route: slice.id.route)
         let report = await context.report(
             [fates], on: route, key: latecomer.key, isProbe: false, isOwnStop: context.stop.isOn)
@@ -54,5 +55,15 @@ struct LatecomerService: Sendable {
             keep: .keep(leaseUntil: context.leaseEnd), part: context.randomness.positiveNumber)
         let results = await context.settler.settle(settlements)
         if results.allSatisfy(\.isApplied) { context.count(conclusion, since: slice.counts, settlements) }
+    }
+
+    /// Who may belong to the other environment is tried there by the next attempt.
+    private func postponeDoubted(_ fates: inout PageFates, of slice: Slice) async {
+        guard let name = slice.id.route.provider, let provider = context.providers[name],
+            let other = slice.id.route.otherEnvironment, !slice.id.holdsAddresses
+        else { return }
+        let doubted = fates.doubted(by: provider)
+        guard !doubted.isEmpty, (try? await context.healingAccess(app: slice.id.app, other)) != nil else { return }
+        fates.postpone(doubted)
     }
 }

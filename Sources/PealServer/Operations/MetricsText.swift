@@ -18,6 +18,9 @@ enum MetricsText {
         single(
             "peal_stragglers_total", "counter", "Devices answered after their page had settled.", delivery.stragglers,
             into: &text)
+        single(
+            "peal_pages_lent_total", "counter", "Pages without an answer for a second, whose place others got.",
+            delivery.pagesLent, into: &text)
         single("peal_breaker_trips_total", "counter", "Routes paused or stopped.", delivery.breakerTrips, into: &text)
         single(
             "peal_leases_taken_back_total", "counter", "Leases taken back from processes that ended.",

@@ -12,6 +12,7 @@ enum DetailCoding {
             ("alias", detail.alias.map(JSON.string)), ("model", detail.model.map(JSON.string)),
             ("manufacturer", detail.manufacturer.map(JSON.string)), ("vendor_os", detail.vendorOS.map(JSON.string)),
             ("address", detail.addressAsSent.map(JSON.string)),
+            ("disproved", detail.environmentDisproved.map { .string($0.rawValue) }),
         ]).bytes
     }
 
@@ -32,6 +33,7 @@ enum DetailCoding {
         detail.manufacturer = json["manufacturer"]?.stringValue
         detail.vendorOS = json["vendor_os"]?.stringValue
         detail.addressAsSent = json["address"]?.stringValue
+        detail.environmentDisproved = json["disproved"]?.stringValue.flatMap(Environment.init(rawValue:))
         return detail
     }
 }

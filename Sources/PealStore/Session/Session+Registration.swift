@@ -12,7 +12,12 @@ extension StoreSession {
         if let known, known.addressKey == addressKey {
             return try update(known, registration, addressKey, app: app, now: now)
         }
-        guard let holder = try deviceRow(app: app, addressKey: addressKey) else {
+        let holder = try deviceRow(app: app, addressKey: addressKey)
+        if holder == nil {
+            let corrected = try corrected(registration, app: app)
+            if corrected.address != registration.address { return try register(corrected, app: app, now: now) }
+        }
+        guard let holder else {
             if let known { return try update(known, registration, addressKey, app: app, now: now) }
             return try insert(registration, addressKey, app: app, now: now)
         }
@@ -121,7 +126,7 @@ extension StoreSession {
     }
 
     /// Takes its address from a device, which is retired if it was not.
-    private func release(_ holder: DeviceRow, app: AppKey, now: Timestamp) throws {
+    func release(_ holder: DeviceRow, app: AppKey, now: Timestamp) throws {
         var row = holder
         row.addressKey = Self.freedAddressKey(holder.id)
         row.retirement = holder.retirement ?? .init(at: now, reason: Self.addressMoved)

@@ -21,7 +21,10 @@ extension StoreSession {
                 changes.added(parts.count, settlements[index].slice)
             }
         }
-        for settlement in settlements { try retire(settlement, now: now) }
+        for settlement in settlements {
+            try retire(settlement, now: now)
+            try move(settlement, now: now)
+        }
         for (place, change) in changes.byMessage.sorted(by: { $0.key < $1.key }) {
             let ended = try settleMessage(place, change, now: now)
             if let ended { results[change.lastIndex].messageState = ended }

@@ -23,13 +23,16 @@ struct Bench: Sendable {
         if hasCredential { try await putCredential() }
     }
 
-    func putCredential() async throws {
-        let credential = Credential.apnsToken(
+    func putCredential(_ environment: Environment = .production, _ provider: ProviderName = .apns) async throws {
+        let signing = Credential.apnsToken(
             .init(keyID: "ABCDE12345", teamID: "TEAM123456", privateKey: "key", bundleID: "com.example.app"))
+        let account = Credential.fcm(
+            .init(projectID: "p", clientEmail: "a@b", privateKeyID: nil, privateKey: "key", tokenURI: "https://t"))
+        let credential = provider == .fcm ? account : signing
         try await store.write(.control) { [app, now] in
             _ = try $0.putCredential(
-                CredentialExamination(credential: credential, facts: .init()), app: app, provider: .apns,
-                environment: .production, now: now)
+                CredentialExamination(credential: credential, facts: .init()), app: app, provider: provider,
+                environment: environment, now: now)
         }
     }
 
@@ -79,10 +82,12 @@ struct Bench: Sendable {
     }
 
     func service(
-        on other: (any Store)? = nil, providers: [ProviderName: any Provider]? = nil, isOnlyProcess: Bool = true
+        on other: (any Store)? = nil, providers: [ProviderName: any Provider]? = nil, isOnlyProcess: Bool = true,
+        pagesInFlightMax: Int = Limits.pagesInFlightMax
     ) -> DeliveryService {
         var options = DeliveryOptions()
         options.isOnlyProcess = isOnlyProcess
+        options.pagesInFlightMax = pagesInFlightMax
         return DeliveryService(
             store: other ?? store, providers: providers ?? [.apns: provider], time: time, randomness: randomness,
             options: options)

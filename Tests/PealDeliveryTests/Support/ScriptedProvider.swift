@@ -24,6 +24,7 @@ final class ScriptedProvider: Provider {
         /// Sends to this key before, of this message.
         let earlier: Int
         let lane: Slice.Lane
+        let route: Route
     }
 
     private struct Place: Hashable {
@@ -80,6 +81,7 @@ final class ScriptedProvider: Provider {
         if !isHeld { work(order) }
     }
 
+    func doubtsEnvironment(_ reason: String) -> Bool { reason == "BadDeviceToken" }
     func drain(fingerprint: String) { state.withLock { $0.drained.append(fingerprint) } }
     func close() async {}
 
@@ -111,7 +113,10 @@ final class ScriptedProvider: Provider {
         let (script, earlier) = state.withLock {
             ($0.script, $0.sent[Place(message: order.slice.message, key: key)] ?? 0)
         }
-        return script(Request(message: order.slice.message, key: key, earlier: earlier, lane: order.lane))
+        return script(
+            Request(
+                message: order.slice.message, key: key, earlier: earlier, lane: order.lane,
+                route: order.slice.route))
     }
 
     // MARK: What tests do

@@ -1,0 +1,68 @@
+internal import Logging
+internal import PealCore
+
+extension SliceRun {
+    /// Tries devices whose address may belong to the provider's other environment there: once, at once, and with the
+    /// same id. Who is reached is moved to that environment when the page settles.
+    mutating func heal(_ group: inout [PageFates]) async {
+        guard !slice.id.holdsAddresses, let other = slice.id.route.otherEnvironment else { return }
+        for place in group.indices {
+            let doubted = group[place].doubted(by: provider)
+            guard !doubted.isEmpty, let page = await send(doubted, of: group[place], over: other) else { continue }
+            let elsewhere = await answers(to: page, mayLeaveStragglers: false)
+            group[place].heal(doubted, with: elsewhere, on: other)
+        }
+    }
+
+    /// - Returns: nil when the app has no working credential for that environment, or nothing may begin any more.
+    private mutating func send(_ places: [Int], of fates: PageFates, over other: Route) async -> SentPage? {
+        do {
+            guard let access = try await context.healingAccess(app: slice.id.app, other),
+                let deadline = try await deadline(), let order = fates.page.order
+            else { return nil }
+            let page = Self.part(of: order.page, at: places.map { fates.page.orderIndex(ofPlace: $0) })
+            let variants = work.variants(route: other, access: access, provider: provider, now: context.time.now)
+            let choice = try await variants.choose(for: page, store: context.store)
+            var id = slice.id
+            id = Slice.ID(app: id.app, message: id.message, route: other, window: id.window, part: id.part)
+            return hand(page, choice, as: id, access, deadline: deadline, isProbe: false)
+        } catch {
+            context.logger.error(
+                "devices could not be tried in the other environment",
+                metadata: ["message": "\(slice.id.message)", "error": "\(error)"])
+            return nil
+        }
+    }
+
+    private static func part(of page: DevicePage, at indices: [Int]) -> DevicePage {
+        var part = DevicePage(
+            through: page.through, isLast: page.isLast, readAt: page.readAt, capacity: indices.count)
+        page.arena.withUnsafeBytes { arena in
+            for index in indices {
+                part.append(
+                    key: page.keys[index],
+                    address: UnsafeRawBufferPointer(rebasing: arena[page.addressRange(index)]),
+                    revision: page.revisions[index], locale: page.locales[index])
+            }
+        }
+        return part
+    }
+}
+
+extension DeliveryContext {
+    /// The credential for a provider's other environment; nil when there is none, or it is known not to work.
+    func healingAccess(app: AppKey, _ route: Route) async throws -> Access? {
+        guard let provider = route.provider,
+            !routes.change(ActiveRoute(app: app, route: route), { $0.isStopped })
+        else { return nil }
+        let key = AccessCache.Key(app: app, provider: provider, environment: route.environment)
+        let uptime = time.uptime
+        if let known = access.find(key, now: uptime) { return known.access }
+        let stored = try await store.read {
+            try $0.credential(app: app, provider: provider, environment: route.environment)
+        }
+        let found = stored.map { Access($0.credential, $0.record) }
+        access.keep(found, for: key, now: uptime)
+        return found
+    }
+}
