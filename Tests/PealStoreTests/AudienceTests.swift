@@ -44,6 +44,31 @@ struct AudienceTests {
         #expect(try await reached(fixture, mixed) == [.apnsProduction: [1], .apnsSandbox: [3], .fcm: [2]])
     }
 
+    @Test("identifiers reach the active devices that have them", arguments: StoreUnderTest.allCases)
+    func identifiers(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.register(1, identifiers: ["idfa": "A", "idfv": "V"])
+        try await fixture.register(2, route: .fcm, identifiers: ["advertising_id": "A"])
+        try await fixture.register(3, route: .fcm, identifiers: ["advertising_id": "B", "android_id": "V"])
+        func reach(_ identifiers: DeviceIdentifier...) async throws -> [Route: [DeviceKey]] {
+            var audience = Audience()
+            audience.identifiers = identifiers
+            return try await reached(fixture, audience)
+        }
+        #expect(try await reach(.init(.idfa, "A")) == [.apnsProduction: [1]])
+        #expect(try await reach(.init(.idfa, "a"), .init(.idfv, "A")) == [:])
+        #expect(
+            try await reach(.init(.idfa, "A"), .init(.idfv, "V"), .init(.advertisingID, "B"))
+                == [.apnsProduction: [1], .fcm: [3]])
+        try await fixture.register(1, identifiers: ["idfa": "C"])
+        #expect(try await reach(.init(.idfa, "A")) == [:])
+        #expect(try await reach(.init(.idfa, "C")) == [.apnsProduction: [1]])
+        _ = try await fixture.store.write(.control) { [app = fixture.app] in
+            try $0.deleteDevice(app: app, id: Fixture.deviceID(3))
+        }
+        #expect(try await reach(.init(.androidID, "V")) == [:])
+    }
+
     @Test("platforms, environment, interactivity and excluded topics narrow", arguments: StoreUnderTest.allCases)
     func narrowing(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine)

@@ -43,10 +43,11 @@ struct Fixture: Sendable {
     @discardableResult
     func register(
         _ number: Int, route: Route = .apnsProduction, address: Address? = nil, user: String? = nil,
-        topics: [String]? = nil, interactive: Bool = true
+        topics: [String]? = nil, interactive: Bool = true, identifiers: [String: String] = [:]
     ) async throws -> DeviceRegistration.Result {
-        let registration = Self.registration(
+        var registration = Self.registration(
             number, route: route, address: address, user: user, topics: topics, interactive: interactive)
+        registration.detail.identifiers = identifiers
         return try await register(registration)
     }
 

@@ -35,7 +35,7 @@ struct QueryPlanTests {
             ("pageScan", "PRIMARY KEY (app=? AND seq>? AND seq<?)"), ("pagePoint", "PRIMARY KEY (app=? AND seq=?)"),
             ("dueSlices", "slice_waiting"), ("nextReadyRoute", "slice_ready"), ("dueMessages", "message_due"),
             ("planningMessages", "message_planning"), ("findUser", "COVERING INDEX device_user"),
-            ("findAddress", "device_address"), ("findDevice", "device_id"),
+            ("findIdentifier", "PRIMARY KEY (app=? AND kind=? AND value=?)"), ("findAddress", "device_address"), ("findDevice", "device_id"),
             ("routeSample", "COVERING INDEX device_active"),
             ("settle", "PRIMARY KEY (app=? AND message=? AND route=? AND window_no=? AND part=?)"),
             ("leaveStreams", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq=?)"),

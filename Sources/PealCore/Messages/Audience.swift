@@ -4,6 +4,8 @@ package struct Audience: Sendable, Hashable {
     package var includesAll = false
     package var devices: [DeviceID] = []
     package var users: [String] = []
+    /// Devices by what they are called elsewhere.
+    package var identifiers: [DeviceIdentifier] = []
     package var topics: [String] = []
     /// Addresses that need not belong to a registered device.
     package var addresses: [Address] = []
@@ -17,6 +19,6 @@ package struct Audience: Sendable, Hashable {
     /// Whether every member is named, so that it can be resolved without reading windows of keys.
     package var isExplicit: Bool { !includesAll && topics.isEmpty }
     package var isEmpty: Bool {
-        isExplicit && devices.isEmpty && users.isEmpty && addresses.isEmpty
+        isExplicit && devices.isEmpty && users.isEmpty && identifiers.isEmpty && addresses.isEmpty
     }
 }

@@ -16,6 +16,10 @@ enum AudienceMatch {
             self = .by("its id")
         } else if let user = device.userID, audience.users.contains(user) {
             self = .by("its user")
+        } else if let identifier = audience.identifiers.first(where: {
+            device.detail.identifiers[$0.kind.rawValue] == $0.value
+        }) {
+            self = .by("its \(identifier.kind.rawValue)")
         } else if audience.addresses.contains(device.address) {
             self = .by("its address")
         } else if let topic = audience.topics.first(where: topics.contains) {

@@ -56,7 +56,8 @@ package struct MessageVerbs: Sendable {
     /// Planning costs a row a slice; only a long list of members, which must be looked up one by one, is left to the
     /// engine.
     private static func isPlannedAtOnce(_ audience: Audience) -> Bool {
-        audience.devices.count + audience.users.count + audience.addresses.count <= Limits.directDevicesMax
+        audience.devices.count + audience.users.count + audience.identifiers.count + audience.addresses.count
+            <= Limits.directDevicesMax
     }
 
     /// Changes a message that has not started.

@@ -11,7 +11,7 @@ enum AudienceCoding {
         }
         return JSON.compact([
             ("all", audience.includesAll ? true : nil), ("devices", list(audience.devices.map(\.description))),
-            ("users", list(audience.users)), ("topics", list(audience.topics)),
+            ("identifiers", identifiers(audience)), ("users", list(audience.users)), ("topics", list(audience.topics)),
             ("addresses", addresses.isEmpty ? nil : .array(addresses)), ("platforms", platforms),
             ("interactive", audience.interactiveOnly ? true : nil), ("not_topics", list(audience.excludedTopics)),
         ]).bytes
@@ -22,6 +22,7 @@ enum AudienceCoding {
         var audience = Audience()
         audience.includesAll = json["all"] != nil
         audience.devices = texts(json["devices"]).compactMap { DeviceID($0) }
+        audience.identifiers = (json["identifiers"]?.arrayValue ?? []).compactMap(identifier)
         audience.users = texts(json["users"])
         audience.topics = texts(json["topics"])
         audience.addresses = (json["addresses"]?.arrayValue ?? []).compactMap(address)
@@ -29,6 +30,16 @@ enum AudienceCoding {
         audience.interactiveOnly = json["interactive"] != nil
         audience.excludedTopics = texts(json["not_topics"])
         return audience
+    }
+
+    private static func identifiers(_ audience: Audience) -> JSON? {
+        let pairs = audience.identifiers.map { JSON.array([.string($0.kind.rawValue), .string($0.value)]) }
+        return pairs.isEmpty ? nil : .array(pairs)
+    }
+
+    private static func identifier(_ json: JSON) -> DeviceIdentifier? {
+        let parts = texts(json)
+        return parts.count == 2 ? DeviceIdentifier.Kind(rawValue: parts[0]).map { .init($0, parts[1]) } : nil
     }
 
     private static func address(_ json: JSON) -> Address? {

@@ -23,6 +23,10 @@ extension StoreSession {
             try connection.query(
                 HotSQL.findDevice, each: Set(audience.devices).sorted().map { [.int(app), .id($0)] }, take)
             try connection.query(
+                HotSQL.findIdentifier,
+                each: Set(audience.identifiers).sorted { ($0.kind.rawValue, $0.value) < ($1.kind.rawValue, $1.value) }
+                    .map { [.int(app), .text($0.kind.rawValue), .text($0.value)] }, take)
+            try connection.query(
                 HotSQL.findUser, each: Set(audience.users).sorted().map { [.int(app), .text($0)] }, take)
         }
         for address in audience.addresses where resolved.routes.contains(address.route) {

@@ -128,6 +128,10 @@ enum HotSQL {
 
     static let findDevice = "SELECT seq, route FROM device WHERE app = $1 AND id = $2 AND state = 1"
     static let findUser = "SELECT seq, route FROM device WHERE app = $1 AND user_id = $2 AND state = 1"
+    static let findIdentifier = """
+        SELECT d.seq, d.route FROM device_identifier i JOIN device d ON d.app = i.app AND d.seq = i.seq
+        WHERE i.app = $1 AND i.kind = $2 AND i.value = $3 AND d.state = 1
+        """
     static let findAddress = "SELECT seq, route FROM device WHERE app = $1 AND address_key = $2 AND state = 1"
 
     static let routeSample = """
@@ -155,7 +159,7 @@ enum HotSQL {
         "nextMessageDue": nextMessageDue, "dueMessages": dueMessages, "planningMessages": planningMessages,
         "overPausedMessages": overPausedMessages,
         "deviceByID": deviceByID, "deviceByAddress": deviceByAddress, "findDevice": findDevice, "findUser": findUser,
-        "findAddress": findAddress, "routeSample": routeSample, "routeLast": routeLast, "topicSample": topicSample,
+        "findAddress": findAddress, "findIdentifier": findIdentifier, "routeSample": routeSample, "routeLast": routeLast, "topicSample": topicSample,
         "topicLast": topicLast,
     ]
 }

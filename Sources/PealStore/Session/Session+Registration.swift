@@ -41,6 +41,9 @@ extension StoreSession {
         try insertRow(row, app: app)
         let detail = DetailCoding.encode(registration.detail)
         if !detail.isEmpty { try putDetail(detail, app: app, device: row.key) }
+        if !registration.detail.identifiers.isEmpty {
+            try putIdentifiers(registration.detail.identifiers, app: app, device: row.key, isNew: true)
+        }
         let topics = Set((registration.topics ?? []).map(ExactText.init)).sorted().map(\.text)
         for topic in topics {
             try subscribe(row, try topicNumber(app: app, name: topic, now: now), app: app, now: now)
@@ -87,7 +90,10 @@ extension StoreSession {
             return result(old, registration, topics: topics.sorted().map(\.text), isNew: false)
         }
         try updateRow(row, app: app)
-        if !sameDetail { try putDetail(detail, app: app, device: row.key) }
+        if !sameDetail {
+            try putDetail(detail, app: app, device: row.key)
+            try putIdentifiers(registration.detail.identifiers, app: app, device: row.key, isNew: false)
+        }
         if moves { try move(old, to: row, before.map(\.number), app: app, now: now) }
         if !sameTopics { try change(row, from: before, to: topics, app: app, now: now) }
         return result(row, registration, topics: topics.sorted().map(\.text), isNew: isNew)

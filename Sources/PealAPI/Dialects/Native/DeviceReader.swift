@@ -5,9 +5,7 @@ struct DeviceReader {
     let rules: AddressRules
 
     /// Members of `identifiers`.
-    private static let identifierNames = [
-        "idfa", "idfv", "advertising_id", "android_id", "serial_id", "devtodev_id",
-    ]
+    private static let identifierNames = DeviceIdentifier.Kind.allCases.map(\.rawValue)
 
     func registration(_ fields: Fields, id: DeviceID) throws(PealError) -> DeviceRegistration {
         guard let platform = try fields.platform() else { throw .missing(fields.path("platform")) }

@@ -1,0 +1,11 @@
+/// Devices by their identifiers elsewhere. `device_detail` keeps what is shown; this is what audiences are looked up by.
+enum Schema3 {
+    static let identifiers = [
+        """
+        CREATE TABLE device_identifier (
+            app BIGINT NOT NULL, kind {text} NOT NULL, value {text} NOT NULL, seq BIGINT NOT NULL,
+            PRIMARY KEY (app, kind, value, seq)) {clustered}
+        """,
+        "CREATE INDEX device_identifier_device ON device_identifier (app, seq)",
+    ]
+}
