@@ -13,9 +13,15 @@ let settings: [SwiftSetting] = [
 let package = Package(
     name: "peal-sdk",
     platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9)],
-    products: [.library(name: "PealMoments", targets: ["PealMoments"])],
+    products: [
+        .library(name: "PealMoments", targets: ["PealMoments"]),
+        .library(name: "PealNotifications", targets: ["PealNotifications"]),
+    ],
     targets: [
         .target(name: "PealMoments", swiftSettings: settings),
         .testTarget(name: "PealMomentsTests", dependencies: ["PealMoments"], swiftSettings: settings),
+        .target(name: "PealNotifications", swiftSettings: settings),
+        .testTarget(
+            name: "PealNotificationsTests", dependencies: ["PealNotifications"], swiftSettings: settings),
     ]
 )

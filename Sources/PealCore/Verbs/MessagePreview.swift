@@ -43,7 +43,8 @@ package struct MessagePreview: Sendable {
 
     /// The platforms that may be reached: of an audience of addresses alone, theirs.
     private static func platforms(_ audience: Audience) -> Set<Platform> {
-        let isAddressed = audience.isExplicit && audience.devices.isEmpty && audience.users.isEmpty
+        let isAddressed =
+            audience.isExplicit && audience.devices.isEmpty && audience.users.isEmpty
             && audience.identifiers.isEmpty
         let possible = isAddressed ? Set(audience.addresses.map(\.route.platform)) : Set(Platform.addressable)
         return audience.platforms.map(possible.intersection) ?? possible

@@ -159,7 +159,8 @@ enum HotSQL {
         "nextMessageDue": nextMessageDue, "dueMessages": dueMessages, "planningMessages": planningMessages,
         "overPausedMessages": overPausedMessages,
         "deviceByID": deviceByID, "deviceByAddress": deviceByAddress, "findDevice": findDevice, "findUser": findUser,
-        "findAddress": findAddress, "findIdentifier": findIdentifier, "routeSample": routeSample, "routeLast": routeLast, "topicSample": topicSample,
+        "findAddress": findAddress, "findIdentifier": findIdentifier, "routeSample": routeSample,
+        "routeLast": routeLast, "topicSample": topicSample,
         "topicLast": topicLast,
     ]
 }
