@@ -34,11 +34,19 @@ enum OutboundFailure: Error, Sendable, Hashable {
     case unsent(String)
     /// It may have.
     case lost(String)
+    /// It cannot be sent at all, as it is written.
+    case unusable(String)
 
     var answer: Answer {
         switch self {
         case .unsent(let reason): .unsent(reason)
         case .lost(let reason): .lost(reason)
+        case .unusable(let reason): Answer(.verdict(.rejectMessage), reason: reason)
         }
+    }
+
+    /// Whether no connection to the peer came about.
+    var isUnreachable: Bool {
+        if case .unsent = self { true } else { false }
     }
 }
