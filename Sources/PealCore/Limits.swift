@@ -110,6 +110,7 @@ extension Limits {
     package static let receiveWindowBytes = 8 * 1024 * 1024
     package static let outboundReplyBytesMax = 64 * 1024
     package static let outboundConnectionsPerHostMax = 64
+    package static let accessTokenBytesMax = 8192
     package static let outboundRequestsInFlightMax = 128
     package static let outboundOriginsHeldMax = 1024
     package static let outboundIdleSeconds: Int64 = 30
