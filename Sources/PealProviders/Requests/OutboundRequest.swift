@@ -8,11 +8,13 @@ struct OutboundRequest: Sendable {
     var headers: HTTPHeaders = [:]
     /// Sent with its Content-Length; empty = none.
     var body: [UInt8] = []
+    /// Of the authorization among the headers (`Authorization.version`); 0 = none.
+    var authorizationVersion = 0
     var timeout: Duration = .seconds(Limits.requestTimeoutSeconds)
 }
 
 /// What came back to one.
-struct OutboundReply: Sendable {
+struct OutboundReply: Sendable, Equatable {
     var status: Int
     var headers: HTTPHeaders
     /// At most `Limits.outboundReplyBytesMax`; what is longer is cut off.
@@ -34,14 +36,11 @@ enum OutboundFailure: Error, Sendable, Hashable {
     case unsent(String)
     /// It may have.
     case lost(String)
-    /// It cannot be sent at all, as it is written.
-    case unusable(String)
 
     var answer: Answer {
         switch self {
         case .unsent(let reason): .unsent(reason)
         case .lost(let reason): .lost(reason)
-        case .unusable(let reason): Answer(.verdict(.rejectMessage), reason: reason)
         }
     }
 
