@@ -116,3 +116,14 @@ extension Limits {
     package static let outboundIdleSeconds: Int64 = 30
     package static let outboundReplyMemorySeconds: Int64 = 30
 }
+
+extension Limits {
+    // Windows
+    package static let wnsPayloadBytesMax = 5000
+    package static let wnsTagCharactersMax = 16
+    package static let mpnsPayloadBytesMax = 3072
+    package static let mpnsRawBytesMax = 1024
+    package static let templateFieldsMax = 32
+    package static let xmlDepthMax = 64
+    package static let clientSecretBytesMax = 1024
+}

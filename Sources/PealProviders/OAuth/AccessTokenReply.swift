@@ -49,9 +49,7 @@ extension AccessTokenReply {
     }
 
     init(_ failure: OutboundFailure) {
-        switch failure {
-        case .unsent(let reason), .lost(let reason): self = .failed(Trouble(reason: reason), retryAfter: nil)
-        }
+        self = .failed(Trouble(reason: failure.answer.reason), retryAfter: nil)
     }
 
     private static func grant(_ document: JSON, status: Int) -> AccessTokenReply {

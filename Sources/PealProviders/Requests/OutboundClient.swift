@@ -8,7 +8,7 @@ import PealCore
 
 /// Sends single requests over connections that are kept: https with the system's roots and those of the configuration,
 /// no redirects, answers read up to a limit.
-package final class OutboundClient: Sendable {
+package final class OutboundClient: OutboundSender {
     /// What a client is made for.
     struct Options: Sendable {
         /// PEM file with trust roots besides the system's; nil = none.
@@ -121,8 +121,7 @@ package final class OutboundClient: Sendable {
         case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout: .unsent("NoConnection")
         case .alreadyShutdown: .unsent("Draining")
         case .deadlineExceeded, .readTimeout, .writeTimeout: .lost("Timeout")
-        // It never left, but must not count as trouble with the network either: tried a few times, then given up.
-        case .invalidURL, .emptyHost, .emptyScheme: .lost("UnusableURI")
+        case .invalidURL, .emptyHost, .emptyScheme: .unusable("UnusableURI")
         default: .lost("ConnectionLost")
         }
     }

@@ -11,6 +11,8 @@ struct OutboundRequest: Sendable {
     /// Of the authorization among the headers (`Authorization.version`); 0 = none.
     var authorizationVersion = 0
     var timeout: Duration = .seconds(Limits.requestTimeoutSeconds)
+    /// The one address of the URL's host that was checked and may be connected to; nil = whatever the name stands for.
+    var address: IPAddress?
 }
 
 /// What came back to one.
@@ -36,16 +38,25 @@ enum OutboundFailure: Error, Sendable, Hashable {
     case unsent(String)
     /// It may have.
     case lost(String)
+    /// It cannot be sent at all, as it is written.
+    case unusable(String)
+    /// No connection to a host that nobody vouches for: it may well be gone, and says nothing of the network.
+    case unreachable(String)
 
     var answer: Answer {
         switch self {
         case .unsent(let reason): .unsent(reason)
         case .lost(let reason): .lost(reason)
+        case .unusable(let reason): Answer(.verdict(.rejectMessage), reason: reason)
+        case .unreachable(let reason): Answer(.verdict(.holdAddress(after: .zero)), reason: reason)
         }
     }
 
     /// Whether no connection to the peer came about.
     var isUnreachable: Bool {
-        if case .unsent = self { true } else { false }
+        switch self {
+        case .unsent, .unreachable: true
+        case .lost, .unusable: false
+        }
     }
 }

@@ -12,7 +12,7 @@ struct RequestAttempt: Sendable {
     }
 
     let exchange: any RequestExchange
-    let client: OutboundClient
+    let client: any OutboundSender
     let subject: RequestSubject
 
     func run() async -> Ending {

@@ -30,7 +30,7 @@ final class RequestPool: Sendable {
     private static let sweepInterval = TimeAmount.milliseconds(250)
 
     private let exchange: any RequestExchange
-    private let client: OutboundClient
+    private let client: any OutboundSender
     private let group: any EventLoopGroup
     private let time: any TimeSource
     private let logger: Logger
@@ -38,7 +38,7 @@ final class RequestPool: Sendable {
 
     /// Takes the client over: it is closed with the pool.
     init(
-        client: OutboundClient, exchange: any RequestExchange, bounds: RequestQueue.Bounds = .init(),
+        client: any OutboundSender, exchange: any RequestExchange, bounds: RequestQueue.Bounds = .init(),
         group: any EventLoopGroup, time: any TimeSource, logger: Logger
     ) {
         self.client = client
@@ -75,6 +75,7 @@ final class RequestPool: Sendable {
     /// Ends what is on the wire and returns when everything is gone.
     func close() async {
         drain()
+        exchange.close()
         let runner = state.withLock { $0.runner }
         runner?.cancel()
         await runner?.value
@@ -117,6 +118,7 @@ final class RequestPool: Sendable {
         }
         sweeper.cancel()
         guard closes else { return }
+        exchange.close()
         await client.close()
         state.withLock { state in
             state.isClosed = true
@@ -178,7 +180,7 @@ final class RequestPool: Sendable {
 
     /// A peer that cannot be reached while others answer is put off by itself; it says nothing about the network.
     private static func answer(_ ending: RequestAttempt.Ending, _ isAlone: Bool) -> Answer {
-        guard ending.isUnreachable, isAlone else { return ending.answer }
+        guard ending.answer.result == .unsent, ending.isUnreachable, isAlone else { return ending.answer }
         return Answer(.verdict(.retry(after: nil)), reason: ending.answer.reason)
     }
 
