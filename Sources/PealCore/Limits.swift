@@ -35,6 +35,7 @@ package enum Limits {
     package static let apnsTokenCharactersMax = 400
     package static let addressBytesMax = 4096
     package static let channelIDBytesMax = 255
+    package static let endpointURIBytesMax = 2048
 
     // Messages
     package static let messageLifeSecondsDefault: Int64 = 28 * 24 * 3600
@@ -111,4 +112,20 @@ extension Limits {
     package static let receiveWindowBytes = 8 * 1024 * 1024
     package static let outboundReplyBytesMax = 64 * 1024
     package static let outboundConnectionsPerHostMax = 64
+    package static let accessTokenBytesMax = 8192
+    package static let outboundRequestsInFlightMax = 128
+    package static let outboundOriginsHeldMax = 1024
+    package static let outboundIdleSeconds: Int64 = 30
+    package static let outboundReplyMemorySeconds: Int64 = 30
+}
+
+extension Limits {
+    // Windows
+    package static let wnsPayloadBytesMax = 5000
+    package static let wnsTagCharactersMax = 16
+    package static let mpnsPayloadBytesMax = 3072
+    package static let mpnsRawBytesMax = 1024
+    package static let templateFieldsMax = 32
+    package static let xmlDepthMax = 64
+    package static let clientSecretBytesMax = 1024
 }

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -7,7 +8,7 @@ import PealCore
 
 /// Sends single requests over connections that are kept: https with the system's roots and those of the configuration,
 /// no redirects, answers read up to a limit.
-package final class OutboundClient: Sendable {
+package final class OutboundClient: OutboundSender {
     /// What a client is made for.
     struct Options: Sendable {
         /// PEM file with trust roots besides the system's; nil = none.
@@ -20,9 +21,11 @@ package final class OutboundClient: Sendable {
         var allowsHTTP2 = false
         /// Connections to one host.
         var connectionsPerHostMax = Limits.outboundConnectionsPerHostMax
+        var connectTimeout = Duration.seconds(Limits.connectTimeoutSeconds)
     }
 
     private let client: HTTPClient
+    private let group: any EventLoopGroup
 
     /// - Throws: when the CA file or the identity cannot be read.
     init(_ options: Options, group: any EventLoopGroup) throws {
@@ -37,10 +40,15 @@ package final class OutboundClient: Sendable {
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls, redirectConfiguration: .disallow,
             timeout: .init(
-                connect: .seconds(Limits.connectTimeoutSeconds), read: .seconds(Limits.requestTimeoutSeconds)))
+                connect: TimeAmount(options.connectTimeout), read: .seconds(Limits.requestTimeoutSeconds)))
         configuration.httpVersion = options.allowsHTTP2 ? .automatic : .http1Only
         configuration.dnsOverride = options.addresses
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.connectionsPerHostMax
+        // The delivery engine knows when to try again.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        // Before the peer thinks of it: a request on a connection that is just being closed counts as lost.
+        configuration.connectionPool.idleTimeout = .seconds(Limits.outboundIdleSeconds)
+        self.group = group
         client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
     }
 
@@ -52,15 +60,41 @@ package final class OutboundClient: Sendable {
         if !request.body.isEmpty || request.method == .POST { outgoing.body = .bytes(request.body) }
         do {
             let response = try await client.execute(outgoing, timeout: TimeAmount(request.timeout))
-            var body: [UInt8] = []
-            for try await part in response.body {
-                body += part.readableBytesView.prefix(Limits.outboundReplyBytesMax - body.count)
-                if body.count >= Limits.outboundReplyBytesMax { break }
-            }
+            let isEmpty = response.headers.first(name: "content-length") == "0"
+            let body = isEmpty ? [] : await body(of: response, within: request.timeout)
             return OutboundReply(status: Int(response.status.code), headers: response.headers, body: body)
         } catch {
             throw Self.failure(error)
         }
+    }
+
+    /// What comes of a body in that time: the status was said already, whatever becomes of the rest.
+    private func body(of response: HTTPClientResponse, within timeout: Duration) async -> [UInt8] {
+        await withTaskGroup(of: [UInt8].self) { tasks in
+            tasks.addTask { await Self.read(response.body) }
+            let alarm = group.next().scheduleTask(in: TimeAmount(timeout)) {}
+            tasks.addTask {
+                try? await alarm.futureResult.get()
+                return []
+            }
+            let body = await tasks.next() ?? []
+            alarm.cancel()
+            tasks.cancelAll()
+            return body
+        }
+    }
+
+    private static func read(_ parts: HTTPClientResponse.Body) async -> [UInt8] {
+        var body: [UInt8] = []
+        do {
+            for try await part in parts {
+                body += part.readableBytesView.prefix(Limits.outboundReplyBytesMax - body.count)
+                if body.count >= Limits.outboundReplyBytesMax { break }
+            }
+        } catch {
+            // A connection that broke in the middle: what came before is what there is.
+        }
+        return body
     }
 
     /// Ends every connection.
@@ -68,19 +102,27 @@ package final class OutboundClient: Sendable {
 
     /// Tells what provably never left from what may have arrived.
     private static func failure(_ error: any Error) -> OutboundFailure {
-        if let error = error as? HTTPClientError {
-            let unsent: [HTTPClientError] = [
-                .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout, .invalidURL, .emptyHost,
-                .alreadyShutdown,
-            ]
-            if unsent.contains(error) { return .unsent("NoConnection") }
-            return .lost([.deadlineExceeded, .readTimeout].contains(error) ? "Timeout" : "ConnectionLost")
-        }
         switch error {
-        case is NIOConnectionError, is NIOSSLError, is BoringSSLError, is SocketAddressError:
-            return .unsent("NoConnection")
-        case ChannelError.connectTimeout: return .unsent("NoConnection")
-        default: return .lost("ConnectionLost")
+        case let error as HTTPClientError: failure(error)
+        // Of TLS only a handshake that failed: later, as when a peer ends without a farewell, the request was written.
+        case NIOSSLError.handshakeFailed: .unsent("NoTLS")
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname: .unsent("NoTLS")
+        case is NIOConnectionError, is SocketAddressError, ChannelError.connectTimeout: .unsent("NoConnection")
+        case let error as IOError where refusals.contains(error.errnoCode): .unsent("NoConnection")
+        default: .lost("ConnectionLost")
+        }
+    }
+
+    /// What only a socket that is connecting meets.
+    private static let refusals = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL]
+
+    private static func failure(_ error: HTTPClientError) -> OutboundFailure {
+        switch error {
+        case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout: .unsent("NoConnection")
+        case .alreadyShutdown: .unsent("Draining")
+        case .deadlineExceeded, .readTimeout, .writeTimeout: .lost("Timeout")
+        case .invalidURL, .emptyHost, .emptyScheme: .unusable("UnusableURI")
+        default: .lost("ConnectionLost")
         }
     }
 }

@@ -1,0 +1,66 @@
+package import Logging
+package import NIOCore
+package import PealCore
+
+/// Microsoft's push network for Windows Phone 7 and 8, which was switched off: renders messages for it and sends pages
+/// of them to channel URIs of whoever stands in for it, with connections and a queue for each credential.
+package final class MPNSProvider: Provider {
+    private let configuration: MPNSConfiguration
+    private let group: any EventLoopGroup
+    private let time: any TimeSource
+    private let logger: Logger
+    private let pools = RequestPools()
+
+    package init(
+        configuration: MPNSConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource, logger: Logger
+    ) {
+        self.configuration = configuration
+        group = eventLoopGroup
+        self.time = time
+        self.logger = logger
+    }
+
+    package var name: ProviderName { .mpns }
+
+    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+        try MPNSRendering.notification(order)
+    }
+
+    package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
+        guard case .mpns(let client) = credential else { throw .unsupported("kind") }
+        return try MPNSCredential.examine(client, now: now)
+    }
+
+    package func check(_ address: Address) throws(PealError) {
+        let text = String(decoding: address.bytes, as: UTF8.self)
+        if let reason = configuration.addressRules.refusal(ofURI: text, on: .mpns) {
+            throw .invalid("address", "address \(reason)")
+        }
+    }
+
+    package func send(_ order: PageOrder) {
+        pools.send(order, makePool)
+    }
+
+    package func verify(
+        _ credential: Credential, fingerprint: String, environment: Environment
+    ) async -> CredentialVerification {
+        CredentialVerification(
+            .unverifiable, reason: "NoService",
+            detail: "MPNS has nothing that could be asked without a channel, and the live service is gone")
+    }
+
+    package func drain(fingerprint: String) { pools.drain(fingerprint: fingerprint) }
+
+    package func close() async { await pools.close() }
+
+    private func makePool(_ order: PageOrder) -> RequestPool? {
+        guard case .mpns(let credential) = order.credential else { return nil }
+        var options = OutboundClient.Options()
+        options.caFile = configuration.caFile
+        options.identity = credential.identity
+        guard let client = try? OutboundClient(options, group: group) else { return nil }
+        let exchange = MPNSExchange(rules: configuration.addressRules, time: time, logger: logger)
+        return RequestPool(client: client, exchange: exchange, group: group, time: time, logger: logger)
+    }
+}

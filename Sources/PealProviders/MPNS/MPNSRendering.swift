@@ -1,0 +1,69 @@
+import PealCore
+
+/// Renders a message for MPNS (Microsoft: "Sending push notifications for Windows Phone 8", "Toasts for Windows Phone 8").
+enum MPNSRendering {
+    private static let declaration = Array(#"<?xml version="1.0" encoding="utf-8"?>"#.utf8)
+
+    /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
+    static func notification(_ order: RenderOrder) throws(PealError) -> Notification {
+        let fields = PlatformFields(order)
+        let type = try type(fields, isBackground: order.options.isBackground)
+        let body: [UInt8] =
+            switch type {
+            case .toast: declaration + (try MPNSToast.element(fields)).bytes
+            case .tile: declaration + (try MPNSTile.element(fields)).bytes
+            case .raw: try raw(fields)
+            }
+        let bytesMax = type == .raw ? Limits.mpnsRawBytesMax : Limits.mpnsPayloadBytesMax
+        guard body.count <= bytesMax else {
+            throw PealError(
+                .payloadTooLarge,
+                "the MPNS payload has \(body.count) bytes, \(bytesMax) is the most for \(type.rawValue)",
+                field: fields.largestField)
+        }
+        let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt
+        let delay = delay(order.options.priorityInForce, until: expiresAt, now: order.now)
+        var headers: [Notification.Header] = [.init("content-type", "text/xml")]
+        if let target = type.target { headers.append(.init("x-windowsphone-target", target)) }
+        headers.append(.init("x-notificationclass", String(type.notificationClass(delay))))
+        return Notification(
+            route: order.route, path: .init([], gap: .addressText), headers: headers, body: .init(body),
+            expiresAt: expiresAt)
+    }
+
+    /// What is urgent goes at once; normal and low let MPNS gather for 450 and 900 seconds, but never beyond what is left
+    /// of the message's life.
+    static func delay(
+        _ priority: MessageOptions.Priority, until expiresAt: Timestamp?, now: Timestamp
+    ) -> MPNSType.Delay {
+        let wanted: MPNSType.Delay =
+            switch priority {
+            case .high: .none
+            case .normal: .within450Seconds
+            case .low: .within900Seconds
+            }
+        return bounded(wanted, until: expiresAt, now: now)
+    }
+
+    /// The longest delay up to `wanted` that ends before the expiry.
+    static func bounded(_ wanted: MPNSType.Delay, until expiresAt: Timestamp?, now: Timestamp) -> MPNSType.Delay {
+        let seconds = ((expiresAt ?? now) - now).milliseconds / 1000
+        return MPNSType.Delay.allCases.last { $0.rawValue <= wanted.rawValue && $0.seconds < max(seconds, 1) } ?? .none
+    }
+
+    private static func type(_ fields: PlatformFields, isBackground: Bool) throws(PealError) -> MPNSType {
+        if let given: MPNSType = try fields.word("type") { return given }
+        if let template = try fields.string("template") {
+            return MPNSTile.Template(name: template) == nil ? .toast : .tile
+        }
+        let hasText = try !fields.lines().isEmpty
+        return hasText && !isBackground ? .toast : .raw
+    }
+
+    /// `value` as it is; else `fields` as JSON; else the common fields as one JSON document.
+    private static func raw(_ fields: PlatformFields) throws(PealError) -> [UInt8] {
+        if let value = try fields.string("value"), !value.isEmpty { return Array(value.utf8) }
+        if let own = try fields.object("fields") { return JSON.object(own).bytes }
+        return fields.document.bytes
+    }
+}

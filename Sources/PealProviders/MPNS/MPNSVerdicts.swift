@@ -1,0 +1,75 @@
+import PealCore
+
+/// MPNS' answers and what they meant (Microsoft: "Push notification service response codes for Windows Phone 8").
+enum MPNSVerdicts {
+    /// How long one device waits whose queue is full.
+    static let queueHold = Duration.seconds(300)
+    /// How long one device waits that had its day's share, or is not there: Microsoft asks for one attempt an hour.
+    static let deviceHold = Duration.seconds(3600)
+    /// How long a message waits while MPNS is in trouble, where it does not say.
+    static let troublePause = Duration.seconds(120)
+
+    /// What the headers of an answer tell, in lower case; empty = none.
+    struct State: Sendable, Hashable {
+        /// `X-NotificationStatus`: received, queuefull, suppressed, dropped.
+        var notification = ""
+        /// `X-DeviceConnectionStatus`: connected, tempdisconnected, inactive, disconnected.
+        var device = ""
+        /// `X-SubscriptionStatus`: active, expired.
+        var subscription = ""
+        var retryAfter: Duration?
+    }
+
+    /// - Returns: an answer whose reason is a word; of an acceptance a remark, mostly empty.
+    static func answer(status: Int, _ state: State = .init()) -> Answer {
+        switch status {
+        case 200...299: accepted(status, state)
+        default: Answer(.verdict(verdict(status, state)), reason: reason(status, state), status: status)
+        }
+    }
+
+    private static func accepted(_ status: Int, _ state: State) -> Answer {
+        switch state.notification {
+        case "queuefull":
+            Answer(.verdict(.holdAddress(after: queueHold)), reason: "QueueFull", status: status)
+        // The app has switched this kind of notification off.
+        case "suppressed": Answer(.verdict(.accepted), reason: "Suppressed", status: status)
+        case "dropped": Answer(.verdict(.accepted), reason: "Dropped", status: status)
+        default: Answer(.verdict(.accepted), reason: remark(state.device), status: status)
+        }
+    }
+
+    private static func remark(_ device: String) -> String {
+        switch device {
+        case "tempdisconnected": "TempDisconnected"
+        case "inactive": "Inactive"
+        case "disconnected": "Disconnected"
+        default: ""
+        }
+    }
+
+    /// An unknown status is judged by its class and never retires a channel.
+    private static func verdict(_ status: Int, _ state: State) -> Verdict {
+        switch status {
+        case 401: .stopApp
+        case 404: .retireAddress(since: nil, isSuspicious: false)
+        case 406, 412: .holdAddress(after: state.retryAfter.map { max($0, deviceHold) } ?? deviceHold)
+        case 503: .retry(after: state.retryAfter ?? troublePause)
+        case 500...: .retry(after: state.retryAfter)
+        default: .rejectMessage
+        }
+    }
+
+    private static func reason(_ status: Int, _ state: State) -> String {
+        switch status {
+        case 400: "BadRequest"
+        case 401: "Unauthorized"
+        case 404: state.subscription == "expired" ? "SubscriptionExpired" : "NotFound"
+        case 405: "MethodNotAllowed"
+        case 406: "DailyLimitReached"
+        case 412: "DeviceInactive"
+        case 503: "ServiceUnavailable"
+        default: "Status\(status)"
+        }
+    }
+}

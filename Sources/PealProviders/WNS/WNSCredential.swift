@@ -1,0 +1,52 @@
+import PealCore
+
+/// Checks what an app shows Microsoft's token endpoints.
+enum WNSCredential {
+    /// - Throws: `invalid_field`, naming the field.
+    static func examine(_ credential: Credential.WNSClient) throws(PealError) -> CredentialExamination {
+        let facts: JSON.Members
+        switch credential {
+        case .storeApp(let packageSID, let clientSecret):
+            try check(packageSID: packageSID)
+            try check(clientSecret: clientSecret)
+            facts = JSON.Members([("package_sid", .string(packageSID))])
+        case .tenant(let tenantID, let clientID, let clientSecret):
+            try check(name: tenantID, field: "tenant_id")
+            try check(name: clientID, field: "client_id")
+            try check(clientSecret: clientSecret)
+            facts = JSON.Members([("tenant_id", .string(tenantID)), ("client_id", .string(clientID))])
+        }
+        return CredentialExamination(credential: .wns(credential), facts: facts)
+    }
+
+    /// `ms-app://S-1-15-2-…`, as the Partner Center shows it.
+    private static func check(packageSID: String) throws(PealError) {
+        let prefix = "ms-app://"
+        let rest = packageSID.utf8.dropFirst(prefix.utf8.count)
+        let isLegal = rest.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") }
+        guard packageSID.lowercased().hasPrefix(prefix), isLegal,
+            (1...Limits.nameCharactersMax).contains(rest.count)
+        else { throw .invalid("package_sid", "package_sid must be a package SID: ms-app://S-1-15-2-…") }
+    }
+
+    /// Stands in the path of a URL: `.` and `..` mean something else there.
+    private static func check(name: String, field: String) throws(PealError) {
+        let isLegal = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
+        guard isLegal, name.utf8.contains(where: \.isASCIIAlphanumeric),
+            (1...Limits.nameCharactersMax).contains(name.utf8.count)
+        else {
+            throw .invalid(
+                field, "\(field) must be 1 to \(Limits.nameCharactersMax) letters, digits or the characters . _ : -")
+        }
+    }
+
+    private static func check(clientSecret: String) throws(PealError) {
+        guard (1...Limits.clientSecretBytesMax).contains(clientSecret.utf8.count),
+            clientSecret.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
+        else {
+            throw .invalid(
+                "client_secret",
+                "client_secret must be 1 to \(Limits.clientSecretBytesMax) printable characters")
+        }
+    }
+}

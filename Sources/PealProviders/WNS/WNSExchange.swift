@@ -1,0 +1,85 @@
+import Logging
+import NIOHTTP1
+import PealCore
+
+/// Makes the requests of one app at WNS, and reads the answers.
+struct WNSExchange: RequestExchange {
+    let rules: AddressRules
+    let tokens: AccessTokens
+    let time: any TimeSource
+    let randomness: any Randomness
+    let logger: Logger
+
+    func origin(of address: ArraySlice<UInt8>) -> String { EndpointURI(address)?.origin ?? "" }
+
+    func request(for subject: RequestSubject) async throws(RequestRefusal) -> OutboundRequest {
+        guard case .allowed(let uri) = rules.check(uri: subject.address, on: .wns) else {
+            throw .address("HostNotAllowed")
+        }
+        let authorization: Authorization
+        switch await tokens.ready() {
+        case .ready(let granted): authorization = granted
+        case .unavailable(let answer): throw RequestRefusal(answer)
+        }
+        var headers = Self.headers(subject.notification, now: time.now)
+        headers.add(name: "authorization", value: String(decoding: authorization.value, as: UTF8.self))
+        headers.add(name: "ms-cv", value: correlationVector())
+        return OutboundRequest(
+            url: uri.text, headers: headers, body: subject.notification.body.prefix,
+            authorizationVersion: authorization.version)
+    }
+
+    func judge(
+        _ reply: OutboundReply, to request: OutboundRequest, for subject: RequestSubject
+    ) async -> RequestJudgement {
+        logger.debug("WNS answered", metadata: Self.trace(reply))
+        var answer = WNSVerdicts.answer(status: reply.status, Self.state(reply, now: time.now))
+        if answer.result == .verdict(.refreshCredential) {
+            let verdict = tokens.refused(version: request.authorizationVersion)
+            answer = Answer(.verdict(verdict), reason: answer.reason, status: answer.status)
+        }
+        return RequestJudgement(answer)
+    }
+
+    func close() { tokens.close() }
+
+    /// The rendered headers with the life that is left now.
+    static func headers(_ notification: Notification, now: Timestamp) -> HTTPHeaders {
+        let life = WNSRendering.lifeSeconds(until: notification.expiresAt, now: now)
+        var headers = HTTPHeaders()
+        for header in notification.headers { headers.add(name: header.name, value: header.value) }
+        headers.replaceOrAdd(name: "x-wns-ttl", value: String(life))
+        // To keep what has no life left is a contradiction that WNS answers with 400.
+        if life == 0 { headers.replaceOrAdd(name: "x-wns-cache-policy", value: "no-cache") }
+        return headers
+    }
+
+    /// A correlation vector of version 1 (github.com/microsoft/CorrelationVector): 16 characters of base64, new for each
+    /// request, and the place in its tree.
+    private func correlationVector() -> String {
+        let base = Base64URL.encode(randomness.bytes(12)).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+        return String(base) + ".0"
+    }
+
+    private static func state(_ reply: OutboundReply, now: Timestamp) -> WNSVerdicts.State {
+        func header(_ name: String) -> String { reply.headers.first(name: name) ?? "" }
+        let status = header("x-wns-status")
+        return WNSVerdicts.State(
+            // The older name is still seen.
+            notification: (status.isEmpty ? header("x-wns-notificationstatus") : status).lowercased(),
+            device: header("x-wns-deviceconnectionstatus").lowercased(),
+            description: header("x-wns-error-description"), retryAfter: reply.retryAfter(now: now))
+    }
+
+    /// What Microsoft asks for when a problem is reported.
+    private static func trace(_ reply: OutboundReply) -> Logger.Metadata {
+        var metadata: Logger.Metadata = ["status": "\(reply.status)"]
+        for name in [
+            "x-wns-status", "x-wns-notificationstatus", "x-wns-deviceconnectionstatus", "x-wns-error-description",
+            "x-wns-msg-id", "x-wns-debug-trace", "ms-cv",
+        ] {
+            if let value = reply.headers.first(name: name) { metadata[name] = "\(value.prefix(200))" }
+        }
+        return metadata
+    }
+}

@@ -1,0 +1,104 @@
+package import Logging
+package import NIOCore
+package import PealCore
+
+/// Microsoft's push network for Windows: renders messages for it and sends pages of them to channel URIs, with
+/// connections, a queue and an access token for each credential.
+package final class WNSProvider: Provider {
+    private let configuration: WNSConfiguration
+    private let group: any EventLoopGroup
+    private let time: any TimeSource
+    private let randomness: any Randomness
+    private let logger: Logger
+    private let pools = RequestPools()
+
+    /// - Throws: when a token URL or the CA file cannot be used.
+    package init(
+        configuration: WNSConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,
+        randomness: any Randomness, logger: Logger
+    ) throws {
+        try configuration.check()
+        self.configuration = configuration
+        group = eventLoopGroup
+        self.time = time
+        self.randomness = randomness
+        self.logger = logger
+    }
+
+    package var name: ProviderName { .wns }
+
+    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+        try WNSRendering.notification(order)
+    }
+
+    package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
+        guard case .wns(let client) = credential else { throw .unsupported("kind") }
+        return try WNSCredential.examine(client)
+    }
+
+    package func check(_ address: Address) throws(PealError) {
+        let text = String(decoding: address.bytes, as: UTF8.self)
+        if let reason = configuration.addressRules.refusal(ofURI: text, on: .wns) {
+            throw .invalid("address", "address \(reason)")
+        }
+    }
+
+    package func send(_ order: PageOrder) {
+        pools.send(order, makePool)
+    }
+
+    /// Asks for an access token: there is nothing to send without a device.
+    package func verify(
+        _ credential: Credential, fingerprint: String, environment: Environment
+    ) async -> CredentialVerification {
+        guard case .wns(let known) = credential, let client = makeClient() else {
+            return CredentialVerification(.refused, reason: "BadCredential", detail: "this is no credential for WNS")
+        }
+        let reply = await source(known, client).fetch()
+        await client.close()
+        return CredentialVerification(reply)
+    }
+
+    package func drain(fingerprint: String) { pools.drain(fingerprint: fingerprint) }
+
+    package func close() async { await pools.close() }
+
+    private func makePool(_ order: PageOrder) -> RequestPool? {
+        guard case .wns(let credential) = order.credential, let client = makeClient() else { return nil }
+        let tokens = AccessTokens(
+            source: source(credential, client), time: time, randomness: randomness, logger: logger)
+        let exchange = WNSExchange(
+            rules: configuration.addressRules, tokens: tokens, time: time, randomness: randomness, logger: logger)
+        return RequestPool(client: client, exchange: exchange, group: group, time: time, logger: logger)
+    }
+
+    private func makeClient() -> OutboundClient? {
+        var options = OutboundClient.Options()
+        options.caFile = configuration.caFile
+        return try? OutboundClient(options, group: group)
+    }
+
+    private func source(_ credential: Credential.WNSClient, _ client: OutboundClient) -> WNSTokenSource {
+        WNSTokenSource(credential: credential, configuration: configuration, client: client, time: time)
+    }
+}
+
+extension CredentialVerification {
+    /// What a token endpoint said.
+    fileprivate init(_ reply: AccessTokenReply) {
+        switch reply {
+        case .granted:
+            self.init(.accepted, status: 200, detail: "access token granted; nothing was sent to a device")
+        case .refused(let trouble):
+            self.init(.refused, trouble, "the token endpoint refused the credential")
+        case .failed(let trouble, _):
+            self.init(.unreachable, trouble, "the token endpoint gave no access token")
+        }
+    }
+
+    private init(_ result: Result, _ trouble: AccessTokenReply.Trouble, _ sentence: String) {
+        self.init(
+            result, status: trouble.status, reason: trouble.reason,
+            detail: trouble.detail.isEmpty ? sentence : "\(sentence): \(trouble.detail)")
+    }
+}

@@ -1,0 +1,130 @@
+import Crypto
+import PealCore
+
+/// Renders a message for WNS (Microsoft: "Push notification service request and response headers"). What is the device's
+/// or the moment's own (channel URI, access token, the life that is left, the correlation vector) comes in when it is
+/// sent.
+enum WNSRendering {
+    /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
+    static func notification(_ order: RenderOrder) throws(PealError) -> Notification {
+        let fields = PlatformFields(order)
+        let type = try type(fields, isBackground: order.options.isBackground)
+        let body = try body(type, fields)
+        guard body.count <= Limits.wnsPayloadBytesMax else {
+            throw PealError(
+                .payloadTooLarge,
+                "the WNS payload has \(body.count) bytes, \(Limits.wnsPayloadBytesMax) is the most",
+                field: fields.largestField)
+        }
+        // Tried once, and never kept.
+        let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt
+        return Notification(
+            route: order.route, path: .init([], gap: .addressText),
+            headers: try headers(order, type, fields, expiresAt: expiresAt), body: .init(body), expiresAt: expiresAt)
+    }
+
+    /// The seconds for `X-WNS-TTL`: what is left, rounded down; 0 = deliver now or never.
+    static func lifeSeconds(until expiresAt: Timestamp?, now: Timestamp) -> Int64 {
+        max(0, ((expiresAt ?? now) - now).milliseconds / 1000)
+    }
+
+    // What
+
+    /// The type that the author gave, or that what he gave has. Without any of it: a toast where there is something to
+    /// read, else raw data for the app.
+    private static func type(_ fields: PlatformFields, isBackground: Bool) throws(PealError) -> WNSType {
+        if let given: WNSType = try fields.word("type") { return given }
+        if let xml = try fields.string("xml") {
+            return (try? XMLScanner.root(of: xml)).flatMap(WNSType.init) ?? .toast
+        }
+        if let template = try fields.string("template") { return template.hasPrefix("Tile") ? .tile : .toast }
+        if fields["value"] != nil { return .badge }
+        let hasText = try !fields.lines().isEmpty
+        return hasText && !isBackground ? .toast : .raw
+    }
+
+    private static func body(_ type: WNSType, _ fields: PlatformFields) throws(PealError) -> [UInt8] {
+        if type == .raw { return try WNSRaw.bytes(fields) }
+        if let xml = try fields.string("xml") { return try document(xml, type, fields) }
+        return switch type {
+        case .toast: try WNSToast.element(fields).bytes
+        case .tile: try WNSTile.element(fields).bytes
+        case .badge: try WNSBadge.element(fields).bytes
+        case .raw: []
+        }
+    }
+
+    /// The author's own document, as it was written.
+    private static func document(
+        _ xml: String, _ type: WNSType, _ fields: PlatformFields
+    ) throws(PealError) -> [UInt8] {
+        let path = fields.path("xml")
+        for other in ["template", "fields", "launch", "value"] where fields[other] != nil {
+            throw .invalid(fields.path(other), "\(other) has no place beside xml, which says everything itself")
+        }
+        guard xml.utf8.count <= Limits.wnsPayloadBytesMax else {
+            throw PealError(
+                .payloadTooLarge,
+                "the WNS payload has \(xml.utf8.count) bytes, \(Limits.wnsPayloadBytesMax) is the most", field: path)
+        }
+        _ = try XMLText(xml, field: path)
+        let root: String
+        do throws(XMLScanner.Fault) {
+            root = try XMLScanner.root(of: xml)
+        } catch {
+            throw .invalid(path, "xml is not well-formed: \(error.reason) (line \(error.line))")
+        }
+        guard root == type.rawValue else {
+            throw .invalid(path, "a \(type.rawValue) is a document whose root is \(type.rawValue), not \(root)")
+        }
+        return Array(xml.utf8)
+    }
+
+    // How
+
+    private static func headers(
+        _ order: RenderOrder, _ type: WNSType, _ fields: PlatformFields, expiresAt: Timestamp?
+    ) throws(PealError) -> [Notification.Header] {
+        let life = lifeSeconds(until: expiresAt, now: order.now)
+        var headers: [Notification.Header] = [
+            .init("x-wns-type", "wns/\(type.rawValue)"), .init("content-type", type.contentType),
+            .init("x-wns-ttl", String(life)),
+        ]
+        if let policy = type.cachePolicy(isKept: life > 0) { headers.append(.init("x-wns-cache-policy", policy)) }
+        if let tag = try tag(order, type, fields) { headers.append(.init("x-wns-tag", tag)) }
+        if let group = try label("group", fields) { headers.append(.init("x-wns-group", group)) }
+        headers.append(.init("x-wns-priority", priority(order.options)))
+        headers.append(.init("x-wns-requestforstatus", "true"))
+        return headers
+    }
+
+    private static func priority(_ options: MessageOptions) -> String {
+        switch options.priorityInForce {
+        case .high: "1"
+        case .normal: "2"
+        case .low: "3"
+        }
+    }
+
+    /// A notification replaces the one with the same tag. Collapse keys that are no tag become one of the same length.
+    private static func tag(
+        _ order: RenderOrder, _ type: WNSType, _ fields: PlatformFields
+    ) throws(PealError) -> String? {
+        if let tag = try label("tag", fields) { return tag }
+        guard type == .toast || type == .tile, let key = order.options.collapseKey, !key.isEmpty else { return nil }
+        return isLabel(key) ? key : Hex.encode(Array(SHA256.hash(data: Array(key.utf8)).prefix(8)))
+    }
+
+    private static func label(_ name: String, _ fields: PlatformFields) throws(PealError) -> String? {
+        guard let text = try fields.string(name) else { return nil }
+        guard isLabel(text) else {
+            throw .invalid(
+                fields.path(name), "a \(name) is 1 to \(Limits.wnsTagCharactersMax) letters and digits")
+        }
+        return text
+    }
+
+    private static func isLabel(_ text: String) -> Bool {
+        (1...Limits.wnsTagCharactersMax).contains(text.utf8.count) && text.utf8.allSatisfy(\.isASCIIAlphanumeric)
+    }
+}

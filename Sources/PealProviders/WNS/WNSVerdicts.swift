@@ -1,0 +1,83 @@
+import PealCore
+
+/// WNS' answers and what they mean (Microsoft: "Push notification service request and response headers", response codes).
+enum WNSVerdicts {
+    /// How long one device waits whose channel is throttled, where WNS does not say.
+    static let channelHold = Duration.seconds(300)
+    /// How long the app waits that sent too much, where WNS does not say.
+    static let appHold = Duration.seconds(60)
+
+    /// What the headers of an answer tell.
+    struct State: Sendable, Hashable {
+        /// `X-WNS-Status`, in lower case; empty = none.
+        var notification = ""
+        /// `X-WNS-DeviceConnectionStatus`, in lower case; empty = none.
+        var device = ""
+        /// `X-WNS-Error-Description`; empty = none.
+        var description = ""
+        var retryAfter: Duration?
+    }
+
+    /// - Returns: an answer whose reason is a word; of an acceptance a remark, mostly empty.
+    static func answer(status: Int, _ state: State = .init()) -> Answer {
+        switch status {
+        case 200...299: accepted(status, state)
+        default: Answer(.verdict(verdict(status, state)), reason: reason(status, state), status: status)
+        }
+    }
+
+    private static func accepted(_ status: Int, _ state: State) -> Answer {
+        switch state.notification {
+        case "channelthrottled":
+            Answer(
+                .verdict(.holdAddress(after: state.retryAfter ?? channelHold)), reason: "ChannelThrottled",
+                status: status)
+        // The app has switched notifications off, or the device is away and a toast is not kept.
+        case "dropped": Answer(.verdict(.accepted), reason: "Dropped", status: status)
+        default:
+            Answer(
+                .verdict(.accepted),
+                reason: ["disconnected", "tempdisconnected"].contains(state.device)
+                    ? "Disconnected" : "", status: status)
+        }
+    }
+
+    /// An unknown status is judged by its class and never retires a channel.
+    private static func verdict(_ status: Int, _ state: State) -> Verdict {
+        switch status {
+        case 401: .refreshCredential
+        // The channel belongs to another app: that one device's fault, or our credential's.
+        case 403: .retireAddress(since: nil, isSuspicious: true)
+        case 404: .retireAddress(since: nil, isSuspicious: false)
+        case 410 where isDomainBlocked(state): .stopApp
+        case 410: .retireAddress(since: nil, isSuspicious: false)
+        case 406, 429: .holdApp(after: state.retryAfter ?? appHold)
+        case 503: .retry(after: state.retryAfter)
+        case 500...: .retry(after: state.retryAfter)
+        default: .rejectMessage
+        }
+    }
+
+    /// WNS blocks senders whose notifications misbehave, and says so with the status of a channel that is gone.
+    private static func isDomainBlocked(_ state: State) -> Bool {
+        state.description.lowercased().contains("domain") && state.description.lowercased().contains("blocked")
+    }
+
+    private static func reason(_ status: Int, _ state: State) -> String {
+        if status == 410, isDomainBlocked(state) { return "DomainBlocked" }
+        return switch status {
+        case 400: "BadRequest"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "NotFound"
+        case 405: "MethodNotAllowed"
+        case 406: "NotAcceptable"
+        case 410: "Gone"
+        case 413: "RequestEntityTooLarge"
+        case 429: "TooManyRequests"
+        case 500: "InternalServerError"
+        case 503: "ServiceUnavailable"
+        default: "Status\(status)"
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import PealCore
+
+/// What an author wrote for one of Microsoft's networks: the platform's own object, and the common fields in the locale
+/// that is rendered. Hands on checked text, and names the field of what it refuses.
+struct PlatformFields: Sendable {
+    private let order: RenderOrder
+    private let own: JSON.Members
+    /// As `content.windows`.
+    let path: String
+
+    init(_ order: RenderOrder) {
+        self.order = order
+        let platform = order.route.platform
+        own = order.content.platforms[platform]?.fields ?? .init()
+        path = "content.\(platform.rawValue)"
+    }
+
+    /// A member of the platform's object; nil where it is absent or null.
+    subscript(_ name: String) -> JSON? {
+        guard let value = own[name], !value.isNull else { return nil }
+        return value
+    }
+
+    func path(_ name: String) -> String { "\(path).\(name)" }
+
+    /// - Throws: `invalid_field` for anything but a string.
+    func string(_ name: String) throws(PealError) -> String? {
+        guard let value = self[name] else { return nil }
+        guard let text = value.stringValue else {
+            throw .invalid(path(name), "\(name) must be a string, not \(value.typeName)")
+        }
+        return text
+    }
+
+    /// - Throws: `invalid_field` for anything but a string that XML can carry.
+    func text(_ name: String) throws(PealError) -> XMLText? {
+        guard let text = try string(name) else { return nil }
+        return try XMLText(text, field: path(name))
+    }
+
+    /// - Throws: `invalid_field` for anything but an object.
+    func object(_ name: String) throws(PealError) -> JSON.Members? {
+        guard let value = self[name] else { return nil }
+        guard let members = value.objectValue else {
+            throw .invalid(path(name), "\(name) must be an object, not \(value.typeName)")
+        }
+        return members
+    }
+
+    /// A value of a closed set of words.
+    /// - Throws: `invalid_field`, naming them.
+    func word<Word: RawRepresentable & CaseIterable>(_ name: String) throws(PealError) -> Word?
+    where Word.RawValue == String {
+        guard let text = try string(name) else { return nil }
+        guard let word = Word(rawValue: text) else {
+            let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .invalid(path(name), "\(name) must be one of \(words)")
+        }
+        return word
+    }
+
+    // The common fields
+
+    var content: Content { order.content }
+
+    func title() throws(PealError) -> XMLText? { try common(content.title, "content.title") }
+    func subtitle() throws(PealError) -> XMLText? { try common(content.subtitle, "content.subtitle") }
+    func body() throws(PealError) -> XMLText? { try common(content.body, "content.body") }
+
+    func image() throws(PealError) -> XMLText? {
+        guard let url = content.imageURL else { return nil }
+        return try XMLText(url, field: "content.image_url")
+    }
+
+    /// The author's data as one text; nil where there is none.
+    func data() throws(PealError) -> XMLText? {
+        guard !content.data.isEmpty else { return nil }
+        return try XMLText(JSON.object(content.data).text, field: "content.data")
+    }
+
+    /// What there is to read, the most important first.
+    func lines() throws(PealError) -> [XMLText] { [try title(), try subtitle(), try body()].compactMap { $0 } }
+
+    /// The common fields as one document, for apps that show them themselves.
+    var document: JSON {
+        JSON.compact([
+            ("title", plain(content.title).map(JSON.string)), ("subtitle", plain(content.subtitle).map(JSON.string)),
+            ("body", plain(content.body).map(JSON.string)), ("image", content.imageURL.map(JSON.string)),
+            ("data", content.data.isEmpty ? nil : .object(content.data)),
+        ])
+    }
+
+    private func common(_ text: LocalizedText?, _ field: String) throws(PealError) -> XMLText? {
+        guard let text = plain(text) else { return nil }
+        return try XMLText(text, field: field)
+    }
+
+    private func plain(_ text: LocalizedText?) -> String? {
+        text?.text(for: order.locale, fallback: content.defaultLocale)
+    }
+
+    /// The field that takes most of a payload.
+    var largestField: String {
+        let sizes: [(String, Int)] = [
+            ("content.body", plain(content.body)?.utf8.count ?? 0),
+            ("content.title", plain(content.title)?.utf8.count ?? 0),
+            ("content.subtitle", plain(content.subtitle)?.utf8.count ?? 0),
+            ("content.data", content.data.isEmpty ? 0 : JSON.object(content.data).bytes.count),
+            ("content.image_url", content.imageURL?.utf8.count ?? 0),
+        ]
+        let owned = ["xml", "value", "fields", "launch"].map { (path($0), self[$0]?.bytes.count ?? 0) }
+        // What the author wrote for this platform stands in place of the common fields.
+        return (owned.contains { $0.1 > 0 } ? owned : sizes).max { $0.1 < $1.1 }?.0 ?? path
+    }
+}

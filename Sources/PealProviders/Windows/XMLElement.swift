@@ -1,0 +1,46 @@
+/// An element of a document that is being written.
+struct XMLElement: Sendable {
+    private let name: String
+    private let attributes: [(name: String, value: XMLText)]
+    private let content: Content
+
+    private enum Content: Sendable {
+        case text(XMLText)
+        case children([XMLElement])
+    }
+
+    /// - Parameter attributes: in written order; nil = left out.
+    init(_ name: String, _ attributes: [(String, XMLText?)] = [], _ children: [XMLElement] = []) {
+        self.init(name, attributes, .children(children))
+    }
+
+    init(_ name: String, _ attributes: [(String, XMLText?)] = [], text: XMLText) {
+        self.init(name, attributes, .text(text))
+    }
+
+    private init(_ name: String, _ attributes: [(String, XMLText?)], _ content: Content) {
+        self.name = name
+        self.attributes = attributes.compactMap { name, value in value.map { (name, $0) } }
+        self.content = content
+    }
+
+    /// In UTF-8, without a declaration.
+    var bytes: [UInt8] {
+        var out = ""
+        write(to: &out)
+        return Array(out.utf8)
+    }
+
+    private func write(to out: inout String) {
+        out += "<\(name)"
+        for attribute in attributes { out += " \(attribute.name)=\"\(attribute.value.attribute)\"" }
+        switch content {
+        case .text(let text): out += ">\(text.content)</\(name)>"
+        case .children(let children) where children.isEmpty: out += "/>"
+        case .children(let children):
+            out += ">"
+            for child in children { child.write(to: &out) }
+            out += "</\(name)>"
+        }
+    }
+}

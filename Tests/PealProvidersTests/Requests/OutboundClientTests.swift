@@ -1,0 +1,144 @@
+import Foundation
+import NIOHTTP1
+import NIOPosix
+import PealCore
+import Testing
+
+@testable import PealProviders
+
+@Suite("The client of single requests")
+struct OutboundClientTests {
+    /// Sends one request with a client of its own.
+    private func send(
+        _ request: OutboundRequest, _ change: (inout OutboundClient.Options) -> Void = { _ in }
+    ) async throws -> Result<OutboundReply, OutboundFailure> {
+        let client = try testClient(change)
+        let result: Result<OutboundReply, OutboundFailure>
+        do throws(OutboundFailure) {
+            result = .success(try await client.send(request))
+        } catch {
+            result = .failure(error)
+        }
+        await client.close()
+        return result
+    }
+
+    @Test("says the length of every body, also of an empty one", arguments: [0, 1, 5000])
+    func length(bytes: Int) async throws {
+        let peer = try HTTPPeer { _ in .reply(200, [("x-a", "1")], "body") }
+        let body = Array(repeating: UInt8(ascii: "x"), count: bytes)
+        let reply = try await send(.init(url: peer.url + "/a?b=%2f", body: body)).get()
+        #expect(reply.status == 200 && reply.body == Array("body".utf8) && reply.headers.first(name: "X-A") == "1")
+        let request = try #require(peer.requests.first)
+        #expect(request.method == .POST && request.target == "/a?b=%2f" && request.body == body)
+        #expect(request["content-length"] == String(bytes))
+        #expect(request["transfer-encoding"] == nil && request["expect"] == nil)
+    }
+
+    @Test("follows no redirect", arguments: [301, 302, 303, 307, 308])
+    func redirects(status: Int) async throws {
+        let peer = try HTTPPeer { request in
+            request.target == "/" ? .reply(status, [("location", "/elsewhere")]) : .reply(200)
+        }
+        #expect(try await send(.init(url: peer.url + "/")).get().status == status)
+        #expect(peer.requests.map(\.target) == ["/"])
+    }
+
+    @Test("reads of a long answer as much as is allowed")
+    func longAnswer() async throws {
+        let peer = try HTTPPeer { _ in .reply(200, [], String(repeating: "x", count: 300_000)) }
+        let reply = try await send(.init(url: peer.url)).get()
+        #expect(reply.body.count == Limits.outboundReplyBytesMax)
+    }
+
+    @Test("an answer whose body does not end keeps its status")
+    func drip() async throws {
+        let peer = try HTTPPeer { _ in .drip(410, "x") }
+        let reply = try await send(.init(url: peer.url, timeout: .milliseconds(200))).get()
+        #expect(reply.status == 410)
+    }
+
+    @Test("silence and a broken connection are lost: the request may have arrived")
+    func lost() async throws {
+        let peer = try HTTPPeer { $0.target == "/silence" ? .silence : .hangUp }
+        let silence = try await send(.init(url: peer.url + "/silence", timeout: .milliseconds(200)))
+        #expect(silence == .failure(.lost("Timeout")))
+        #expect(try await send(.init(url: peer.url + "/hang")) == .failure(.lost("ConnectionLost")))
+    }
+
+    @Test("what cannot be connected to, and a name without an address, leave the request unsent")
+    func unsent() async throws {
+        let url = "http://127.0.0.1:\(try LoopbackPort.free())"
+        #expect(try await send(.init(url: url)) == .failure(.unsent("NoConnection")))
+        #expect(try await send(.init(url: "http://nobody.invalid")) == .failure(.unsent("NoConnection")))
+    }
+
+    @Test("TLS goes to whom the roots vouch for, and no handshake means nothing was sent")
+    func tls() async throws {
+        let certificates = try TestDirectory.certificates()
+        let peer = try HTTPPeer(certificates: certificates) { _ in .reply(200) }
+        #expect(try await send(.init(url: peer.url)) == .failure(.unsent("NoTLS")))
+        let reply = try await send(.init(url: peer.url)) { $0.caFile = certificates.file("cert.pem") }
+        #expect(try reply.get().status == 200)
+        #expect(peer.requests.count == 1)
+    }
+
+    @Test("shows its certificate where one is asked for")
+    func identity() async throws {
+        let certificates = try TestDirectory.certificates()
+        let own = try TestDirectory.certificates()
+        let peer = try HTTPPeer(certificates: certificates, clientRoots: own.file("cert.pem")) { _ in .reply(200) }
+        let reply = try await send(.init(url: peer.url)) {
+            $0.caFile = certificates.file("cert.pem")
+            $0.identity = try? own.identity()
+        }
+        #expect(try reply.get().status == 200)
+        let bare = try await send(.init(url: peer.url)) { $0.caFile = certificates.file("cert.pem") }
+        #expect(throws: OutboundFailure.self) { try bare.get() }
+        #expect(peer.requests.count == 1)
+    }
+
+    @Test("goes to the address that was checked, whatever the name says")
+    func pinned() async throws {
+        let peer = try HTTPPeer { _ in .reply(200) }
+        let reply = try await send(.init(url: "http://push.example.invalid:\(peer.port)/")) {
+            $0.addresses = ["push.example.invalid": "127.0.0.1"]
+        }
+        #expect(try reply.get().status == 200)
+        #expect(peer.requests.first?["host"] == "push.example.invalid:\(peer.port)")
+    }
+
+    @Test(
+        "reads Retry-After in seconds and as a date, at most a day",
+        arguments: [
+            ("120", 120), ("0", 0), ("999999999", 86_400), ("-1", nil), ("soon", nil), ("1.5", nil), ("", nil),
+            ("Fri, 15 Jan 2027 08:00:30 GMT", 30), ("Fri, 15 Jan 2027 07:59:30 GMT", nil),
+            ("Wed, 15 Jan 2030 08:00:30 GMT", 86_400), ("Friday, 15-Jan-27 08:00:30 GMT", nil),
+        ] as [(String, Int64?)])
+    func retryAfter(text: String, seconds: Int64?) {
+        let reply = OutboundReply(status: 429, headers: ["Retry-After": text], body: [])
+        #expect(reply.retryAfter(now: Timestamp(seconds: 1_800_000_000)) == seconds.map { .seconds($0) })
+        #expect(OutboundReply(status: 429, headers: [:], body: []).retryAfter(now: Timestamp(seconds: 0)) == nil)
+    }
+
+    @Test(
+        "reads dates as HTTP writes them",
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Fri, 15 Jan 2027 08:00:00 GMT", 1_800_000_000),
+            ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199), ("Thu, 30 Feb 2024 23:59:59 GMT", nil),
+            ("Sun, 06 Nov 1994 08:49:37 UTC", nil), ("Sun Nov  6 08:49:37 1994", nil), ("", nil),
+            ("Sun, 06 Now 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 25:49:37 GMT", nil),
+        ] as [(String, Int64?)])
+    func dates(text: String, seconds: Int64?) {
+        #expect(HTTPDate.timestamp(text) == seconds.map { Timestamp(seconds: $0) })
+    }
+}
+
+extension TestDirectory {
+    /// The certificate and key, as a client shows them.
+    func identity() throws -> Credential.TLSIdentity {
+        Credential.TLSIdentity(
+            certificates: try String(contentsOfFile: file("cert.pem"), encoding: .utf8),
+            privateKey: try String(contentsOfFile: file("key.pem"), encoding: .utf8))
+    }
+}

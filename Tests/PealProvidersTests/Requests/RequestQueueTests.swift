@@ -1,0 +1,88 @@
+import PealCore
+import Testing
+
+@testable import PealProviders
+
+@Suite("What waits for single requests")
+struct RequestQueueTests {
+    /// Everything that `queue` hands out at `uptime`, as `order.index`.
+    private func drain(
+        _ queue: inout RequestQueue, _ orders: [PageOrder], uptime: Duration = .zero
+    ) -> [String] {
+        var refusals: [RequestQueue.Refusal] = []
+        var out: [String] = []
+        while let errand = queue.pull(uptime: uptime, refusals: &refusals) {
+            let order = orders.firstIndex { $0 === errand.subject.order } ?? -1
+            out.append("\(order).\(errand.subject.index)")
+        }
+        for refusal in refusals { refusal.deliver() }
+        return out
+    }
+
+    private func order(_ count: Int, _ lane: Slice.Lane = .bulk) -> PageOrder {
+        requestOrder((0..<count).map { "a/\($0)" }, lane: lane)
+    }
+
+    @Test("orders take turns, device by device, and direct ones go first")
+    func turns() {
+        let orders = [order(3), order(2), order(1, .direct)]
+        var queue = RequestQueue()
+        for order in orders { queue.append(order, origins: Array(repeating: "a", count: order.page.count)) }
+        #expect(drain(&queue, orders) == ["2.0", "0.0", "1.0", "0.1", "1.1", "0.2"])
+        #expect(queue.isEmpty && queue.inFlight == 6)
+    }
+
+    @Test("an origin has no more than its share on the wire, and gets its next as one comes back")
+    func perOrigin() {
+        let page = order(6)
+        var queue = RequestQueue(.init(inFlightMax: 16, perOriginMax: 2))
+        queue.append(page, origins: ["a", "a", "a", "b", "a", "b"])
+        #expect(drain(&queue, [page]) == ["0.0", "0.3", "0.1", "0.5"])
+        queue.complete(
+            .init(subject: .init(order: page, index: 0), origin: "a"), hasReply: true, uptime: .zero)
+        #expect(drain(&queue, [page]) == ["0.2"])
+        #expect(!queue.isEmpty)
+    }
+
+    @Test("a held origin's devices are answered, until the hold is over")
+    func holds() {
+        let orders = [order(2), order(1), order(1)]
+        var queue = RequestQueue()
+        queue.hold("a", for: .seconds(10), uptime: .zero)
+        queue.hold("a", for: .seconds(5), uptime: .zero)
+        queue.append(orders[0], origins: ["a", "b"])
+        #expect(drain(&queue, orders, uptime: .seconds(4)) == ["0.1"])
+        let held = orders[0].flight.snapshot.answer(0)
+        #expect(held == Answer(.verdict(.holdAddress(after: .seconds(6))), reason: "OriginHeld"))
+        queue.append(orders[1], origins: ["a"])
+        #expect(drain(&queue, orders, uptime: .seconds(10)) == ["1.0"])
+    }
+
+    @Test("remembers a bounded number of held origins")
+    func heldMax() {
+        var queue = RequestQueue()
+        for number in 0...Limits.outboundOriginsHeldMax {
+            queue.hold("\(number)", for: .seconds(10), uptime: .zero)
+        }
+        let page = order(2)
+        queue.append(page, origins: ["0", "\(Limits.outboundOriginsHeldMax)"])
+        #expect(drain(&queue, [page]) == ["0.1"])
+        queue.hold("late", for: .seconds(10), uptime: .seconds(11))
+        let next = order(1)
+        queue.append(next, origins: ["late"])
+        #expect(drain(&queue, [next], uptime: .seconds(12)) == [])
+    }
+
+    @Test("a peer is alone in its silence while another answered just now")
+    func alone() {
+        var queue = RequestQueue()
+        #expect(!queue.isAlone("a", uptime: .zero))
+        let page = order(1)
+        queue.append(page, origins: ["b"])
+        _ = drain(&queue, [page])
+        queue.complete(.init(subject: .init(order: page, index: 0), origin: "b"), hasReply: true, uptime: .seconds(1))
+        #expect(queue.isAlone("a", uptime: .seconds(30)))
+        #expect(!queue.isAlone("b", uptime: .seconds(30)))
+        #expect(!queue.isAlone("a", uptime: .seconds(31)))
+    }
+}
