@@ -35,6 +35,7 @@ package enum Limits {
     package static let apnsTokenCharactersMax = 400
     package static let addressBytesMax = 4096
     package static let channelIDBytesMax = 255
+    package static let endpointURIBytesMax = 2048
 
     // Messages
     package static let messageLifeSecondsDefault: Int64 = 28 * 24 * 3600
@@ -109,4 +110,23 @@ extension Limits {
     package static let receiveWindowBytes = 8 * 1024 * 1024
     package static let outboundReplyBytesMax = 64 * 1024
     package static let outboundConnectionsPerHostMax = 64
+    package static let accessTokenBytesMax = 8192
+    package static let outboundRequestsInFlightMax = 128
+    package static let outboundOriginsHeldMax = 1024
+    package static let outboundIdleSeconds: Int64 = 30
+    package static let outboundReplyMemorySeconds: Int64 = 30
+}
+
+extension Limits {
+    // Web Push
+    /// What is left of a body of 4,096 bytes, which every push service must take (RFC 8030 §7.2), beside header and tag.
+    package static let webPushPlaintextBytesMax = 3993
+    package static let webPushTopicCharactersMax = 32
+    /// Mozilla's cap.
+    package static let webPushTTLSecondsMax: Int64 = 2_592_000
+    package static let vapidKeysPerAppMax = 16
+    package static let vapidSubjectCharactersMax = 255
+    package static let vapidTokensCachedMax = 1024
+    package static let guardedHostsCachedMax = 64
+    package static let guardedHostSeconds: Int64 = 60
 }

@@ -8,13 +8,20 @@ package struct Notification: Sendable, Hashable {
     package let body: Gapped
     /// A header whose value is the address as text; nil = none.
     package let addressHeader: String?
+    /// For networks that are told a life in seconds, which are counted when each request is sent: when the message is
+    /// worth nothing any more. nil = it was rendered into the request, or the message is tried once and never kept.
+    package let expiresAt: Timestamp?
 
-    package init(route: Route, path: Gapped, headers: [Header], body: Gapped, addressHeader: String? = nil) {
+    package init(
+        route: Route, path: Gapped, headers: [Header], body: Gapped, addressHeader: String? = nil,
+        expiresAt: Timestamp? = nil
+    ) {
         self.route = route
         self.path = path
         self.headers = headers
         self.body = body
         self.addressHeader = addressHeader
+        self.expiresAt = expiresAt
     }
 
     package struct Header: Sendable, Hashable {

@@ -1,20 +1,30 @@
 /// Checks addresses when they are registered and when a message names them, so that nothing that could not be sent to,
 /// or that would aim the server at a stranger's host, is ever stored.
 package struct AddressRules: Sendable {
-    /// `host`, `host:port` or `.suffix`; what a channel URI of that network may point to.
+    /// What a channel URI or a Web Push endpoint may point to: `host`, `host:port` or `.suffix` each.
     package let wnsHosts: [String]
     package let mpnsHosts: [String]
     package let webPushHosts: [String]
+    /// Whether Web Push takes any public https host beside those listed.
+    package let webPushIsOpen: Bool
+    let wns: [AllowedHost]
+    let mpns: [AllowedHost]
+    let webPush: [AllowedHost]
 
     package init(
         wnsHosts: [String] = [".notify.windows.com"], mpnsHosts: [String] = [".notify.live.net"],
         webPushHosts: [String] = [
             "fcm.googleapis.com", ".push.services.mozilla.com", ".push.apple.com", ".notify.windows.com",
-        ]
+        ],
+        webPushIsOpen: Bool = false
     ) {
         self.wnsHosts = wnsHosts
         self.mpnsHosts = mpnsHosts
         self.webPushHosts = webPushHosts
+        self.webPushIsOpen = webPushIsOpen
+        wns = wnsHosts.map(AllowedHost.init)
+        mpns = mpnsHosts.map(AllowedHost.init)
+        webPush = webPushHosts.map(AllowedHost.init)
     }
 
     /// Checks what came under the field `address`.
@@ -27,8 +37,7 @@ package struct AddressRules: Sendable {
         }
         switch platform {
         case .ios: return Address(route: route, bytes: try deviceToken(text))
-        case .windows: return Address(route: route, bytes: try channel(text, field: "address", hosts: wnsHosts))
-        case .windowsPhone: return Address(route: route, bytes: try channel(text, field: "address", hosts: mpnsHosts))
+        case .windows, .windowsPhone: return Address(route: route, bytes: try endpoint(text, "address", on: route))
         default: return Address(route: route, bytes: try opaqueToken(text))
         }
     }
@@ -71,15 +80,9 @@ package struct AddressRules: Sendable {
         return bytes
     }
 
-    private func channel(_ text: String, field: String, hosts: [String]) throws(PealError) -> [UInt8] {
-        let bytes = Array(text.utf8)
-        guard bytes.count <= Limits.addressBytesMax, bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
-            let authority = Self.authority(of: text)
-        else { throw .invalid(field, "\(field) must be an http or https URI") }
-        guard hosts.contains(where: { Self.matches(authority, $0) }) else {
-            throw .invalid(field, "\(field) is on a host that is not allowed")
-        }
-        return bytes
+    private func endpoint(_ text: String, _ field: String, on route: Route) throws(PealError) -> [UInt8] {
+        if let reason = refusal(ofURI: text, on: route) { throw .invalid(field, "\(field) \(reason)") }
+        return Array(text.utf8)
     }
 
     private func subscription(_ value: JSON) throws(PealError) -> [UInt8] {
@@ -87,7 +90,7 @@ package struct AddressRules: Sendable {
             throw .invalid("address", "a web address is an object with endpoint and keys, not \(value.typeName)")
         }
         guard let endpoint = value["endpoint"]?.stringValue else { throw .missing("address.endpoint") }
-        _ = try channel(endpoint, field: "address.endpoint", hosts: webPushHosts)
+        _ = try self.endpoint(endpoint, "address.endpoint", on: .webPush)
         let publicKey = try key("p256dh", of: value, byteCount: 65)
         let secret = try key("auth", of: value, byteCount: 16)
         var members: [(String, JSON?)] = [
@@ -109,34 +112,5 @@ package struct AddressRules: Sendable {
             throw .invalid(field, "must be \(byteCount) bytes in base64url")
         }
         return text
-    }
-
-    /// `host[:port]` in lower case of an http(s) URI; nil for anything else. User information, escapes and bracketed
-    /// addresses are refused: no push network uses them, and readers of URIs disagree about them.
-    static func authority(of text: String) -> String? {
-        let lowered = text.lowercased()
-        guard let prefix = ["https://", "http://"].first(where: lowered.hasPrefix) else { return nil }
-        let authority = lowered.dropFirst(prefix.count).prefix { !"/?#".contains($0) }
-        let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
-        guard let host = parts.first, !host.isEmpty, !host.hasPrefix("."), host.utf8.allSatisfy(isHostCharacter),
-            parts.count == 1 || parts.count == 2 && UInt16(parts[1]) != nil
-        else { return nil }
-        return String(authority)
-    }
-
-    private static func isHostCharacter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-            UInt8(ascii: "."):
-            true
-        default: false
-        }
-    }
-
-    /// Whether `authority` is allowed by one entry of a list: `.suffix` any host below it, else the very host and port.
-    static func matches(_ authority: String, _ entry: String) -> Bool {
-        let host = authority.split(separator: ":", maxSplits: 1).first.map(String.init) ?? authority
-        if entry.hasPrefix(".") { return host.hasSuffix(entry.lowercased()) }
-        return authority == entry.lowercased() || (!entry.contains(":") && host == entry.lowercased())
     }
 }

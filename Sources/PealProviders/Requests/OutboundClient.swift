@@ -7,7 +7,7 @@ import PealCore
 
 /// Sends single requests over connections that are kept: https with the system's roots and those of the configuration,
 /// no redirects, answers read up to a limit.
-package final class OutboundClient: Sendable {
+package final class OutboundClient: OutboundSender {
     /// What a client is made for.
     struct Options: Sendable {
         /// PEM file with trust roots besides the system's; nil = none.
@@ -41,6 +41,8 @@ package final class OutboundClient: Sendable {
         configuration.httpVersion = options.allowsHTTP2 ? .automatic : .http1Only
         configuration.dnsOverride = options.addresses
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.connectionsPerHostMax
+        // Before the peer thinks of it: a request on a connection that is just being closed counts as lost.
+        configuration.connectionPool.idleTimeout = .seconds(Limits.outboundIdleSeconds)
         client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
     }
 
@@ -68,19 +70,23 @@ package final class OutboundClient: Sendable {
 
     /// Tells what provably never left from what may have arrived.
     private static func failure(_ error: any Error) -> OutboundFailure {
-        if let error = error as? HTTPClientError {
-            let unsent: [HTTPClientError] = [
-                .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout, .invalidURL, .emptyHost,
-                .alreadyShutdown,
-            ]
-            if unsent.contains(error) { return .unsent("NoConnection") }
-            return .lost([.deadlineExceeded, .readTimeout].contains(error) ? "Timeout" : "ConnectionLost")
-        }
         switch error {
-        case is NIOConnectionError, is NIOSSLError, is BoringSSLError, is SocketAddressError:
-            return .unsent("NoConnection")
-        case ChannelError.connectTimeout: return .unsent("NoConnection")
-        default: return .lost("ConnectionLost")
+        case let error as HTTPClientError: failure(error)
+        // Of TLS only a handshake that failed: later, as when a peer ends without a farewell, the request was written.
+        case NIOSSLError.handshakeFailed: .unsent("NoTLS")
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname: .unsent("NoTLS")
+        case is NIOConnectionError, is SocketAddressError, ChannelError.connectTimeout: .unsent("NoConnection")
+        default: .lost("ConnectionLost")
+        }
+    }
+
+    private static func failure(_ error: HTTPClientError) -> OutboundFailure {
+        switch error {
+        case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout: .unsent("NoConnection")
+        case .alreadyShutdown: .unsent("Draining")
+        case .deadlineExceeded, .readTimeout, .writeTimeout: .lost("Timeout")
+        case .invalidURL, .emptyHost, .emptyScheme: .unusable("UnusableURI")
+        default: .lost("ConnectionLost")
         }
     }
 }

@@ -9,6 +9,8 @@ struct OutboundRequest: Sendable {
     /// Sent with its Content-Length; empty = none.
     var body: [UInt8] = []
     var timeout: Duration = .seconds(Limits.requestTimeoutSeconds)
+    /// The one address of the URL's host that was checked and may be connected to; nil = whatever the name stands for.
+    var address: IPAddress?
 }
 
 /// What came back to one.
@@ -34,11 +36,25 @@ enum OutboundFailure: Error, Sendable, Hashable {
     case unsent(String)
     /// It may have.
     case lost(String)
+    /// It cannot be sent at all, as it is written.
+    case unusable(String)
+    /// No connection to a host that nobody vouches for: it may well be gone, and says nothing of the network.
+    case unreachable(String)
 
     var answer: Answer {
         switch self {
         case .unsent(let reason): .unsent(reason)
         case .lost(let reason): .lost(reason)
+        case .unusable(let reason): Answer(.verdict(.rejectMessage), reason: reason)
+        case .unreachable(let reason): Answer(.verdict(.holdAddress(after: .zero)), reason: reason)
+        }
+    }
+
+    /// Whether no connection to the peer came about.
+    var isUnreachable: Bool {
+        switch self {
+        case .unsent, .unreachable: true
+        case .lost, .unusable: false
         }
     }
 }

@@ -1,0 +1,74 @@
+/// An http(s) URI of a device at a push network, taken apart strictly. Whatever readers of URIs disagree about is
+/// refused: user information, escapes in the host, bracketed addresses, fragments, characters that RFC 3986 does not
+/// name.
+package struct EndpointURI: Sendable, Hashable {
+    package let isSecure: Bool
+    /// In lower case, without the dot that may end it.
+    package let host: String
+    /// That of the scheme where none is written.
+    package let port: Int
+    /// Path and query as they were written; empty or beginning with `/` or `?`.
+    package let rest: String
+
+    /// nil for anything but `http[s]://host[:port][path][?query]`.
+    package init?(_ bytes: some Collection<UInt8>) {
+        guard let secure = Self.scheme(bytes) else { return nil }
+        isSecure = secure
+        let tail = bytes.dropFirst(secure ? 8 : 7)
+        let authority = tail.prefix { !"/?#".utf8.contains($0) }
+        let rest = tail.dropFirst(authority.count)
+        let name = authority.prefix { $0 != UInt8(ascii: ":") }
+        guard let host = Self.host(name), rest.allSatisfy(Self.isLegal) else { return nil }
+        self.host = host
+        self.rest = String(decoding: rest, as: UTF8.self)
+        guard authority.count > name.count else {
+            port = secure ? 443 : 80
+            return
+        }
+        let digits = authority.dropFirst(name.count + 1)
+        guard digits.allSatisfy({ (0x30...0x39).contains($0) }),
+            let number = UInt16(String(decoding: digits, as: UTF8.self)), number > 0
+        else { return nil }
+        port = Int(number)
+    }
+
+    package init?(_ text: String) { self.init(Array(text.utf8)) }
+
+    package var hasDefaultPort: Bool { port == (isSecure ? 443 : 80) }
+    /// `scheme://host[:port]`, the port only where it is not that of the scheme (RFC 6454 §6.2).
+    package var origin: String {
+        "\(isSecure ? "https" : "http")://\(host)" + (hasDefaultPort ? "" : ":\(port)")
+    }
+    /// The URI with its origin in one form.
+    package var text: String { origin + rest }
+
+    /// Whether the host names this machine.
+    package var isLoopback: Bool { host == "localhost" || isIPAddress && host.hasPrefix("127.") }
+    /// Whether the host is an IPv4 address in any of its spellings: resolvers read a last part of digits as one.
+    package var isIPAddress: Bool {
+        let last = host.utf8.split(separator: UInt8(ascii: ".")).last ?? host.utf8[...]
+        return last.allSatisfy { (0x30...0x39).contains($0) } || last.starts(with: "0x".utf8)
+    }
+
+    /// Whether the scheme is https; nil for any but http and https.
+    private static func scheme(_ bytes: some Collection<UInt8>) -> Bool? {
+        let lowered = bytes.prefix(8).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        if lowered.elementsEqual("https://".utf8) { return true }
+        return lowered.starts(with: "http://".utf8) ? false : nil
+    }
+
+    private static func host(_ name: some Collection<UInt8>) -> String? {
+        var bytes = name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
+        let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let isLegal = labels.allSatisfy { label in
+            (1...63).contains(label.count) && label.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") }
+        }
+        return isLegal && bytes.count <= 253 ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+
+    /// What RFC 3986 lets stand in path and query.
+    private static func isLegal(_ byte: UInt8) -> Bool {
+        byte.isASCIIAlphanumeric || "-._~:/?@!$&'()*+,;=%[]".utf8.contains(byte)
+    }
+}

@@ -1,0 +1,59 @@
+import PealCore
+
+/// What a provider adds to a pool of single requests: what each device is asked, and what the replies mean.
+protocol RequestExchange: Sendable {
+    /// Names the peer behind an address, as `EndpointURI.origin` does. Devices of one origin share a bound and are held
+    /// together; an address that cannot be read may have any name, `request` refuses it.
+    func origin(of address: ArraySlice<UInt8>) -> String
+
+    /// Makes a device's request. Called right before it is sent, so that what is allowed is checked again and what
+    /// remains of a life is counted then. May wait for an access token.
+    /// - Throws: `RequestRefusal` where nothing is to be sent.
+    func request(for subject: RequestSubject) async throws(RequestRefusal) -> OutboundRequest
+
+    /// Judges a reply. Who answers `refreshCredential` has let go of the credential that `request` carried: the pool
+    /// asks for one more request, and stops the app when that meets the same answer.
+    func judge(
+        _ reply: OutboundReply, to request: OutboundRequest, for subject: RequestSubject
+    ) async -> RequestJudgement
+}
+
+/// One device of a page, as an exchange sees it.
+struct RequestSubject: Sendable {
+    let order: PageOrder
+    /// Place in the page.
+    let index: Int
+
+    var notification: Notification { order.notifications[Int(order.variants[index])] }
+    var address: ArraySlice<UInt8> { order.page.arena[order.page.addressRange(index)] }
+    /// The same whenever the message is sent to the device.
+    var id: Identifier<Notification> {
+        NotificationID.make(
+            message: order.slice.message, inAddresses: order.slice.holdsAddresses, key: order.page.keys[index])
+    }
+}
+
+/// Why a device gets no request: the answer that stands for one. An answer about more than the device (`unsent`,
+/// `stopApp`, `holdApp`) ends the rest of the order too.
+struct RequestRefusal: Error, Sendable {
+    let answer: Answer
+
+    init(_ answer: Answer) { self.answer = answer }
+
+    /// This address cannot be sent to.
+    static func address(_ reason: String) -> RequestRefusal {
+        RequestRefusal(Answer(.verdict(.retireAddress(since: nil, isSuspicious: false)), reason: reason))
+    }
+}
+
+/// What a reply means for the device, and for the others at the same peer.
+struct RequestJudgement: Sendable {
+    var answer: Answer
+    /// The peer asked to be left alone for so long: the others of its origin are put off without being asked.
+    var originHold: Duration?
+
+    init(_ answer: Answer, originHold: Duration? = nil) {
+        self.answer = answer
+        self.originHold = originHold
+    }
+}

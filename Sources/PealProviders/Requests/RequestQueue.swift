@@ -1,0 +1,162 @@
+import NIOCore
+import PealCore
+
+/// What waits in a request pool and what is on the wire: receives orders and replies, hands on one device at a time.
+/// A value without clock or lock; instants are of `TimeSource.uptime`.
+///
+/// Devices of an order are sorted by origin, and the lots take turns: neither a large page nor a slow peer keeps the
+/// others waiting. Direct orders go first, and large ones leave an eighth of every bound to them.
+struct RequestQueue {
+    struct Bounds: Sendable {
+        var inFlightMax = Limits.outboundRequestsInFlightMax
+        var perOriginMax = Limits.outboundConnectionsPerHostMax
+    }
+
+    /// A device whose request begins now.
+    struct Errand: Sendable {
+        let subject: RequestSubject
+        let origin: String
+    }
+
+    /// Devices that get an answer without a request.
+    struct Refusal: Sendable {
+        let order: PageOrder
+        let indices: ArraySlice<Int32>
+        let answer: Answer
+
+        func deliver() {
+            order.flight.answer(accepted: [], others: indices.map { (index: Int($0), answer: answer) })
+        }
+    }
+
+    /// The devices of an order at one origin.
+    private struct Lot {
+        let order: PageOrder
+        let origin: String
+        var rest: ArraySlice<Int32>
+    }
+
+    private let bounds: Bounds
+    private var direct = CircularBuffer<Lot>()
+    private var bulk = CircularBuffer<Lot>()
+    private var busy: [String: Int] = [:]
+    private(set) var inFlight = 0
+    /// Origins that asked to be left alone, and until when.
+    private var held: [String: Duration] = [:]
+    private var lastReply: (origin: String, at: Duration)?
+
+    init(_ bounds: Bounds = .init()) { self.bounds = bounds }
+
+    var isEmpty: Bool { direct.isEmpty && bulk.isEmpty }
+
+    /// - Parameter origins: per device of the page.
+    mutating func append(_ order: PageOrder, origins: [String]) {
+        var lots: [Lot] = []
+        var places: [String: Int] = [:]
+        for (index, origin) in origins.enumerated() {
+            if let place = places[origin] {
+                lots[place].rest.append(Int32(index))
+            } else {
+                places[origin] = lots.count
+                lots.append(Lot(order: order, origin: origin, rest: [Int32(index)]))
+            }
+        }
+        if order.lane == .direct { direct.append(contentsOf: lots) } else { bulk.append(contentsOf: lots) }
+    }
+
+    /// Takes the next device whose request may begin; what may not begin any more goes to `refusals`.
+    mutating func pull(uptime: Duration, refusals: inout [Refusal]) -> Errand? {
+        if let errand = pull(\.direct, bounds, uptime, &refusals) { return errand }
+        let spared = Bounds(
+            inFlightMax: bounds.inFlightMax - bounds.inFlightMax / 8,
+            perOriginMax: bounds.perOriginMax - bounds.perOriginMax / 8)
+        return pull(\.bulk, spared, uptime, &refusals)
+    }
+
+    private mutating func pull(
+        _ lane: WritableKeyPath<Self, CircularBuffer<Lot>>, _ bounds: Bounds, _ uptime: Duration,
+        _ refusals: inout [Refusal]
+    ) -> Errand? {
+        guard inFlight < bounds.inFlightMax else { return nil }
+        for _ in 0..<self[keyPath: lane].count {
+            guard var lot = self[keyPath: lane].popFirst() else { break }
+            if let answer = refusal(lot, uptime) {
+                refusals.append(Refusal(order: lot.order, indices: lot.rest, answer: answer))
+                continue
+            }
+            guard busy[lot.origin, default: 0] < bounds.perOriginMax, let index = lot.rest.popFirst() else {
+                self[keyPath: lane].append(lot)
+                continue
+            }
+            if !lot.rest.isEmpty { self[keyPath: lane].append(lot) }
+            busy[lot.origin, default: 0] += 1
+            inFlight += 1
+            return Errand(subject: RequestSubject(order: lot.order, index: Int(index)), origin: lot.origin)
+        }
+        return nil
+    }
+
+    /// Why nothing more of a lot may begin; nil while something may.
+    private func refusal(_ lot: Lot, _ uptime: Duration) -> Answer? {
+        if lot.order.control.isStopped { return .unsent("Stopped") }
+        if uptime > lot.order.deadline { return .unsent("Deadline") }
+        guard let until = held[lot.origin], until > uptime else { return nil }
+        return Answer(.verdict(.holdAddress(after: until - uptime)), reason: "OriginHeld")
+    }
+
+    /// A request came to its end.
+    /// - Parameter hasReply: whether the peer said anything.
+    mutating func complete(_ errand: Errand, hasReply: Bool, uptime: Duration) {
+        inFlight -= 1
+        if let count = busy[errand.origin] { busy[errand.origin] = count > 1 ? count - 1 : nil }
+        if hasReply { lastReply = (errand.origin, uptime) }
+    }
+
+    /// Whether some other peer answered just now, so that a silent one has trouble of its own.
+    func isAlone(_ origin: String, uptime: Duration) -> Bool {
+        guard let lastReply, lastReply.origin != origin else { return false }
+        return uptime - lastReply.at < .seconds(Limits.outboundReplyMemorySeconds)
+    }
+
+    /// Puts off everything at an origin. Returns whether it is remembered for what comes later.
+    mutating func hold(_ origin: String, for duration: Duration, uptime: Duration) {
+        held = held.filter { $0.value > uptime }
+        guard held.count < Limits.outboundOriginsHeldMax || held[origin] != nil else { return }
+        held[origin] = max(held[origin] ?? .zero, uptime + duration)
+    }
+
+    /// Answers what may not begin any more, though nothing asks for it.
+    mutating func sweep(uptime: Duration) -> [Refusal] {
+        remove { queue, lot in queue.refusal(lot, uptime) }
+    }
+
+    /// Gives `answer` to what waits of an order.
+    mutating func remove(_ order: PageOrder, _ answer: Answer) -> [Refusal] {
+        remove { _, lot in lot.order === order ? answer : nil }
+    }
+
+    /// Gives `answer` to what waits at an origin.
+    mutating func remove(origin: String, _ answer: Answer) -> [Refusal] {
+        remove { _, lot in lot.origin == origin ? answer : nil }
+    }
+
+    /// Gives `answer` to everything that waits.
+    mutating func removeAll(_ answer: Answer) -> [Refusal] { remove { _, _ in answer } }
+
+    private mutating func remove(_ answer: (Self, Lot) -> Answer?) -> [Refusal] {
+        guard !isEmpty else { return [] }
+        var refusals: [Refusal] = []
+        for lane in [\Self.direct, \Self.bulk] {
+            var kept = CircularBuffer<Lot>()
+            for lot in self[keyPath: lane] {
+                if let answer = answer(self, lot) {
+                    refusals.append(Refusal(order: lot.order, indices: lot.rest, answer: answer))
+                } else {
+                    kept.append(lot)
+                }
+            }
+            self[keyPath: lane] = kept
+        }
+        return refusals
+    }
+}
