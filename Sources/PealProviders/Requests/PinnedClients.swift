@@ -33,7 +33,7 @@ final class PinnedClients: OutboundSender {
 
     func send(_ request: OutboundRequest) async throws(OutboundFailure) -> OutboundReply {
         guard let address = request.address else { return try await client.send(request) }
-        guard let host = EndpointURI(request.url)?.host else { throw .unusable("UnusableURI") }
+        guard let host = EndpointURI(request.url)?.host else { throw .unreachable("UnusableURI") }
         let pin = Pin(host: host, address: address)
         guard let own = lend(pin) else { throw .unreachable("NoTLS") }
         for idle in takeIdle() { await idle.close() }

@@ -45,7 +45,7 @@ struct WebPushExchange: RequestExchange {
         guard let authorization = tokens.authorization(for: key, at: uri.origin) else {
             throw RequestRefusal(Answer(.verdict(.stopApp), reason: "BadKey"))
         }
-        var headers = headers(subject.notification, host: uri.host)
+        var headers = WebPushHeaders.fields(of: subject.notification, to: uri.host, now: time.now)
         headers.add(name: "Authorization", value: authorization)
         return OutboundRequest(
             url: uri.text, headers: headers, body: try body(subject.notification, for: subscription.receiver),
@@ -118,31 +118,5 @@ struct WebPushExchange: RequestExchange {
         } catch {
             throw Self.rejection("EncryptionFailed")
         }
-    }
-
-    /// The rendered headers with the life that is left, in the forms that some hosts insist on.
-    private func headers(_ notification: Notification, host: String) -> HTTPHeaders {
-        var headers = HTTPHeaders()
-        let life = WebPushRendering.lifeSeconds(until: notification.expiresAt, now: time.now)
-        for header in notification.headers {
-            switch header.name {
-            case "ttl": headers.add(name: "TTL", value: String(life))
-            case "urgency": headers.add(name: "Urgency", value: header.value)
-            case "topic": headers.add(name: "Topic", value: Self.topic(header.value, host: host))
-            case "content-encoding": headers.add(name: "Content-Encoding", value: header.value)
-            case "content-type": headers.add(name: "Content-Type", value: header.value)
-            default: headers.add(name: header.name, value: header.value)
-            }
-        }
-        // Edge's push service is WNS, where a life of 0 contradicts caching and is answered 400.
-        if life == 0, host.hasSuffix(".notify.windows.com") {
-            headers.add(name: "X-WNS-Cache-Policy", value: "no-cache")
-        }
-        return headers
-    }
-
-    /// Apple decodes topics, and answers 400 `BadWebPushTopic` to a length that base64 cannot have.
-    private static func topic(_ topic: String, host: String) -> String {
-        host.hasSuffix(".push.apple.com") && topic.utf8.count % 4 == 1 ? WebPushRendering.digest(topic) : topic
     }
 }
