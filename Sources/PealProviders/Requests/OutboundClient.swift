@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -20,9 +21,11 @@ package final class OutboundClient: OutboundSender {
         var allowsHTTP2 = false
         /// Connections to one host.
         var connectionsPerHostMax = Limits.outboundConnectionsPerHostMax
+        var connectTimeout = Duration.seconds(Limits.connectTimeoutSeconds)
     }
 
     private let client: HTTPClient
+    private let group: any EventLoopGroup
 
     /// - Throws: when the CA file or the identity cannot be read.
     init(_ options: Options, group: any EventLoopGroup) throws {
@@ -37,12 +40,15 @@ package final class OutboundClient: OutboundSender {
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls, redirectConfiguration: .disallow,
             timeout: .init(
-                connect: .seconds(Limits.connectTimeoutSeconds), read: .seconds(Limits.requestTimeoutSeconds)))
+                connect: TimeAmount(options.connectTimeout), read: .seconds(Limits.requestTimeoutSeconds)))
         configuration.httpVersion = options.allowsHTTP2 ? .automatic : .http1Only
         configuration.dnsOverride = options.addresses
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.connectionsPerHostMax
+        // The delivery engine knows when to try again.
+        configuration.connectionPool.retryConnectionEstablishment = false
         // Before the peer thinks of it: a request on a connection that is just being closed counts as lost.
         configuration.connectionPool.idleTimeout = .seconds(Limits.outboundIdleSeconds)
+        self.group = group
         client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
     }
 
@@ -54,15 +60,41 @@ package final class OutboundClient: OutboundSender {
         if !request.body.isEmpty || request.method == .POST { outgoing.body = .bytes(request.body) }
         do {
             let response = try await client.execute(outgoing, timeout: TimeAmount(request.timeout))
-            var body: [UInt8] = []
-            for try await part in response.body {
-                body += part.readableBytesView.prefix(Limits.outboundReplyBytesMax - body.count)
-                if body.count >= Limits.outboundReplyBytesMax { break }
-            }
+            let isEmpty = response.headers.first(name: "content-length") == "0"
+            let body = isEmpty ? [] : await body(of: response, within: request.timeout)
             return OutboundReply(status: Int(response.status.code), headers: response.headers, body: body)
         } catch {
             throw Self.failure(error)
         }
+    }
+
+    /// What comes of a body in that time: the status was said already, whatever becomes of the rest.
+    private func body(of response: HTTPClientResponse, within timeout: Duration) async -> [UInt8] {
+        await withTaskGroup(of: [UInt8].self) { tasks in
+            tasks.addTask { await Self.read(response.body) }
+            let alarm = group.next().scheduleTask(in: TimeAmount(timeout)) {}
+            tasks.addTask {
+                try? await alarm.futureResult.get()
+                return []
+            }
+            let body = await tasks.next() ?? []
+            alarm.cancel()
+            tasks.cancelAll()
+            return body
+        }
+    }
+
+    private static func read(_ parts: HTTPClientResponse.Body) async -> [UInt8] {
+        var body: [UInt8] = []
+        do {
+            for try await part in parts {
+                body += part.readableBytesView.prefix(Limits.outboundReplyBytesMax - body.count)
+                if body.count >= Limits.outboundReplyBytesMax { break }
+            }
+        } catch {
+            // A connection that broke in the middle: what came before is what there is.
+        }
+        return body
     }
 
     /// Ends every connection.
@@ -76,9 +108,13 @@ package final class OutboundClient: OutboundSender {
         case NIOSSLError.handshakeFailed: .unsent("NoTLS")
         case let error as NIOSSLExtraError where error == .failedToValidateHostname: .unsent("NoTLS")
         case is NIOConnectionError, is SocketAddressError, ChannelError.connectTimeout: .unsent("NoConnection")
+        case let error as IOError where refusals.contains(error.errnoCode): .unsent("NoConnection")
         default: .lost("ConnectionLost")
         }
     }
+
+    /// What only a socket that is connecting meets.
+    private static let refusals = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL]
 
     private static func failure(_ error: HTTPClientError) -> OutboundFailure {
         switch error {

@@ -8,13 +8,15 @@ struct OutboundRequest: Sendable {
     var headers: HTTPHeaders = [:]
     /// Sent with its Content-Length; empty = none.
     var body: [UInt8] = []
+    /// Of the authorization among the headers (`Authorization.version`); 0 = none.
+    var authorizationVersion = 0
     var timeout: Duration = .seconds(Limits.requestTimeoutSeconds)
     /// The one address of the URL's host that was checked and may be connected to; nil = whatever the name stands for.
     var address: IPAddress?
 }
 
 /// What came back to one.
-struct OutboundReply: Sendable {
+struct OutboundReply: Sendable, Equatable {
     var status: Int
     var headers: HTTPHeaders
     /// At most `Limits.outboundReplyBytesMax`; what is longer is cut off.

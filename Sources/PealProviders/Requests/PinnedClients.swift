@@ -54,6 +54,9 @@ final class PinnedClients: OutboundSender {
         await client.close()
     }
 
+    /// How many addresses have a client of their own.
+    var count: Int { entries.withLock { $0.count } }
+
     private func lend(_ pin: Pin) -> OutboundClient? {
         let uptime = time.uptime
         return entries.withLock { entries in

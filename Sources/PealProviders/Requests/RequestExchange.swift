@@ -16,6 +16,13 @@ protocol RequestExchange: Sendable {
     func judge(
         _ reply: OutboundReply, to request: OutboundRequest, for subject: RequestSubject
     ) async -> RequestJudgement
+
+    /// Lets go of whoever waits in `request`: nothing more will be sent. May be called more than once.
+    func close()
+}
+
+extension RequestExchange {
+    func close() {}
 }
 
 /// One device of a page, as an exchange sees it.
@@ -40,9 +47,9 @@ struct RequestRefusal: Error, Sendable {
 
     init(_ answer: Answer) { self.answer = answer }
 
-    /// This address cannot be sent to.
+    /// This address may not be sent to. It stays: what is allowed may change again.
     static func address(_ reason: String) -> RequestRefusal {
-        RequestRefusal(Answer(.verdict(.retireAddress(since: nil, isSuspicious: false)), reason: reason))
+        RequestRefusal(Answer(.verdict(.rejectMessage), reason: reason))
     }
 }
 

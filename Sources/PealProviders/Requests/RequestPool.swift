@@ -75,6 +75,7 @@ final class RequestPool: Sendable {
     /// Ends what is on the wire and returns when everything is gone.
     func close() async {
         drain()
+        exchange.close()
         let runner = state.withLock { $0.runner }
         runner?.cancel()
         await runner?.value
@@ -117,6 +118,7 @@ final class RequestPool: Sendable {
         }
         sweeper.cancel()
         guard closes else { return }
+        exchange.close()
         await client.close()
         state.withLock { state in
             state.isClosed = true
@@ -178,7 +180,7 @@ final class RequestPool: Sendable {
 
     /// A peer that cannot be reached while others answer is put off by itself; it says nothing about the network.
     private static func answer(_ ending: RequestAttempt.Ending, _ isAlone: Bool) -> Answer {
-        guard ending.isUnreachable, isAlone else { return ending.answer }
+        guard ending.answer.result == .unsent, ending.isUnreachable, isAlone else { return ending.answer }
         return Answer(.verdict(.retry(after: nil)), reason: ending.answer.reason)
     }
 

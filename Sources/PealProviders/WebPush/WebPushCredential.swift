@@ -58,7 +58,8 @@ enum WebPushCredential {
         if text.isEmpty { return newKey(randomness) }
         if text.contains("-----BEGIN"), let key = try? P256.Signing.PrivateKey(pemRepresentation: text) { return key }
         if let bytes = Base64URL.decode(text) {
-            let key = try? bytes.count == 32
+            let key =
+                try? bytes.count == 32
                 ? P256.Signing.PrivateKey(rawRepresentation: bytes) : P256.Signing.PrivateKey(derRepresentation: bytes)
             if let key { return key }
         }

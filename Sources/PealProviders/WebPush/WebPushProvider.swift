@@ -1,19 +1,10 @@
-import Crypto
 package import Logging
 package import NIOCore
 package import PealCore
-import Synchronization
 
 /// The push services of browsers: renders messages for them and sends pages of them, encrypted, over connections that
 /// are kept per credential.
 package final class WebPushProvider: Provider {
-    private struct State {
-        var pools: [String: RequestPool] = [:]
-        /// Pools whose credential went, until they are gone.
-        var drained: [RequestPool] = []
-        var isClosed = false
-    }
-
     private let configuration: WebPushConfiguration
     private let hosts: GuardedHosts
     private let tokens: VAPIDTokens
@@ -21,7 +12,7 @@ package final class WebPushProvider: Provider {
     private let time: any TimeSource
     private let randomness: any Randomness
     private let logger: Logger
-    private let state = Mutex(State())
+    private let pools = RequestPools()
 
     /// - Throws: when the CA file cannot be read.
     package convenience init(
@@ -85,53 +76,20 @@ package final class WebPushProvider: Provider {
     }
 
     package func send(_ order: PageOrder) {
-        guard order.variants.allSatisfy({ Int($0) < order.notifications.count }) else {
-            return order.flight.answerRest(.unsent("NoVariant"))
-        }
-        guard let pool = pool(for: order) else {
-            let isClosed = state.withLock(\.isClosed)
-            return order.flight.answerRest(.unsent(isClosed ? "Draining" : "NoCredential"))
-        }
-        pool.submit(order)
+        pools.send(order) { makePool($0.credential) }
     }
 
-    package func drain(fingerprint: String) {
-        let pool = state.withLock { state in
-            state.drained.removeAll(where: \.isGone)
-            guard let pool = state.pools.removeValue(forKey: fingerprint) else { return nil as RequestPool? }
-            state.drained.append(pool)
-            return pool
-        }
-        pool?.drain()
-    }
+    package func drain(fingerprint: String) { pools.drain(fingerprint: fingerprint) }
 
-    package func close() async {
-        let pools = state.withLock { state in
-            state.isClosed = true
-            defer {
-                state.pools = [:]
-                state.drained = []
-            }
-            return Array(state.pools.values) + state.drained
-        }
-        await withTaskGroup { group in
-            for pool in pools { group.addTask { await pool.close() } }
-        }
-    }
+    package func close() async { await pools.close() }
 
-    /// nil when the app has no key, or the provider is closed.
-    private func pool(for order: PageOrder) -> RequestPool? {
-        guard case .webPush(let keys) = order.credential, !keys.isEmpty else { return nil }
-        return state.withLock { state in
-            if let pool = state.pools[order.fingerprint] { return pool }
-            guard !state.isClosed, let client = try? client() else { return nil }
-            let exchange = WebPushExchange(
-                keys: keys, rules: configuration.addressRules, tokens: tokens, hosts: hosts, time: time,
-                randomness: randomness)
-            let pool = RequestPool(client: client, exchange: exchange, group: group, time: time, logger: logger)
-            state.pools[order.fingerprint] = pool
-            return pool
-        }
+    /// nil when the app has no key.
+    private func makePool(_ credential: Credential) -> RequestPool? {
+        guard case .webPush(let keys) = credential, !keys.isEmpty, let client = try? client() else { return nil }
+        let exchange = WebPushExchange(
+            keys: keys, rules: configuration.addressRules, tokens: tokens, hosts: hosts, time: time,
+            randomness: randomness)
+        return RequestPool(client: client, exchange: exchange, group: group, time: time, logger: logger)
     }
 
     private func client() throws -> any OutboundSender {

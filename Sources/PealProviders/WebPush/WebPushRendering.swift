@@ -65,7 +65,9 @@ enum WebPushRendering {
 
     /// RFC 8030 §5.4: the alphabet of base64url.
     private static func isTopic(_ text: String) -> Bool {
-        let isLegal = text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+        let isLegal = text.utf8.allSatisfy {
+            $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+        }
         return isLegal && (1...Limits.webPushTopicCharactersMax).contains(text.utf8.count)
     }
 

@@ -91,7 +91,8 @@ extension ConfigurationKey {
         storeURL, adminToken, masterKey, masterKeyFile, apnsProductionURL, apnsSandboxURL,
         apnsProductionManagementURL, apnsSandboxManagementURL, apnsProductionBroadcastURL, apnsSandboxBroadcastURL,
         apnsConnectionsMax, fcmURL, fcmTokenHosts, wnsTokenURL, wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts,
-        webPushOpen, caFile, webhookHosts, messageLife, requestBodyBytes, pagesInFlight, retentionDays, contextPushHold, logLevel,
+        webPushOpen, caFile, webhookHosts, messageLife, requestBodyBytes, pagesInFlight, retentionDays, contextPushHold,
+        logLevel,
         logFormat,
     ]
 

@@ -63,7 +63,8 @@ func testVAPIDKey(_ subject: String = "mailto:push@example.com", _ number: UInt8
     let key = try P256.Signing.PrivateKey(rawRepresentation: bytes)
     return Credential.VAPIDKey(
         subject: subject, privateKey: Base64URL.encode(bytes),
-        publicKey: Base64URL.encode(Array(key.publicKey.x963Representation)), createdAt: Timestamp(seconds: 1_700_000_000))
+        publicKey: Base64URL.encode(Array(key.publicKey.x963Representation)),
+        createdAt: Timestamp(seconds: 1_700_000_000))
 }
 
 /// An order for one page of browsers.

@@ -18,7 +18,8 @@ struct VAPIDTokensTests {
         #expect(
             try JSONParser.parse(try #require(Base64URL.decode(head))) == ["typ": "JWT", "alg": "ES256"])
         let claims: JSON = [
-            "aud": .string(Self.origin), "exp": .integer(1_800_000_000 + 12 * 3600), "sub": "https://example.com/contact",
+            "aud": .string(Self.origin), "exp": .integer(1_800_000_000 + 12 * 3600),
+            "sub": "https://example.com/contact",
         ]
         #expect(try JSONParser.parse(try #require(Base64URL.decode(body))) == claims)
         #expect(String(publicKey) == key.publicKey)

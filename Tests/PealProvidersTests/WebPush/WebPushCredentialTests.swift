@@ -59,7 +59,8 @@ struct WebPushCredentialTests {
             guard case .webPush(let keys) = examined.credential else { throw TestFailure("no VAPID key") }
             #expect(keys.map(\.privateKey) == [Base64URL.encode(raw)])
             #expect(keys.map(\.publicKey) == [Base64URL.encode(Array(key.publicKey.x963Representation))])
-            #expect(try WebPushCredential.examine(keys, randomness: SeededRandomness()).credential == examined.credential)
+            #expect(
+                try WebPushCredential.examine(keys, randomness: SeededRandomness()).credential == examined.credential)
         }
     }
 

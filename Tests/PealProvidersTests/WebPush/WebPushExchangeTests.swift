@@ -26,7 +26,8 @@ struct WebPushExchangeTests {
     private let time = ManualTime()
 
     private func exchange(
-        _ keys: [Credential.VAPIDKey]? = nil, isOpen: Bool = false, hosts: [String] = [".example.net", "fcm.googleapis.com"],
+        _ keys: [Credential.VAPIDKey]? = nil, isOpen: Bool = false,
+        hosts: [String] = [".example.net", "fcm.googleapis.com"],
         resolver: any HostResolver = ScriptedResolver(["93.184.216.34"])
     ) throws -> WebPushExchange {
         WebPushExchange(
@@ -124,7 +125,9 @@ struct WebPushExchangeTests {
 
     @Test("are signed with the key of the subscription, else with the newest")
     func keys() async throws {
-        let (old, new) = (try testVAPIDKey("mailto:push@example.com", 1), try testVAPIDKey("mailto:push@example.com", 2))
+        let (old, new) = (
+            try testVAPIDKey("mailto:push@example.com", 1), try testVAPIDKey("mailto:push@example.com", 2)
+        )
         let exchange = try exchange([old, new])
         func key(_ serverKey: String?) async throws -> String? {
             let request = try await exchange.request(for: try subject(TestBrowser(serverKey: serverKey)))
@@ -145,7 +148,8 @@ struct WebPushExchangeTests {
         "go to no host that is not listed",
         arguments: [
             "https://push.example.org/x", "https://example.net.evil.org/x", "http://push.example.net/x",
-            "https://push.example.net:8443/x", "https://127.0.0.1/x", "https://localhost/x", "https://a@push.example.net/x",
+            "https://push.example.net:8443/x", "https://127.0.0.1/x", "https://localhost/x",
+            "https://a@push.example.net/x",
         ])
     func hosts(endpoint: String) async throws {
         let answer = try await refusal(try exchange(), TestBrowser(endpoint: endpoint))
@@ -257,7 +261,8 @@ struct WebPushExchangeTests {
     @Test(
         "never ask for the address of what is no public name",
         arguments: [
-            "https://127.0.0.1/x", "https://2130706433/x", "https://0x7f.1/x", "https://localhost/x", "https://router/x",
+            "https://127.0.0.1/x", "https://2130706433/x", "https://0x7f.1/x", "https://localhost/x",
+            "https://router/x",
             "https://up.example.org:8443/x", "http://up.example.org/x", "https://[::1]/x",
         ])
     func noName(endpoint: String) async throws {

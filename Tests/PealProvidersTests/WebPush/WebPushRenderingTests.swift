@@ -99,7 +99,8 @@ struct WebPushRenderingTests {
         content.defaultLocale = "en"
         func body(_ locale: String?) throws -> String {
             let order = RenderOrder(
-                message: MessageID(high: 1, low: 2), content: content, options: .init(), locale: locale, route: .webPush,
+                message: MessageID(high: 1, low: 2), content: content, options: .init(), locale: locale,
+                route: .webPush,
                 providerAppID: "", expiresAt: Timestamp(seconds: 10), now: Timestamp(seconds: 0))
             return String(decoding: try WebPushRendering.notification(order).body.prefix, as: UTF8.self)
         }
@@ -158,7 +159,8 @@ struct WebPushRenderingTests {
     @Test(
         "a collapse key becomes a topic whatever it is",
         arguments: [
-            "", "ä", "a\r\nb: c", "with blanks", "12345678901234567890123456789012", "123456789012345678901234567890123",
+            "", "ä", "a\r\nb: c", "with blanks", "12345678901234567890123456789012",
+            "123456789012345678901234567890123",
             String(repeating: "x", count: 5000),
         ])
     func topics(key: String) throws {

@@ -50,7 +50,8 @@ struct WebPushVerdictsTests {
                 + "the subscriptions.\n", "KeyMismatch", doubtful
         ),
         (
-            403, "the key in the authorization header does not correspond to the sender ID used to subscribe this user.",
+            403,
+            "the key in the authorization header does not correspond to the sender ID used to subscribe this user.",
             "KeyMismatch", doubtful
         ),
         (403, "invalid JWT provided", "", .refreshCredential), (401, "", "", .refreshCredential),
