@@ -126,7 +126,6 @@ extension Limits {
     package static let webPushTTLSecondsMax: Int64 = 2_592_000
     /// Four weeks.
     package static let fcmTTLSecondsMax: Int64 = 2_419_200
-    package static let vapidKeysPerAppMax = 16
     package static let vapidSubjectCharactersMax = 255
     package static let vapidTokensCachedMax = 1024
     package static let guardedHostsCachedMax = 64

@@ -80,6 +80,7 @@ final class VAPIDTokens: Sendable {
         let text = Base64URL.encode(header.bytes) + "." + Base64URL.encode(claims.bytes)
         guard let signature = try? signing.signature(for: Array(text.utf8)) else { return nil }
         let jwt = text + "." + Base64URL.encode(Array(signature.rawRepresentation))
-        return "vapid t=\(jwt), k=\(key.publicKey)"
+        // No blank between the two: RFC 9110 §5.6.1 lets it be left out, and some readers split at it.
+        return "vapid t=\(jwt),k=\(key.publicKey)"
     }
 }

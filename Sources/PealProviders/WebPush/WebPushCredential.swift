@@ -9,11 +9,6 @@ enum WebPushCredential {
     static func examine(
         _ keys: [Credential.VAPIDKey], randomness: any Randomness
     ) throws(PealError) -> CredentialExamination {
-        guard keys.count <= Limits.vapidKeysPerAppMax else {
-            throw .invalid(
-                "private_key",
-                "an app has at most \(Limits.vapidKeysPerAppMax) VAPID keys: remove one that no subscription needs")
-        }
         var examined: [Credential.VAPIDKey] = []
         for key in keys {
             try checkSubject(key.subject)

@@ -13,7 +13,7 @@ struct VAPIDTokensTests {
     func format() throws {
         let key = try testVAPIDKey("https://example.com/contact")
         let value = try #require(VAPIDTokens(time: time).authorization(for: key, at: Self.origin))
-        let match = try #require(value.wholeMatch(of: #/vapid t=([\w-]+)\.([\w-]+)\.([\w-]+), k=([\w-]{87})/#))
+        let match = try #require(value.wholeMatch(of: #/vapid t=([\w-]+)\.([\w-]+)\.([\w-]+),k=([\w-]{87})/#))
         let (head, body, signature, publicKey) = (match.1, match.2, match.3, match.4)
         #expect(
             try JSONParser.parse(try #require(Base64URL.decode(head))) == ["typ": "JWT", "alg": "ES256"])
