@@ -119,7 +119,8 @@ extension Limits {
 
 extension Limits {
     // Web Push
-    /// What is left of a body of 4,096 bytes, which every push service must take (RFC 8030 §7.2), beside header and tag.
+    /// What is left of a body of 4,096 bytes, which every push service must take (RFC 8030 §7.2), beside header and
+    /// tag.
     package static let webPushPlaintextBytesMax = 3993
     package static let webPushTopicCharactersMax = 32
     /// Mozilla's cap.

@@ -31,14 +31,22 @@ MESSAGES = {
         GREETING,
         {"ttl": "600", "urgency": "low", "topic": "news"},
     ),
-    "now or never": ({"options": {"ttl_seconds": 0, "priority": "normal"}}, GREETING, {"ttl": "0", "urgency": "normal"}),
+    "now or never": (
+        {"options": {"ttl_seconds": 0, "priority": "normal"}},
+        GREETING,
+        {"ttl": "0", "urgency": "normal"},
+    ),
     "in the background": (
         {"content": {"data": {"sync": 1}}, "options": {"background": True}},
         {"data": {"sync": 1}},
         {"urgency": "normal"},
     ),
-    "as large as can be": ({"content": {"body": "x" * (3993 - 11)}}, {"body": "x" * (3993 - 11)}, {"content-length": "4096"}),
-}  # fmt: skip
+    "as large as can be": (
+        {"content": {"body": "x" * (3993 - 11)}},
+        {"body": "x" * (3993 - 11)},
+        {"content-length": "4096"},
+    ),
+}
 
 
 @pytest.fixture

@@ -33,8 +33,8 @@ package struct AddressGuard: Sendable {
     private static let refusedIPv6 = ["2001::/23", "2001:db8::/32", "3fff::/20"].map(Range.init)
     private static let globalUnicast = Range("2000::/3")
 
-    /// Ranges whose addresses carry an IPv4 address, and where it begins: mapped (RFC 4291 §2.5.5.2), NAT64's well-known
-    /// prefix (RFC 6052), 6to4 (RFC 3056).
+    /// Ranges whose addresses carry an IPv4 address, and where it begins: mapped (RFC 4291 §2.5.5.2), NAT64's
+    /// well-known prefix (RFC 6052), 6to4 (RFC 3056).
     private static let carriers = [
         (Range("::ffff:0:0/96"), 12), (Range("64:ff9b::/96"), 12), (Range("2002::/16"), 2),
     ]

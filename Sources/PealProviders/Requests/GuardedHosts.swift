@@ -32,8 +32,8 @@ final class GuardedHosts: Sendable {
         self.countMax = countMax
     }
 
-    /// What was found lately, or is found now. One address that is not public spoils all: who hides it among others means
-    /// it to be reached.
+    /// What was found lately, or is found now. One address that is not public spoils all: who hides it among others
+    /// means it to be reached.
     func find(_ host: String) async -> Finding {
         let now = time.uptime
         if let entry = known.withLock({ $0[host] }), Self.isFresh(entry, now) { return entry.finding }

@@ -2,8 +2,8 @@ import NIOCore
 import PealCore
 import Synchronization
 
-/// Sends requests that name an address over clients which connect to that address and nowhere else, with the name of the
-/// host in TLS and in `Host`; all others over one client. Receives requests, hands on replies.
+/// Sends requests that name an address over clients which connect to that address and nowhere else, with the name of
+/// the host in TLS and in `Host`; all others over one client. Receives requests, hands on replies.
 final class PinnedClients: OutboundSender {
     private struct Pin: Hashable {
         let host: String

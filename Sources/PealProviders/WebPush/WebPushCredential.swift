@@ -46,7 +46,8 @@ enum WebPushCredential {
         ]
     }
 
-    /// A P-256 key as 32 bytes in base64 (either alphabet), as PKCS#8 or SEC 1 in the same, or as PEM; a new one for "".
+    /// A P-256 key as 32 bytes in base64 (either alphabet), as PKCS#8 or SEC 1 in the same, or as PEM; a new one for
+    /// "".
     private static func signingKey(
         _ text: String, randomness: any Randomness
     ) throws(PealError) -> P256.Signing.PrivateKey {

@@ -1,8 +1,8 @@
 import NIOHTTP1
 import PealCore
 
-/// Writes the headers of a Web Push request: the rendered ones, with the life that is left when it is sent, in the forms
-/// that some push services insist on.
+/// Writes the headers of a Web Push request: the rendered ones, with the life that is left when it is sent, in the
+/// forms that some push services insist on.
 enum WebPushHeaders {
     private static let names = [
         "ttl": "TTL", "urgency": "Urgency", "topic": "Topic", "content-encoding": "Content-Encoding",

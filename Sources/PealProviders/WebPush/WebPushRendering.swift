@@ -76,8 +76,8 @@ enum WebPushRendering {
         Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)).prefix(24)))
     }
 
-    /// The author's own `payload`, else the common fields; further members of `web` are laid over it. A string is sent as
-    /// it is. Empty = nothing is to be said, as a background message without data.
+    /// The author's own `payload`, else the common fields; further members of `web` are laid over it. A string is sent
+    /// as it is. Empty = nothing is to be said, as a background message without data.
     private static func payload(_ order: RenderOrder, _ fields: JSON.Members) -> [UInt8] {
         var payload = JSON.object(commonFields(order))
         if let own = fields["payload"], !own.isNull { payload = own }

@@ -1,7 +1,8 @@
 import PealCore
 
-/// What push services answer, and what it means (RFC 8030 §5–8; Mozilla: mozilla-services.github.io/autopush-rs/errors.html;
-/// Apple: "Sending web push notifications in web apps and browsers"; FCM writes sentences).
+/// What push services answer, and what it means (RFC 8030 §5–8; Mozilla:
+/// mozilla-services.github.io/autopush-rs/errors.html; Apple: "Sending web push notifications in web apps and
+/// browsers"; FCM writes sentences).
 enum WebPushVerdicts {
     /// How long an origin is left alone that asked for it without saying how long.
     static let originHold = Duration.seconds(60)
@@ -13,7 +14,8 @@ enum WebPushVerdicts {
     static let keyMismatches: Set<String> = ["VapidPkHashMismatch", "KeyMismatch", "UnauthorizedRegistration"]
 
     /// - Parameters:
-    ///   - reason: `reason(in:)` of the body; empty when there was none. An unknown one is judged by the status class and
+    ///   - reason: `reason(in:)` of the body; empty when there was none. An unknown one is judged by the status class
+    /// and
     ///     never retires an address.
     ///   - retryAfter: what the header asks for.
     /// - Returns: `refreshCredential` for trouble with the JWT: once more with a new one, then the app is stopped.
@@ -36,8 +38,8 @@ enum WebPushVerdicts {
         }
     }
 
-    /// The word for an answer, out of its body: Apple's `reason`, Mozilla's `errno` as `Errno110`, and ours for sentences
-    /// of FCM and Mozilla about a key that is not the subscription's. Empty when there is none.
+    /// The word for an answer, out of its body: Apple's `reason`, Mozilla's `errno` as `Errno110`, and ours for
+    /// sentences of FCM and Mozilla about a key that is not the subscription's. Empty when there is none.
     static func reason(in body: [UInt8]) -> String {
         let text = String(decoding: body.prefix(Limits.responseBodyBytesMax), as: UTF8.self)
         let isMismatch = ["do not correspond to", "does not correspond to", "public key mismatch"]
