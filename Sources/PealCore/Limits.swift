@@ -128,4 +128,17 @@ extension Limits {
     package static let templateFieldsMax = 32
     package static let xmlDepthMax = 64
     package static let clientSecretBytesMax = 1024
+    // Web Push
+    /// What is left of a body of 4,096 bytes, which every push service must take (RFC 8030 §7.2), beside header and
+    /// tag.
+    package static let webPushPlaintextBytesMax = 3993
+    package static let webPushTopicCharactersMax = 32
+    /// Mozilla's cap.
+    package static let webPushTTLSecondsMax: Int64 = 2_592_000
+    /// Four weeks.
+    package static let fcmTTLSecondsMax: Int64 = 2_419_200
+    package static let vapidSubjectCharactersMax = 255
+    package static let vapidTokensCachedMax = 1024
+    package static let guardedHostsCachedMax = 64
+    package static let guardedHostSeconds: Int64 = 60
 }

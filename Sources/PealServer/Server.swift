@@ -79,7 +79,11 @@ struct Server {
         do {
             let provider = try APNsProvider(
                 configuration: apns, eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
-            return [.apns: provider]
+            let webPush = try WebPushProvider(
+                configuration: WebPushConfiguration(
+                    addressRules: configuration.addressRules, caFile: configuration.caFile),
+                eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
+            return [.apns: provider, .webpush: webPush]
         } catch let error as APNsConfigurationError {
             throw ConfigurationFailure(.apnsProductionURL, "\(error)")
         } catch {

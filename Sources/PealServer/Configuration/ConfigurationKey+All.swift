@@ -56,6 +56,9 @@ extension ConfigurationKey {
         "providers.mpns.allowed.hosts", .hosts, "More hosts for MPNS channel URIs than Microsoft's")
     static let webPushHosts = ConfigurationKey(
         "providers.webpush.allowed.hosts", .hosts, "More hosts for Web Push endpoints than the browsers' own")
+    static let webPushOpen = ConfigurationKey(
+        "providers.webpush.open", .choice(["true", "false"]), default: "false",
+        "Send Web Push to any https host on port 443 with public addresses, not only to those listed")
     static let caFile = ConfigurationKey(
         "providers.ca.file", .path, "PEM with trust roots for provider TLS beside the system's")
     static let webhookHosts = ConfigurationKey(
@@ -88,7 +91,8 @@ extension ConfigurationKey {
         storeURL, adminToken, masterKey, masterKeyFile, apnsProductionURL, apnsSandboxURL,
         apnsProductionManagementURL, apnsSandboxManagementURL, apnsProductionBroadcastURL, apnsSandboxBroadcastURL,
         apnsConnectionsMax, fcmURL, fcmTokenHosts, wnsTokenURL, wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts,
-        caFile, webhookHosts, messageLife, requestBodyBytes, pagesInFlight, retentionDays, contextPushHold, logLevel,
+        webPushOpen, caFile, webhookHosts, messageLife, requestBodyBytes, pagesInFlight, retentionDays, contextPushHold,
+        logLevel,
         logFormat,
     ]
 

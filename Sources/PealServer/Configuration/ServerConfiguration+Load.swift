@@ -91,6 +91,7 @@ extension ServerConfiguration {
         return AddressRules(
             wnsHosts: vendors.wnsHosts + checked.list(.wnsHosts),
             mpnsHosts: vendors.mpnsHosts + checked.list(.mpnsHosts),
-            webPushHosts: vendors.webPushHosts + checked.list(.webPushHosts))
+            webPushHosts: vendors.webPushHosts + checked.list(.webPushHosts),
+            webPushIsOpen: checked.text(.webPushOpen) == "true")
     }
 }

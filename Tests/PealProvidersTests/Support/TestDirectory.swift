@@ -15,13 +15,13 @@ final class TestDirectory: Sendable {
     func file(_ name: String) -> String { path + "/" + name }
 
     /// With `cert.pem` and `key.pem` for localhost and 127.0.0.1; the certificate is its own authority.
-    static func certificates() throws -> TestDirectory {
+    static func certificates(names: String = "DNS:localhost,IP:127.0.0.1") throws -> TestDirectory {
         let directory = try TestDirectory()
         let status = try ChildProgram.run(
             "/usr/bin/openssl",
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
-                "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                "-subj", "/CN=localhost", "-addext", "subjectAltName=\(names)",
                 "-keyout", directory.file("key.pem"), "-out", directory.file("cert.pem"),
             ])
         guard status == 0 else { throw TestFailure("openssl failed") }

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""What a Web Push message costs: CPU time of `peal` over the whole path, with encryption for each browser and its VAPID
+token, sent over TLS to nginx, which answers 201 to everything.
+
+Usage: Benchmarks/webpush.py [--binaries .build/release] [--devices 20000] [--rounds 3]. Needs nginx and openssl. Prints a
+line a round and, as its last line, the figures as JSON. Exit code 1 when a message was not accepted.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from fanout import ADMIN, ROOT, call, cpu_seconds, wait_for
+
+# The browser of RFC 8291's appendix: every device has its keys, and an endpoint of its own.
+KEYS = {
+    "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+    "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+}
+TEXT = "x" * 200
+
+
+def start_nginx(folder):
+    """nginx on a free port of the loopback interface. Gives the process and the port."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
+    subprocess.run(["openssl", "req", "-x509", *curve, *subject, *files], check=True, capture_output=True)
+    paths = "".join(
+        f"{name}_temp_path {folder / name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    (folder / "nginx.conf").write_text(f"""
+        daemon off; master_process off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log warn;
+        events {{ worker_connections 512; }}
+        http {{
+          access_log off; {paths}
+          server {{
+            listen 127.0.0.1:{port} ssl http2;
+            ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
+            keepalive_requests 100000000; client_body_buffer_size 16k;
+            location / {{ return 201; }}
+          }}
+        }}""")
+    program = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/bin") or sys.exit("nginx is missing")
+    command = [program, "-p", str(folder), "-e", f"{folder}/error.log", "-c", f"{folder}/nginx.conf"]
+    return subprocess.Popen(command), port
+
+
+def start_peal(binaries, folder, host):
+    environment = dict(
+        os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(folder / "port"), PEAL_ADMIN_TOKEN=ADMIN,
+        PEAL_STORE_URL=f"sqlite:{folder}/peal.db", PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS=host,
+        PEAL_PROVIDERS_CA_FILE=str(folder / "cert.pem"), PEAL_LOG_LEVEL="warning")
+    process = subprocess.Popen([str(pathlib.Path(binaries) / "peal"), "serve"], env=environment)
+    return process, f"http://127.0.0.1:{int(wait_for(folder / 'port', process))}/peal/v1"
+
+
+def send(app, process, count):
+    """One message to everybody. Gives seconds and CPU seconds."""
+    started, before = time.monotonic(), cpu_seconds(process.pid)
+    message = call("POST", f"{app}/messages", {"audience": {"all": True}, "content": {"title": "Hello", "body": TEXT}})
+    while (report := call("GET", f"{app}/messages/{message['id']}"))["state"] != "sent":
+        time.sleep(0.05)
+    if report["counts"]["accepted"] != count:
+        sys.exit(f"not accepted: {report}")
+    return time.monotonic() - started, cpu_seconds(process.pid) - before
+
+
+def measure(options, folder):
+    nginx, port = start_nginx(folder)
+    peal, base = start_peal(options.binaries, folder, f"localhost:{port}")
+    try:
+        app = f"{base}/apps/" + call("POST", f"{base}/apps", {"name": "benchmark"})["id"]
+        call("PUT", f"{app}/credentials/webpush", {"subject": "mailto:push@example.com"})
+        for start in range(0, options.devices, 1000):
+            numbers = range(start, min(start + 1000, options.devices))
+            addresses = [{"endpoint": f"https://localhost:{port}/{number}", "keys": KEYS} for number in numbers]
+            devices = [{"platform": "web", "address": address} for address in addresses]
+            call("POST", f"{app}/devices:batch", {"devices": devices})
+        figures = []
+        for _ in range(options.rounds):
+            seconds, cpu = send(app, peal, options.devices)
+            figures.append(cpu / options.devices * 1e6)
+            print(f"{options.devices / seconds:.0f} messages a second, {figures[-1]:.1f} µs of CPU each", flush=True)
+        return figures
+    finally:
+        for process in (peal, nginx):
+            process.terminate()
+            process.wait(30)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binaries", default=str(ROOT / ".build" / "release"))
+    parser.add_argument("--devices", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        figures = measure(options, pathlib.Path(folder))
+    print(json.dumps({"webpush_cpu_microseconds": round(statistics.median(figures), 1)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+import Crypto
+import PealCore
+
+/// Encrypts what a browser is sent: Message Encryption for Web Push (RFC 8291) in one record of the aes128gcm content
+/// coding (RFC 8188). Pure: the sender's key and the salt come from outside, and both must be new for every message.
+enum WebPushEncryption {
+    /// What the header says of the record: the body never grows beyond it.
+    private static let recordBytes: UInt32 = 4096
+    /// Follows the text of the last record (RFC 8188 §2).
+    private static let lastRecordDelimiter: UInt8 = 2
+    static let saltBytes = 16
+    static let secretBytes = 16
+
+    /// Who can read the message.
+    struct Receiver: Sendable {
+        let publicKey: P256.KeyAgreement.PublicKey
+        let authenticationSecret: [UInt8]
+
+        /// - Parameters:
+        ///   - publicKey: `p256dh`, 65 bytes, uncompressed.
+        ///   - authenticationSecret: `auth`, 16 bytes.
+        /// - Returns: nil for other lengths, and for what is no point of P-256.
+        init?(publicKey: [UInt8], authenticationSecret: [UInt8]) {
+            guard publicKey.count == 65, authenticationSecret.count == WebPushEncryption.secretBytes,
+                let key = try? P256.KeyAgreement.PublicKey(x963Representation: publicKey)
+            else { return nil }
+            self.publicKey = key
+            self.authenticationSecret = authenticationSecret
+        }
+    }
+
+    /// The request's body: salt, record size, the sender's public key, and the sealed record.
+    /// - Parameters:
+    ///   - plaintext: at most `Limits.webPushPlaintextBytesMax`.
+    ///   - salt: 16 bytes.
+    /// - Throws: what CryptoKit throws; nothing for keys that were made by it.
+    static func body(
+        _ plaintext: [UInt8], for receiver: Receiver, sender: P256.KeyAgreement.PrivateKey, salt: [UInt8]
+    ) throws -> [UInt8] {
+        precondition(plaintext.count <= Limits.webPushPlaintextBytesMax && salt.count == saltBytes)
+        let senderKey = Array(sender.publicKey.x963Representation)
+        let shared = try sender.sharedSecretFromKeyAgreement(with: receiver.publicKey)
+        let input = shared.hkdfDerivedSymmetricKey(
+            using: SHA256.self, salt: receiver.authenticationSecret,
+            sharedInfo: Array("WebPush: info\0".utf8) + receiver.publicKey.x963Representation + senderKey,
+            outputByteCount: 32)
+        let extracted = HKDF<SHA256>.extract(inputKeyMaterial: input, salt: salt)
+        let key = HKDF<SHA256>.expand(
+            pseudoRandomKey: extracted, info: Array("Content-Encoding: aes128gcm\0".utf8), outputByteCount: 16)
+        let nonce = HKDF<SHA256>.expand(
+            pseudoRandomKey: extracted, info: Array("Content-Encoding: nonce\0".utf8), outputByteCount: 12)
+        let sealed = try AES.GCM.seal(
+            plaintext + [lastRecordDelimiter], using: key, nonce: nonce.withUnsafeBytes { try AES.GCM.Nonce(data: $0) })
+        var body = salt
+        body.reserveCapacity(salt.count + 5 + senderKey.count + sealed.ciphertext.count + sealed.tag.count)
+        for shift in [24, 16, 8, 0] { body.append(UInt8(truncatingIfNeeded: recordBytes >> UInt32(shift))) }
+        body.append(UInt8(senderKey.count))
+        body += senderKey
+        body += sealed.ciphertext
+        body += sealed.tag
+        return body
+    }
+
+    /// A key for one message. The chance that 32 bytes are none is one in 2³².
+    static func senderKey(_ randomness: any Randomness) -> P256.KeyAgreement.PrivateKey {
+        for _ in 0..<4 {
+            if let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: randomness.bytes(32)) { return key }
+        }
+        return P256.KeyAgreement.PrivateKey()
+    }
+}

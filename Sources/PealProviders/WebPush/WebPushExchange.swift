@@ -1,0 +1,122 @@
+import NIOHTTP1
+import PealCore
+
+/// Makes the Web Push requests of one app, encrypted for each browser and signed for its push service, and reads the
+/// answers.
+struct WebPushExchange: RequestExchange {
+    /// Which hosts may be sent to without further ado.
+    private let listed: AddressRules
+    /// The same and, where the server is open, any other.
+    private let rules: AddressRules
+    private let keys: [String: Credential.VAPIDKey]
+    private let newest: Credential.VAPIDKey?
+    private let tokens: VAPIDTokens
+    private let hosts: GuardedHosts
+    private let time: any TimeSource
+    private let randomness: any Randomness
+
+    /// - Parameter keys: the app's, the newest last.
+    init(
+        keys: [Credential.VAPIDKey], rules: AddressRules, tokens: VAPIDTokens, hosts: GuardedHosts,
+        time: any TimeSource, randomness: any Randomness
+    ) {
+        self.rules = rules
+        listed = AddressRules(webPushHosts: rules.webPushHosts)
+        self.keys = Dictionary(keys.map { ($0.publicKey, $0) }) { _, later in later }
+        newest = keys.last
+        self.tokens = tokens
+        self.hosts = hosts
+        self.time = time
+        self.randomness = randomness
+    }
+
+    func origin(of address: ArraySlice<UInt8>) -> String {
+        WebPushSubscription.endpoint(of: address).flatMap { EndpointURI($0)?.origin } ?? ""
+    }
+
+    func request(for subject: RequestSubject) async throws(RequestRefusal) -> OutboundRequest {
+        guard let subscription = WebPushSubscription(subject.address) else {
+            throw RequestRefusal(
+                Answer(.verdict(.retireAddress(since: nil, isSuspicious: true)), reason: "BadSubscription"))
+        }
+        guard let key = key(of: subscription) else { throw Self.rejection("UnknownApplicationServerKey") }
+        let (uri, isListed) = try place(subscription.endpoint)
+        let address = isListed ? nil : try await checkedAddress(uri.host)
+        guard let authorization = tokens.authorization(for: key, at: uri.origin) else {
+            throw RequestRefusal(Answer(.verdict(.stopApp), reason: "BadKey"))
+        }
+        var headers = WebPushHeaders.fields(of: subject.notification, to: uri.host, now: time.now)
+        headers.add(name: "Authorization", value: authorization)
+        return OutboundRequest(
+            url: uri.text, headers: headers, body: try body(subject.notification, for: subscription.receiver),
+            address: address)
+    }
+
+    func judge(
+        _ reply: OutboundReply, to request: OutboundRequest, for subject: RequestSubject
+    ) async -> RequestJudgement {
+        let reason = WebPushVerdicts.reason(in: reply.body)
+        let retryAfter = reply.retryAfter(now: time.now)
+        var verdict = WebPushVerdicts.verdict(status: reply.status, reason: reason, retryAfter: retryAfter)
+        if verdict == .accepted { return RequestJudgement(.accepted) }
+        if verdict == .refreshCredential {
+            // A host that nobody listed cannot stop the app for all others.
+            if request.address != nil { verdict = .rejectMessage }
+            forget(request, subject)
+        }
+        let answer = Answer(
+            .verdict(verdict), reason: reason.isEmpty ? "Status\(reply.status)" : reason, status: reply.status)
+        if case .holdAddress(let after) = verdict { return RequestJudgement(answer, originHold: after) }
+        return RequestJudgement(answer)
+    }
+
+    /// The key that the subscription was made with: it takes no other (RFC 8292 §4.2).
+    private func key(of subscription: WebPushSubscription) -> Credential.VAPIDKey? {
+        subscription.serverKey.map { keys[$0] } ?? newest
+    }
+
+    private func forget(_ request: OutboundRequest, _ subject: RequestSubject) {
+        guard let value = request.headers.first(name: "Authorization"), let uri = EndpointURI(request.url),
+            let key = WebPushSubscription(subject.address).flatMap(key)
+        else { return }
+        tokens.forget(value, of: key, at: uri.origin)
+    }
+
+    // Where to
+
+    private func place(_ endpoint: String) throws(RequestRefusal) -> (uri: EndpointURI, isListed: Bool) {
+        let bytes = Array(endpoint.utf8)
+        if case .allowed(let uri) = listed.check(uri: bytes, on: .webPush) { return (uri, true) }
+        if case .allowed(let uri) = rules.check(uri: bytes, on: .webPush) { return (uri, false) }
+        throw Self.rejection("HostNotAllowed")
+    }
+
+    private func checkedAddress(_ host: String) async throws(RequestRefusal) -> IPAddress {
+        switch await hosts.find(host) {
+        case .address(let address): return address
+        case .privateAddress: throw Self.rejection("PrivateAddress")
+        // The policy decides how often that is tried again.
+        case .noAddress: throw RequestRefusal(Answer(.verdict(.holdAddress(after: .zero)), reason: "NoAddress"))
+        }
+    }
+
+    private static func rejection(_ reason: String) -> RequestRefusal {
+        RequestRefusal(Answer(.verdict(.rejectMessage), reason: reason))
+    }
+
+    // What
+
+    private func body(
+        _ notification: Notification, for receiver: WebPushEncryption.Receiver
+    ) throws(RequestRefusal) -> [UInt8] {
+        let text = notification.body.prefix
+        guard !text.isEmpty else { return [] }
+        do {
+            return try WebPushEncryption.body(
+                text, for: receiver, sender: WebPushEncryption.senderKey(randomness),
+                salt: randomness.bytes(WebPushEncryption.saltBytes))
+        } catch {
+            throw Self.rejection("EncryptionFailed")
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package import Logging
+package import NIOCore
+package import PealCore
+
+/// The push services of browsers: renders messages for them and sends pages of them, encrypted, over connections that
+/// are kept per credential.
+package final class WebPushProvider: Provider {
+    private let configuration: WebPushConfiguration
+    private let hosts: GuardedHosts
+    private let tokens: VAPIDTokens
+    private let group: any EventLoopGroup
+    private let time: any TimeSource
+    private let randomness: any Randomness
+    private let logger: Logger
+    private let pools = RequestPools()
+
+    /// - Throws: when the CA file cannot be read.
+    package convenience init(
+        configuration: WebPushConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,
+        randomness: any Randomness, logger: Logger
+    ) throws {
+        if let caFile = configuration.caFile { _ = try Connector.context(caFile: caFile) }
+        self.init(
+            configuration: configuration,
+            hosts: GuardedHosts(resolver: SystemResolver(), addressGuard: AddressGuard(), time: time),
+            eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
+    }
+
+    /// - Parameter hosts: asked for addresses of hosts that are not listed.
+    init(
+        configuration: WebPushConfiguration, hosts: GuardedHosts, eventLoopGroup: any EventLoopGroup,
+        time: any TimeSource, randomness: any Randomness, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.hosts = hosts
+        tokens = VAPIDTokens(time: time)
+        group = eventLoopGroup
+        self.time = time
+        self.randomness = randomness
+        self.logger = logger
+    }
+
+    package var name: ProviderName { .webpush }
+
+    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+        try WebPushRendering.notification(order)
+    }
+
+    package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
+        guard case .webPush(let keys) = credential else { throw .unsupported("kind") }
+        return try WebPushCredential.examine(keys, randomness: randomness)
+    }
+
+    package func check(_ address: Address) throws(PealError) {
+        guard address.route == .webPush else { return }
+        guard WebPushSubscription(address.json) != nil else {
+            throw .invalid(
+                "address.keys.p256dh", "p256dh must be a public key: a point of the curve P-256 in 65 bytes")
+        }
+    }
+
+    /// Push services can be asked nothing without a subscription; whether the keys can sign is found out here.
+    package func verify(
+        _ credential: Credential, fingerprint: String, environment: Environment
+    ) async -> CredentialVerification {
+        guard case .webPush(let keys) = credential else {
+            return CredentialVerification(.refused, reason: "NoCredential", detail: "There is no VAPID key.")
+        }
+        for key in keys where !WebPushCredential.canSign(key, at: time.now) {
+            return CredentialVerification(
+                .refused, reason: "BadKey", detail: "The VAPID key \(key.fingerprint) cannot sign: put it again.")
+        }
+        return CredentialVerification(
+            .unverifiable,
+            detail: "Push services answer only for a subscription. The app's VAPID keys sign as they should.")
+    }
+
+    package func send(_ order: PageOrder) {
+        pools.send(order) { makePool($0.credential) }
+    }
+
+    package func drain(fingerprint: String) { pools.drain(fingerprint: fingerprint) }
+
+    package func close() async { await pools.close() }
+
+    /// nil when the app has no key.
+    private func makePool(_ credential: Credential) -> RequestPool? {
+        guard case .webPush(let keys) = credential, !keys.isEmpty, let client = try? client() else { return nil }
+        let exchange = WebPushExchange(
+            keys: keys, rules: configuration.addressRules, tokens: tokens, hosts: hosts, time: time,
+            randomness: randomness)
+        return RequestPool(client: client, exchange: exchange, group: group, time: time, logger: logger)
+    }
+
+    private func client() throws -> any OutboundSender {
+        var options = OutboundClient.Options()
+        options.caFile = configuration.caFile
+        options.allowsHTTP2 = true
+        return try PinnedClients(options, group: group, time: time)
+    }
+}

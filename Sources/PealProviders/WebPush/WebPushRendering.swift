@@ -1,0 +1,121 @@
+import Crypto
+import PealCore
+
+/// Renders a message for Web Push: the text that is encrypted for each browser later, and the headers that are the same
+/// for all of them.
+enum WebPushRendering {
+    static let urgencies = ["very-low", "low", "normal", "high"]
+    /// Members of the `web` object that are not part of the payload.
+    private static let ownNames: Set<String> = ["payload", "topic", "urgency"]
+
+    /// `ttl` is as of now; the exchange writes what remains when it sends.
+    /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
+    static func notification(_ order: RenderOrder) throws(PealError) -> Notification {
+        let fields = order.content.platforms[.web]?.fields ?? .init()
+        let text = payload(order, fields)
+        guard text.count <= Limits.webPushPlaintextBytesMax else {
+            throw PealError(
+                .payloadTooLarge,
+                "the Web Push payload has \(text.count) bytes, \(Limits.webPushPlaintextBytesMax) is the most",
+                field: largestField(order, fields))
+        }
+        let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt
+        var headers: [Notification.Header] = [
+            .init("ttl", String(lifeSeconds(until: expiresAt, now: order.now))),
+            .init("urgency", try urgency(order.options, fields)),
+        ]
+        if let topic = try topic(order.options, fields) { headers.append(.init("topic", topic)) }
+        if !text.isEmpty {
+            headers += [
+                .init("content-encoding", "aes128gcm"), .init("content-type", "application/octet-stream"),
+            ]
+        }
+        return Notification(
+            route: order.route, path: .init([]), headers: headers, body: .init(text), expiresAt: expiresAt)
+    }
+
+    /// What a push service is told to keep the message for: whole seconds, 0 = only for who is there now.
+    static func lifeSeconds(until expiresAt: Timestamp?, now: Timestamp) -> Int64 {
+        guard let expiresAt else { return 0 }
+        let seconds = (expiresAt - now).milliseconds.saturated(adding: 999).floorDivided(by: 1000)
+        return min(max(0, seconds), Limits.webPushTTLSecondsMax)
+    }
+
+    private static func urgency(_ options: MessageOptions, _ fields: JSON.Members) throws(PealError) -> String {
+        guard let given = fields["urgency"], !given.isNull else { return options.priorityInForce.rawValue }
+        guard let word = given.stringValue, urgencies.contains(word) else {
+            throw .invalid("content.web.urgency", "urgency must be one of \(urgencies.joined(separator: ", "))")
+        }
+        return word
+    }
+
+    /// The author's own, else the collapse key where it can be one, else its digest.
+    private static func topic(_ options: MessageOptions, _ fields: JSON.Members) throws(PealError) -> String? {
+        if let given = fields["topic"], !given.isNull {
+            guard let topic = given.stringValue, isTopic(topic) else {
+                throw .invalid(
+                    "content.web.topic",
+                    "topic must be 1 to \(Limits.webPushTopicCharactersMax) letters, digits, - or _")
+            }
+            return topic
+        }
+        guard let key = options.collapseKey else { return nil }
+        return isTopic(key) ? key : digest(key)
+    }
+
+    /// RFC 8030 §5.4: the alphabet of base64url.
+    private static func isTopic(_ text: String) -> Bool {
+        let isLegal = text.utf8.allSatisfy {
+            $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+        }
+        return isLegal && (1...Limits.webPushTopicCharactersMax).contains(text.utf8.count)
+    }
+
+    /// The same topic for the same text, in a form that every push service takes: 24 bytes of SHA-256.
+    static func digest(_ text: String) -> String {
+        Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)).prefix(24)))
+    }
+
+    /// The author's own `payload`, else the common fields; further members of `web` are laid over it. A string is sent
+    /// as it is. Empty = nothing is to be said, as a background message without data.
+    private static func payload(_ order: RenderOrder, _ fields: JSON.Members) -> [UInt8] {
+        var payload = JSON.object(commonFields(order))
+        if let own = fields["payload"], !own.isNull { payload = own }
+        let others = JSON.Members(Array(fields.pairs.filter { !ownNames.contains($0.0) }))
+        if payload.objectValue != nil, !others.isEmpty { payload = payload.merging(.object(others)) }
+        if let text = payload.stringValue { return Array(text.utf8) }
+        if payload.objectValue?.isEmpty == true, fields["payload"] == nil { return [] }
+        return payload.bytes
+    }
+
+    private static func commonFields(_ order: RenderOrder) -> JSON.Members {
+        let content = order.content
+        func text(_ text: LocalizedText?) -> JSON? {
+            text?.text(for: order.locale, fallback: content.defaultLocale).map(JSON.string)
+        }
+        let isShown = !order.options.isBackground
+        return JSON.Members(
+            [
+                ("title", isShown ? text(content.title) : nil), ("body", isShown ? text(content.body) : nil),
+                ("image", isShown ? content.imageURL.map(JSON.string) : nil),
+                ("data", content.data.isEmpty ? nil : .object(content.data)),
+            ].compactMap { name, value in value.map { (name, $0) } })
+    }
+
+    /// The field that takes most of the payload.
+    private static func largestField(_ order: RenderOrder, _ fields: JSON.Members) -> String {
+        let content = order.content
+        func size(_ text: LocalizedText?) -> Int {
+            text?.text(for: order.locale, fallback: content.defaultLocale)?.utf8.count ?? 0
+        }
+        var sizes = fields.pairs.map { ("content.web.\($0)", $1.bytes.count) }
+        if fields["payload"].map(\.isNull) ?? true {
+            sizes += [
+                ("content.body", size(content.body)), ("content.title", size(content.title)),
+                ("content.data", JSON.object(content.data).bytes.count),
+                ("content.image_url", content.imageURL?.utf8.count ?? 0),
+            ]
+        }
+        return sizes.max { $0.1 < $1.1 }?.0 ?? "content"
+    }
+}

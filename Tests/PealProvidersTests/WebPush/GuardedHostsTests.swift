@@ -1,0 +1,59 @@
+import PealCore
+import Testing
+
+@testable import PealProviders
+
+@Suite("Hosts that strangers name")
+struct GuardedHostsTests {
+    private let time = ManualTime()
+
+    private func hosts(_ resolver: ScriptedResolver, countMax: Int = 8) -> GuardedHosts {
+        GuardedHosts(resolver: resolver, addressGuard: AddressGuard(), time: time, countMax: countMax)
+    }
+
+    @Test("keep the address that was checked, and are looked up again after a minute")
+    func rebinding() async throws {
+        let resolver = ScriptedResolver(["93.184.216.34"], ["127.0.0.1"], ["93.184.216.35"])
+        let hosts = hosts(resolver)
+        let first = GuardedHosts.Finding.address(try #require(IPAddress("93.184.216.34")))
+        #expect(await hosts.find("up.example.org") == first)
+        // The name stands for something else by now: whoever asks gets the checked address all the same.
+        #expect(await hosts.find("up.example.org") == first)
+        #expect(resolver.count == 1)
+        time.advance(.seconds(60))
+        #expect(await hosts.find("up.example.org") == .privateAddress)
+        time.advance(.seconds(60))
+        #expect(await hosts.find("up.example.org") == .address(try #require(IPAddress("93.184.216.35"))))
+    }
+
+    @Test("are refused for one bad address among many, and without any")
+    func mixed() async {
+        #expect(await hosts(ScriptedResolver(["93.184.216.34", "fe80::1"])).find("a.example.org") == .privateAddress)
+        #expect(await hosts(ScriptedResolver([])).find("a.example.org") == .noAddress)
+    }
+
+    @Test("are kept up to a number")
+    func bound() async {
+        let resolver = ScriptedResolver(["93.184.216.34"])
+        let hosts = hosts(resolver, countMax: 4)
+        for number in 0..<5 { _ = await hosts.find("h\(number).example.org") }
+        #expect(resolver.count == 5)
+        _ = await hosts.find("h4.example.org")
+        #expect(resolver.count == 5)
+        _ = await hosts.find("h0.example.org")
+        #expect(resolver.count == 6)
+    }
+
+    @Test("stand for addresses of the system's resolver", arguments: ["localhost", "127.0.0.1"])
+    func system(host: String) async {
+        let addresses = await SystemResolver().addresses(of: host)
+        #expect(!addresses.isEmpty)
+        #expect(addresses.allSatisfy { !AddressGuard().permits($0) })
+        #expect(Set(addresses).count == addresses.count)
+    }
+
+    @Test("have no address when there is no such name")
+    func unknown() async {
+        #expect(await SystemResolver().addresses(of: "no.such.host.invalid") == [])
+    }
+}

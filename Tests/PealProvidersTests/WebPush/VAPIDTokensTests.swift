@@ -1,0 +1,81 @@
+import Crypto
+import PealCore
+import Testing
+
+@testable import PealProviders
+
+@Suite("VAPID tokens")
+struct VAPIDTokensTests {
+    private static let origin = "https://updates.push.services.mozilla.com"
+    private let time = ManualTime()
+
+    @Test("are ES256 JWTs for the push service's origin that anybody can verify")
+    func format() throws {
+        let key = try testVAPIDKey("https://example.com/contact")
+        let value = try #require(VAPIDTokens(time: time).authorization(for: key, at: Self.origin))
+        let match = try #require(value.wholeMatch(of: #/vapid t=([\w-]+)\.([\w-]+)\.([\w-]+),k=([\w-]{87})/#))
+        let (head, body, signature, publicKey) = (match.1, match.2, match.3, match.4)
+        #expect(
+            try JSONParser.parse(try #require(Base64URL.decode(head))) == ["typ": "JWT", "alg": "ES256"])
+        let claims: JSON = [
+            "aud": .string(Self.origin), "exp": .integer(1_800_000_000 + 12 * 3600),
+            "sub": "https://example.com/contact",
+        ]
+        #expect(try JSONParser.parse(try #require(Base64URL.decode(body))) == claims)
+        #expect(String(publicKey) == key.publicKey)
+        let verifying = try P256.Signing.PublicKey(x963Representation: try #require(Base64URL.decode(publicKey)))
+        let proof = try P256.Signing.ECDSASignature(rawRepresentation: try #require(Base64URL.decode(signature)))
+        #expect(verifying.isValidSignature(proof, for: Array("\(head).\(body)".utf8)))
+    }
+
+    @Test("are one for each key and origin, and made again at half life")
+    func cache() throws {
+        let tokens = VAPIDTokens(time: time)
+        let (key, other) = (try testVAPIDKey(), try testVAPIDKey("mailto:push@example.com", 2))
+        let first = tokens.authorization(for: key, at: Self.origin)
+        #expect(tokens.authorization(for: other, at: Self.origin) != first)
+        #expect(tokens.authorization(for: key, at: "https://fcm.googleapis.com") != first)
+        #expect(tokens.count == 3)
+        time.advance(.seconds(6 * 3600 - 1))
+        #expect(tokens.authorization(for: key, at: Self.origin) == first)
+        time.advance(.seconds(1))
+        #expect(tokens.authorization(for: key, at: Self.origin) != first)
+        #expect(tokens.count == 3)
+    }
+
+    @Test("are forgotten once for however many refusals")
+    func forget() throws {
+        let tokens = VAPIDTokens(time: time)
+        let key = try testVAPIDKey()
+        let first = try #require(tokens.authorization(for: key, at: Self.origin))
+        tokens.forget(first, of: key, at: Self.origin)
+        let second = tokens.authorization(for: key, at: Self.origin)
+        #expect(second != first)
+        tokens.forget(first, of: key, at: Self.origin)
+        #expect(tokens.authorization(for: key, at: Self.origin) == second)
+    }
+
+    @Test("are kept up to a number, the older half going first")
+    func bound() throws {
+        let tokens = VAPIDTokens(time: time, countMax: 10)
+        let key = try testVAPIDKey()
+        var newest: String?
+        for number in 0..<35 {
+            newest = tokens.authorization(for: key, at: "https://p\(number).example.net")
+            #expect(tokens.count <= 10)
+            time.advance(.seconds(1))
+        }
+        #expect(tokens.authorization(for: key, at: "https://p34.example.net") == newest)
+        time.advance(.seconds(6 * 3600))
+        while tokens.count < 10 { _ = tokens.authorization(for: key, at: "https://q\(tokens.count).example.net") }
+        _ = tokens.authorization(for: key, at: "https://new.example.net")
+        #expect(tokens.count < 11)
+    }
+
+    @Test("are not made of a key that is none", arguments: ["", "AAAA", "no base64!"])
+    func badKey(text: String) throws {
+        var key = try testVAPIDKey()
+        key.privateKey = text
+        #expect(VAPIDTokens(time: time).authorization(for: key, at: Self.origin) == nil)
+    }
+}
