@@ -109,4 +109,5 @@ extension Limits {
     package static let receiveWindowBytes = 8 * 1024 * 1024
     package static let outboundReplyBytesMax = 64 * 1024
     package static let outboundConnectionsPerHostMax = 64
+    package static let accessTokenBytesMax = 8192
 }
