@@ -110,4 +110,12 @@ extension Limits {
     package static let outboundReplyBytesMax = 64 * 1024
     package static let outboundConnectionsPerHostMax = 64
     package static let accessTokenBytesMax = 8192
+    package static let paceRampSeconds: Int64 = 60
+    package static let paceIdleSeconds: Int64 = 60
+    package static let paceBurstsPerSecond = 20
+    package static let pacePauseMillisecondsMin: Int64 = 10
+    package static let fcmRatePerSecond = 8000
+    package static let fcmStartRatePerSecond = 2000
+    package static let fcmPayloadBytesMax = 4096
+    package static let fcmTTLSecondsMax: Int64 = 2_419_200
 }
