@@ -85,12 +85,13 @@ struct FCMFields {
         }
     }
 
+    /// Seconds as protobuf's JSON writes a duration: digits, at most nine behind the point, `s`.
     private static func checkTTL(_ ttl: JSON, _ field: String) throws(PealError) {
-        let digits = (ttl.stringValue ?? "").split(separator: ".", omittingEmptySubsequences: false)
-        let isNumber = digits.count <= 2 && digits.allSatisfy { !$0.isEmpty }
-        guard let text = ttl.stringValue, text.hasSuffix("s"), isNumber,
-            text.dropLast().utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
-            let seconds = Double(text.dropLast()), seconds <= Double(Limits.fcmTTLSecondsMax)
+        let text = ttl.stringValue ?? ""
+        let parts = text.dropLast().split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        let areDigits = parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+        guard text.hasSuffix("s"), areDigits, parts.last?.utf8.count ?? 0 <= 9, let seconds = Double(text.dropLast()),
+            seconds <= Double(Limits.fcmTTLSecondsMax)
         else {
             throw .invalid(field, "ttl must be seconds as \"3600s\", at most \(Limits.fcmTTLSecondsMax)")
         }
