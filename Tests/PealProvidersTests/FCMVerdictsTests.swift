@@ -83,6 +83,9 @@ struct FCMVerdictsTests {
         Row(status: 403, word: "PERMISSION_DENIED", verdict: .stopApp, reason: "PERMISSION_DENIED"),
         Row(status: 404, word: "NOT_FOUND", verdict: .stopApp, reason: "NOT_FOUND"),
         Row(
+            status: 403, code: "PERMISSION_DENIED", word: "PERMISSION_DENIED", verdict: .stopApp,
+            reason: "PERMISSION_DENIED"),
+        Row(
             status: 401, code: "THIRD_PARTY_AUTH_ERROR", word: "UNAUTHENTICATED",
             verdict: .holdAddress(after: .seconds(3600)), reason: "THIRD_PARTY_AUTH_ERROR"),
         Row(

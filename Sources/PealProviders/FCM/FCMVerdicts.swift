@@ -30,6 +30,8 @@ enum FCMVerdicts {
         case "THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR": .holdAddress(after: thirdPartyHold)
         case "QUOTA_EXCEEDED": quota(error, retryAfter)
         case "UNAVAILABLE", "INTERNAL", "UNSPECIFIED_ERROR": .retry(after: retryAfter)
+        case "UNAUTHENTICATED", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED":
+            verdict(word: code, error, retryAfter) ?? .rejectMessage
         // One that is not known yet: only its class counts, and 404 is no longer a sign of a wrong project.
         default: status == 404 || status == 403 ? .rejectMessage : verdict(http: status, error, retryAfter)
         }
