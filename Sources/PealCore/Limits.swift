@@ -141,4 +141,11 @@ extension Limits {
     package static let vapidTokensCachedMax = 1024
     package static let guardedHostsCachedMax = 64
     package static let guardedHostSeconds: Int64 = 60
+    package static let paceRampSeconds: Int64 = 60
+    package static let paceIdleSeconds: Int64 = 60
+    package static let paceBurstsPerSecond = 20
+    package static let pacePauseMillisecondsMin: Int64 = 10
+    package static let fcmRatePerSecond = 8000
+    package static let fcmStartRatePerSecond = 2000
+    package static let fcmPayloadBytesMax = 4096
 }

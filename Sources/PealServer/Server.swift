@@ -71,23 +71,39 @@ struct Server {
     }
 
     private func makeProviders() throws -> [ProviderName: any Provider] {
+        do {
+            return [.apns: try makeAPNs(), .fcm: try makeFCM()]
+        } catch let failure as ConfigurationFailure {
+            throw failure
+        } catch {
+            throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") holds no PEM certificates: \(error)")
+        }
+    }
+
+    private func makeAPNs() throws -> APNsProvider {
         var apns = APNsConfiguration()
         apns.productionURL = configuration.apnsProductionURL
         apns.sandboxURL = configuration.apnsSandboxURL
         apns.caFile = configuration.caFile
         apns.connectionsPerPoolMax = configuration.apnsConnectionsMax
         do {
-            let provider = try APNsProvider(
+            return try APNsProvider(
                 configuration: apns, eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
-            let webPush = try WebPushProvider(
-                configuration: WebPushConfiguration(
-                    addressRules: configuration.addressRules, caFile: configuration.caFile),
-                eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
-            return [.apns: provider, .webpush: webPush]
         } catch let error as APNsConfigurationError {
             throw ConfigurationFailure(.apnsProductionURL, "\(error)")
-        } catch {
-            throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") holds no PEM certificates: \(error)")
+        }
+    }
+
+    private func makeFCM() throws -> FCMProvider {
+        let fcm = FCMConfiguration(
+            url: configuration.fcmURL, tokenAllowedHosts: configuration.fcmTokenHosts, caFile: configuration.caFile,
+            connectionsPerPoolMax: configuration.fcmConnectionsMax, ratePerSecond: configuration.fcmRatePerSecond,
+            startRatePerSecond: configuration.fcmStartRatePerSecond)
+        do {
+            return try FCMProvider(
+                configuration: fcm, eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
+        } catch let error as FCMConfigurationError {
+            throw ConfigurationFailure(.fcmURL, "\(error)")
         }
     }
 }

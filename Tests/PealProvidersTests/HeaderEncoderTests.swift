@@ -60,6 +60,32 @@ struct HeaderEncoderTests {
         #expect(indexing == .neverIndexed)
     }
 
+    @Test("an authorization may have a place in the table, which is filled anew when it changes")
+    func indexedAuthorization() throws {
+        var encoder = HeaderEncoder(authority: "fcm.googleapis.com", idName: nil, indexesAuthorization: true)
+        var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
+        let path = Array("/v1/projects/p/messages:send".utf8)
+        let variants = [["a", "b"], ["a", "c"]].map { values in
+            Notification(
+                route: .fcm, path: .init(path),
+                headers: [.init("content-type", values[0]), .init("x-other", values[1])], body: .init([]))
+        }
+        var sizes: [Int] = []
+        for version in [1, 1, 1, 2, 2, 7, 7, 7] {
+            let value = Array("Bearer \(version)".utf8) + Array(repeating: UInt8(ascii: "x"), count: 1000)
+            for variant in variants {
+                let template = encoder.template(variant, Authorization(value: value, version: version))
+                var block = ByteBuffer(bytes: template.head + [UInt8(path.count)] + path + template.tail)
+                sizes.append(block.readableBytes)
+                let fields = try decoder.decodeHeaders(from: &block)
+                #expect(fields.first(name: "authorization") == String(decoding: value, as: UTF8.self))
+                #expect(fields.first(name: "x-other") == variant.headers[1].value)
+            }
+        }
+        // In full once for each version.
+        #expect(sizes.filter { $0 > 1000 }.count == 3)
+    }
+
     @Test("the table follows the peer's changes, announced at the next block")
     func tableChanges() throws {
         var bench = try StateBench()

@@ -22,20 +22,24 @@ final class ConnectionPool: Sendable {
     let time: any TimeSource
     let randomness: any Randomness
     let logger: Logger
+    private let pace: Pace?
     private let state: Mutex<PoolState>
     private let ticking: Mutex<RepeatedTask?>
 
+    /// - Parameter pace: how fast requests may begin; nil = as fast as connections take them.
     init(
-        connector: Connector, exchange: any Exchange, settings: Settings = .init(), time: any TimeSource,
-        randomness: any Randomness, logger: Logger
+        connector: Connector, exchange: any Exchange, settings: Settings = .init(), pace: Pace? = nil,
+        time: any TimeSource, randomness: any Randomness, logger: Logger
     ) {
+        self.pace = pace
         self.connector = connector
         self.exchange = exchange
         self.settings = settings
         self.time = time
         self.randomness = randomness
         self.logger = logger
-        state = Mutex(PoolState(connectionsMax: settings.connectionsMax, openingPause: settings.openingPause))
+        state = Mutex(
+            PoolState(connectionsMax: settings.connectionsMax, openingPause: settings.openingPause, pace: pace))
         ticking = Mutex(nil)
         let task = connector.group.next().scheduleRepeatedTask(
             initialDelay: .milliseconds(250), delay: .milliseconds(250)
@@ -103,6 +107,17 @@ final class ConnectionPool: Sendable {
         }
     }
 
+    /// The provider asked the whole app to wait: nothing that waits here may begin.
+    func hold(for wait: Duration) {
+        pace?.throttle(for: wait, at: time.uptime)
+        transact { state, effects in effects.refusals += state.queue.remove { _ in .unsent("Throttled") } }
+    }
+
+    /// There is no authorization: what waits gets `answer`.
+    func refuse(_ id: Int, _ answer: Answer) {
+        transact { state, effects in state.refuse(id, answer, &effects) }
+    }
+
     /// The connection begins nothing more.
     func retire(_ id: Int) {
         transact { state, _ in state.retire(id) }
@@ -135,8 +150,15 @@ final class ConnectionPool: Sendable {
         for handle in effects.wakes { handle.wake() }
         for handle in effects.finishes { handle.finish() }
         for id in effects.openings { open(id) }
+        if let pause = effects.pause { resume(after: pause) }
         effects.ended?.resume()
         return result
+    }
+
+    private func resume(after pause: Duration) {
+        connector.group.next().scheduleTask(in: TimeAmount(pause)) { [weak self] in
+            self?.transact { state, effects in state.resume(&effects) }
+        }
     }
 
     private func open(_ id: Int) {

@@ -6,8 +6,18 @@ protocol Exchange: Sendable {
     var idName: String? { get }
     /// Whether a connection must hold back until its first request was let in.
     var provesFirst: Bool { get }
-    /// The authorization of requests that begin now; nil = none is sent.
+    /// Whether the authorization is worth a place in the peer's header table: it is long and lives for an hour. Guessing
+    /// it through the table (RFC 7541 §7.1.3) takes somebody who writes other headers into the same connection.
+    var indexesAuthorization: Bool { get }
+    /// The authorization of requests that begin now; nil = none is sent, unless there is an `obstacle`.
     func authorization() -> Authorization?
+    /// What to answer to requests that cannot begin because there is no authorization; nil = they begin without.
+    func obstacle() -> Answer?
     /// Judges an answer that is not a plain 200.
     func answer(to response: ProviderResponse) -> Answer
+}
+
+extension Exchange {
+    var indexesAuthorization: Bool { false }
+    func obstacle() -> Answer? { nil }
 }

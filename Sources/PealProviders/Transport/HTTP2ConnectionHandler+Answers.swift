@@ -38,7 +38,8 @@ extension HTTP2ConnectionHandler {
             slot.outstanding -= 1
             touch(slot, ending.ticket.order, &touched)
             switch ending.kind {
-            case .response(let response):
+            case .response(var response):
+                response.authorizationVersion = authorizations.version(of: ending.streamID)
                 settle(response, of: ending.ticket, slot)
             case .lost(let reason):
                 slot.others.append((Int(ending.ticket.index), .lost(reason)))
@@ -60,7 +61,8 @@ extension HTTP2ConnectionHandler {
         let answer = exchange.answer(to: response)
         slot.others.append((Int(ticket.index), answer))
         switch answer.result {
-        case .verdict(.stopApp), .verdict(.holdApp): pool.stop(slot.open)
+        case .verdict(.stopApp): pool.stop(slot.open)
+        case .verdict(.holdApp(let after)): pool.hold(for: after)
         case .verdict(.reconnect): finish()
         default: break
         }

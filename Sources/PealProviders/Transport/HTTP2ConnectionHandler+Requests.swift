@@ -8,6 +8,11 @@ extension HTTP2ConnectionHandler {
         guard let context, !isFinishing, state.isSettled, context.channel.isActive else { return }
         guard state.takesRequests else { return finish() }
         let authorization = exchange.authorization()
+        if authorization == nil, let answer = exchange.obstacle() {
+            pool.refuse(id, answer)
+            return flush()
+        }
+        authorizations.note(authorization, from: state.nextStreamID)
         while context.channel.isWritable, let run = pool.pull(id, budget) {
             begin(run, authorization)
         }

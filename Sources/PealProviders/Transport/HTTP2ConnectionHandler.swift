@@ -27,6 +27,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     var isFinishing = false
     private var hasEnded = false
     var pulse: ConnectionPulse
+    var authorizations = AuthorizationMarks()
     private var tickTask: RepeatedTask?
 
     init(pool: ConnectionPool, id: Int) {
@@ -35,7 +36,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         exchange = pool.exchange
         state = HTTP2ConnectionState(
             authority: pool.connector.endpoint.authority, idName: pool.exchange.idName,
-            streamIDMax: pool.settings.streamIDMax)
+            indexesAuthorization: pool.exchange.indexesAuthorization, streamIDMax: pool.settings.streamIDMax)
         out = ByteBufferAllocator().buffer(capacity: Self.bufferBytes)
         isProven = !pool.exchange.provesFirst
         pulse = ConnectionPulse(uptime: pool.time.uptime)

@@ -63,10 +63,16 @@ extension HTTP2ConnectionState {
         }
         guard status >= 200 else { return }
         streams[place].status = Int16(status)
-        if status != 200, let seconds = headers.first(name: "retry-after").flatMap(Int.init), seconds >= 0 {
-            drafts[streamID, default: ResponseDraft()].retryAfterSeconds = seconds
-        }
+        if status != 200, let text = headers.first(name: "retry-after") { noteRetryAfter(text, of: streamID) }
         if endsStream { finish(place, status: status, into: &out, endings: &endings) }
+    }
+
+    private mutating func noteRetryAfter(_ text: String, of streamID: UInt32) {
+        if let seconds = Int(text) {
+            if seconds >= 0 { drafts[streamID, default: ResponseDraft()].retryAfterSeconds = seconds }
+        } else if let date = HTTPDate.timestamp(text) {
+            drafts[streamID, default: ResponseDraft()].retryAt = date
+        }
     }
 
     /// Three digits and nothing else (RFC 9110 §15).
@@ -149,9 +155,10 @@ extension HTTP2ConnectionState {
             endings.accepted.append(close(place).ticket)
             return
         }
-        let draft = drafts[streams[place].id] ?? ResponseDraft()
+        let streamID = streams[place].id
+        let draft = drafts[streamID] ?? ResponseDraft()
         let response = ProviderResponse(
-            status: status, body: draft.body, retryAfterSeconds: draft.retryAfterSeconds)
-        endings.others.append(.init(ticket: close(place).ticket, kind: .response(response)))
+            status: status, body: draft.body, retryAfterSeconds: draft.retryAfterSeconds, retryAt: draft.retryAt)
+        endings.others.append(.init(ticket: close(place).ticket, kind: .response(response), streamID: streamID))
     }
 }

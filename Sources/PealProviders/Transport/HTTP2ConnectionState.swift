@@ -32,6 +32,7 @@ struct HTTP2ConnectionState {
     struct ResponseDraft {
         var body: [UInt8] = []
         var retryAfterSeconds: Int?
+        var retryAt: Timestamp?
     }
 
     var peer = PeerSettings()
@@ -59,8 +60,12 @@ struct HTTP2ConnectionState {
     /// - Parameters:
     ///   - authority: the value of `:authority`.
     ///   - idName: the field that carries each request's id; nil = none.
-    init(authority: String, idName: String?, streamIDMax: UInt32 = HTTP2Frame.streamIDMax) {
-        encoder = HeaderEncoder(authority: authority, idName: idName)
+    ///   - indexesAuthorization: whether it goes into the peer's header table.
+    init(
+        authority: String, idName: String?, indexesAuthorization: Bool = false,
+        streamIDMax: UInt32 = HTTP2Frame.streamIDMax
+    ) {
+        encoder = HeaderEncoder(authority: authority, idName: idName, indexesAuthorization: indexesAuthorization)
         decoder = HPACKDecoder(
             allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096,
             maxHeaderListSize: Limits.responseHeaderBytesMax)

@@ -16,6 +16,9 @@ struct HeaderEncoder {
 
     private let authority: [UInt8]
     private let idName: String?
+    private let indexesAuthorization: Bool
+    /// The authorization in the table.
+    private var filledVersion = 0
     private var entries: [Entry] = []
     private var usedBytes = 0
     private var tableBytes = Self.tableBytesMax
@@ -24,10 +27,14 @@ struct HeaderEncoder {
     /// Grows when templates made before are no longer right.
     private(set) var epoch = 0
 
-    /// - Parameter idName: the field that carries the id of each request; nil = none.
-    init(authority: String, idName: String?) {
+    /// - Parameters:
+    ///   - idName: the field that carries the id of each request; nil = none.
+    ///   - indexesAuthorization: whether the authorization is a constant field. The table is filled anew when it
+    ///     changes.
+    init(authority: String, idName: String?, indexesAuthorization: Bool = false) {
         self.authority = Array(authority.utf8)
         self.idName = idName
+        self.indexesAuthorization = indexesAuthorization
     }
 
     /// Takes the peer's SETTINGS_HEADER_TABLE_SIZE.
@@ -35,6 +42,11 @@ struct HeaderEncoder {
         let bytes = min(peerBytes, Self.tableBytesMax)
         guard bytes != tableBytes else { return }
         tableBytes = bytes
+        empty()
+    }
+
+    /// The next template begins with the order to empty the table, and fills it.
+    private mutating func empty() {
         entries = []
         usedBytes = 0
         isFilled = false
@@ -50,6 +62,7 @@ struct HeaderEncoder {
     /// Encodes a variant. A template whose `epoch` is not the encoder's fills the table: it is to be written next, and
     /// once.
     mutating func template(_ notification: Notification, _ authorization: Authorization?) -> RequestTemplate {
+        if indexesAuthorization, isFilled, let authorization, authorization.version != filledVersion { empty() }
         let templateEpoch = isFilled ? epoch : -1
         var head: [UInt8] = []
         if mustAnnounceSize {
@@ -63,10 +76,7 @@ struct HeaderEncoder {
         head.append(HeaderField.Static.pathLiteral)
         var tail: [UInt8] = []
         for header in notification.headers { write(header.name, Array(header.value.utf8), to: &tail) }
-        if let authorization {
-            HeaderField.writeName("authorization", index: HeaderField.Static.authorization, .never, to: &tail)
-            HeaderField.writeString(authorization.value, to: &tail)
-        }
+        if let authorization { write(authorization, to: &tail) }
         if let idName {
             writeName(idName, valueBytes: 36, to: &tail)
             tail.append(36)
@@ -89,6 +99,19 @@ struct HeaderEncoder {
         let indexing = insert(Entry(name: name, value: value)) ? HeaderField.Indexing.insert : .without
         HeaderField.writeName(name, index: nameIndex, indexing, to: &out)
         HeaderField.writeString(value, to: &out)
+    }
+
+    private mutating func write(_ authorization: Authorization, to out: inout [UInt8]) {
+        let entry = Entry(name: "authorization", value: authorization.value)
+        if indexesAuthorization {
+            if let position = entries.lastIndex(where: { $0.name == entry.name && $0.value == entry.value }) {
+                return HeaderField.writeIndexed(index(position), to: &out)
+            }
+            if !isFilled { filledVersion = authorization.version }
+        }
+        let indexing = indexesAuthorization && insert(entry) ? HeaderField.Indexing.insert : .never
+        HeaderField.writeName(entry.name, index: HeaderField.Static.authorization, indexing, to: &out)
+        HeaderField.writeString(entry.value, to: &out)
     }
 
     /// Writes the name of a field whose value is made per request.

@@ -16,8 +16,18 @@ final class OpenOrder: Sendable {
         addressEnds = order.page.addressEnds
         addresses = order.page.arena
         variants = order.variants
-        let addressBytes = order.notifications.contains { $0.body.gap != .none } ? Limits.addressBytesMax : 0
+        let hasGap = order.notifications.contains { $0.body.gap != .none }
+        let addressBytes = hasGap ? Self.addressBytesMax(order.page) : 0
         bodyBytesMax = order.notifications.map { $0.body.byteCount(address: addressBytes) }.max() ?? 0
+    }
+
+    private static func addressBytesMax(_ page: DevicePage) -> Int {
+        var (longest, start) = (0, Int32(0))
+        for end in page.addressEnds {
+            longest = max(longest, Int(end - start))
+            start = end
+        }
+        return longest
     }
 
     var count: Int { keys.count }

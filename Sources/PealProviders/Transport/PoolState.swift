@@ -7,6 +7,8 @@ struct PoolState {
         var wakes: [ConnectionHandle] = []
         var finishes: [ConnectionHandle] = []
         var openings: [Int] = []
+        /// Call `resume` after that time.
+        var pause: Duration?
         var ended: CheckedContinuation<Void, Never>?
     }
 
@@ -16,12 +18,17 @@ struct PoolState {
         var phase = Phase.opening
         /// It asked when nothing waited, and must be woken.
         var isStarved = false
+        /// It asked when nothing more might begin yet.
+        var isPaced = false
 
         enum Phase { case opening, open, retired }
     }
 
     private let connectionsMax: Int
     private let openingPause: Duration
+    private let pace: Pace?
+    /// Whether `resume` will be called.
+    private var isPausing = false
     var queue = PoolQueue()
     /// In order of their opening.
     private var members: [Member] = []
@@ -33,9 +40,10 @@ struct PoolState {
     private var openedAt: Duration?
     private var wantsMore = false
 
-    init(connectionsMax: Int, openingPause: Duration) {
+    init(connectionsMax: Int, openingPause: Duration, pace: Pace? = nil) {
         self.connectionsMax = connectionsMax
         self.openingPause = openingPause
+        self.pace = pace
     }
 
     var handles: [ConnectionHandle] { members.compactMap(\.handle) }
@@ -107,9 +115,45 @@ struct PoolState {
             budget.bulkStreams = budget.streams
             budget.bulkWindowBytes = budget.windowBytes
         }
-        if let run = queue.pull(budget, uptime: uptime, refusals: &effects.refusals) { return run }
+        if let pace, !queue.isEmpty {
+            let (requests, wait) = pace.allowance(at: uptime)
+            guard requests > 0 else {
+                members[place].isPaced = true
+                pause(wait, &effects)
+                return nil
+            }
+            budget.streams = min(budget.streams, requests)
+            budget.bulkStreams = min(budget.bulkStreams, requests)
+        }
+        if let run = queue.pull(budget, uptime: uptime, refusals: &effects.refusals) {
+            pace?.spend(run.count, at: uptime)
+            return run
+        }
         if queue.isEmpty { members[place].isStarved = true } else if budget.isProven { wantsMore = true }
         return nil
+    }
+
+    private mutating func pause(_ wait: Duration, _ effects: inout Effects) {
+        guard !isPausing else { return }
+        isPausing = true
+        effects.pause = min(max(wait, .milliseconds(Limits.pacePauseMillisecondsMin)), .seconds(1))
+    }
+
+    /// Lets those ask again that the pace kept waiting.
+    mutating func resume(_ effects: inout Effects) {
+        isPausing = false
+        for place in members.indices where members[place].isPaced {
+            members[place].isPaced = false
+            if let handle = members[place].handle { effects.wakes.append(handle) }
+        }
+    }
+
+    /// Nothing may begin: what waits gets `answer`, and the connection is woken when there is more.
+    mutating func refuse(_ id: Int, _ answer: Answer, _ effects: inout Effects) {
+        effects.refusals += queue.remove { _ in answer }
+        guard let place = members.firstIndex(where: { $0.id == id }), members[place].phase != .retired else { return }
+        members[place].phase = .open
+        members[place].isStarved = true
     }
 
     mutating func prove(_ id: Int) {

@@ -1,3 +1,5 @@
+import PealCore
+
 /// How requests ended, gathered while one read is parsed and handed on in one go.
 struct StreamEndings {
     /// Those answered 200.
@@ -7,6 +9,8 @@ struct StreamEndings {
     struct Ending: Hashable {
         let ticket: StreamTicket
         let kind: Kind
+        /// Of a response; else 0.
+        var streamID: UInt32 = 0
     }
 
     enum Kind: Hashable {
@@ -31,10 +35,24 @@ struct ProviderResponse: Hashable, Sendable {
     /// At most `Limits.responseBodyBytesMax` of it.
     let body: [UInt8]
     let retryAfterSeconds: Int?
+    /// Where Retry-After gave a date.
+    let retryAt: Timestamp?
+    /// Of the authorization that the request went out under; 0 = none.
+    var authorizationVersion = 0
 
-    init(status: Int, body: [UInt8] = [], retryAfterSeconds: Int? = nil) {
+    init(status: Int, body: [UInt8] = [], retryAfterSeconds: Int? = nil, retryAt: Timestamp? = nil) {
         self.status = status
         self.body = body
         self.retryAfterSeconds = retryAfterSeconds
+        self.retryAt = retryAt
+    }
+
+    /// What Retry-After asks for (RFC 9110 §10.2.3), at most a day.
+    /// - Parameter now: what a date is counted from.
+    func retryAfter(now: Timestamp) -> Duration? {
+        let longest = Duration.seconds(24 * 3600)
+        if let retryAfterSeconds { return min(.seconds(retryAfterSeconds), longest) }
+        guard let retryAt, retryAt > now else { return nil }
+        return min(retryAt - now, longest)
     }
 }

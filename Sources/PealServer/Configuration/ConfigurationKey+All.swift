@@ -44,9 +44,19 @@ extension ConfigurationKey {
         "providers.apns.sandbox.broadcast.url", .url, "APNs broadcast sends, sandbox (kept for later)")
     static let apnsConnectionsMax = ConfigurationKey(
         "providers.apns.connections.max", .integer(1...64), default: "4", "Connections to one APNs host per credential")
-    static let fcmURL = ConfigurationKey("providers.fcm.url", .url, "FCM (kept for later)")
+    static let fcmURL = ConfigurationKey(
+        "providers.fcm.url", .url, default: "https://fcm.googleapis.com", "FCM; a path stands before /v1/projects")
     static let fcmTokenHosts = ConfigurationKey(
-        "providers.fcm.token.allowed.hosts", .hosts, "More hosts for OAuth tokens (kept for later)")
+        "providers.fcm.token.allowed.hosts", .hosts,
+        "More hosts than Google's that a service account's token_uri may name")
+    static let fcmConnectionsMax = ConfigurationKey(
+        "providers.fcm.connections.max", .integer(1...64), default: "4", "Connections to FCM per credential")
+    static let fcmRate = ConfigurationKey(
+        "providers.fcm.rate.per.second", .integer(1...1_000_000), default: String(Limits.fcmRatePerSecond),
+        "Requests a second to one Firebase project, at most")
+    static let fcmStartRate = ConfigurationKey(
+        "providers.fcm.start.rate.per.second", .integer(1...1_000_000), default: String(Limits.fcmStartRatePerSecond),
+        "Requests a second that a Firebase project is begun with after a pause; the most is reached in a minute")
     static let wnsTokenURL = ConfigurationKey("providers.wns.token.url", .url, "WNS tokens (kept for later)")
     static let wnsTenantTokenURL = ConfigurationKey(
         "providers.wns.tenant.token.url", .text, "WNS tokens of tenants, with {tenant_id} (kept for later)")
@@ -90,9 +100,9 @@ extension ConfigurationKey {
         configFile, httpHost, httpPort, httpPortFile, httpCertificate, httpKey, metricsPort, metricsPortFile,
         storeURL, adminToken, masterKey, masterKeyFile, apnsProductionURL, apnsSandboxURL,
         apnsProductionManagementURL, apnsSandboxManagementURL, apnsProductionBroadcastURL, apnsSandboxBroadcastURL,
-        apnsConnectionsMax, fcmURL, fcmTokenHosts, wnsTokenURL, wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts,
-        webPushOpen, caFile, webhookHosts, messageLife, requestBodyBytes, pagesInFlight, retentionDays, contextPushHold,
-        logLevel,
+        apnsConnectionsMax, fcmURL, fcmTokenHosts, fcmConnectionsMax, fcmRate, fcmStartRate, wnsTokenURL,
+        wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts, webPushOpen, caFile, webhookHosts, messageLife,
+        requestBodyBytes, pagesInFlight, retentionDays, contextPushHold, logLevel,
         logFormat,
     ]
 

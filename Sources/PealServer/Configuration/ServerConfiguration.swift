@@ -16,6 +16,11 @@ package struct ServerConfiguration: Sendable {
     package var apnsProductionURL: String
     package var apnsSandboxURL: String
     package var apnsConnectionsMax: Int
+    package var fcmURL: String
+    package var fcmTokenHosts: [String]
+    package var fcmConnectionsMax: Int
+    package var fcmRatePerSecond: Int
+    package var fcmStartRatePerSecond: Int
     package var caFile: String?
     package var addressRules: AddressRules
     package var messageLifeSeconds: Int64

@@ -1,0 +1,54 @@
+import CryptoExtras
+import PealCore
+
+/// Checks what an app shows FCM: the members of a Google service account's JSON file.
+enum FCMCredential {
+    /// - Throws: `invalid_field`, naming the field under `service_account`.
+    static func examine(
+        _ account: Credential.FCMServiceAccount, tokenHosts: TokenHosts
+    ) throws(PealError) -> CredentialExamination {
+        try checkName(account.projectID, field: "project_id")
+        try checkEmail(account.clientEmail)
+        if let id = account.privateKeyID { try checkName(id, field: "private_key_id") }
+        _ = try signingKey(account.privateKey)
+        guard tokenHosts.contains(account.tokenURI) else {
+            throw .invalid(
+                "service_account.token_uri",
+                "token_uri must be an https URL of Google's, or on a host that this server's configuration allows")
+        }
+        let facts = JSON.compact([
+            ("project_id", .string(account.projectID)), ("client_email", .string(account.clientEmail)),
+            ("private_key_id", account.privateKeyID.map(JSON.string)),
+        ])
+        return CredentialExamination(credential: .fcm(account), facts: facts.objectValue ?? .init())
+    }
+
+    /// PEM, PKCS#8 as in Google's file or PKCS#1, RSA with at least 2,048 bits.
+    static func signingKey(_ pem: String) throws(PealError) -> _RSA.Signing.PrivateKey {
+        let isPrivate = ["-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----"].contains(where: pem.contains)
+        guard isPrivate, pem.utf8.count <= Limits.privateKeyBytesMax,
+            let key = try? _RSA.Signing.PrivateKey(pemRepresentation: pem)
+        else {
+            throw .invalid(
+                "service_account.private_key",
+                "private_key must be an RSA key of at least 2,048 bits in PEM, as in Google's JSON file")
+        }
+        return key
+    }
+
+    private static func checkName(_ name: String, field: String) throws(PealError) {
+        let isLegal = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
+        guard isLegal, (1...Limits.nameCharactersMax).contains(name.utf8.count) else {
+            throw .invalid(
+                "service_account.\(field)",
+                "\(field) must be 1 to \(Limits.nameCharactersMax) letters, digits or the characters . _ : -")
+        }
+    }
+
+    private static func checkEmail(_ email: String) throws(PealError) {
+        let isPrintable = email.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        guard isPrintable, email.utf8.contains(UInt8(ascii: "@")), email.utf8.count <= Limits.nameCharactersMax else {
+            throw .invalid("service_account.client_email", "client_email must be the service account's address")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import PealCore
+
+/// FCM's answers and what they mean (https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode,
+/// https://firebase.google.com/docs/cloud-messaging/error-codes): judged by FCM's own error code, where there is none by
+/// Google's status, else by HTTP's.
+enum FCMVerdicts {
+    /// Google's advice where a 429 does not say how long.
+    static let quotaPause = Duration.seconds(60)
+    /// How long one device waits whose iOS or web push the Firebase project holds no valid key for. Others of the project
+    /// are not concerned, so the app goes on.
+    static let thirdPartyHold = Duration.seconds(3600)
+
+    /// - Parameters:
+    ///   - error: what the body said.
+    ///   - retryAfter: of the Retry-After field, or else of the body.
+    static func verdict(status: Int, error: FCMError = FCMError(), retryAfter: Duration? = nil) -> Verdict {
+        if (200...299).contains(status) { return .accepted }
+        if let code = error.errorCode { return verdict(code: code, status, error, retryAfter) }
+        if let word = error.status, let verdict = verdict(word: word, error, retryAfter) { return verdict }
+        return verdict(http: status, error, retryAfter)
+    }
+
+    private static func verdict(
+        code: String, _ status: Int, _ error: FCMError, _ retryAfter: Duration?
+    ) -> Verdict {
+        switch code {
+        case "UNREGISTERED": .retireAddress(since: nil, isSuspicious: false)
+        case "SENDER_ID_MISMATCH": .retireAddress(since: nil, isSuspicious: true)
+        case "INVALID_ARGUMENT": invalidArgument(error)
+        case "THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR": .holdAddress(after: thirdPartyHold)
+        case "QUOTA_EXCEEDED": quota(error, retryAfter)
+        case "UNAVAILABLE", "INTERNAL", "UNSPECIFIED_ERROR": .retry(after: retryAfter)
+        case "UNAUTHENTICATED", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED":
+            verdict(word: code, error, retryAfter) ?? .rejectMessage
+        // One that is not known yet: only its class counts, and 404 is no longer a sign of a wrong project.
+        default: status == 404 || status == 403 ? .rejectMessage : verdict(http: status, error, retryAfter)
+        }
+    }
+
+    private static func verdict(word: String, _ error: FCMError, _ retryAfter: Duration?) -> Verdict? {
+        switch word {
+        case "UNREGISTERED": .retireAddress(since: nil, isSuspicious: false)
+        case "SENDER_ID_MISMATCH": .retireAddress(since: nil, isSuspicious: true)
+        case "INVALID_ARGUMENT": invalidArgument(error)
+        case "UNAUTHENTICATED": .refreshCredential
+        case "PERMISSION_DENIED", "NOT_FOUND": .stopApp
+        case "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED": quota(error, retryAfter)
+        case "UNAVAILABLE", "INTERNAL": .retry(after: retryAfter)
+        default: nil
+        }
+    }
+
+    private static func verdict(http status: Int, _ error: FCMError, _ retryAfter: Duration?) -> Verdict {
+        switch status {
+        case 400: invalidArgument(error)
+        case 401: .refreshCredential
+        case 403, 404: .stopApp
+        case 429: quota(error, retryAfter)
+        case 500...: .retry(after: retryAfter)
+        default: .rejectMessage
+        }
+    }
+
+    /// Whether the token or the message is wrong is known from the field alone; where many tokens of an app are, the
+    /// mistake is rather ours.
+    private static func invalidArgument(_ error: FCMError) -> Verdict {
+        error.isAboutToken ? .retireAddress(since: nil, isSuspicious: true) : .rejectMessage
+    }
+
+    private static func quota(_ error: FCMError, _ retryAfter: Duration?) -> Verdict {
+        let pause = retryAfter ?? quotaPause
+        return error.isAboutDevice ? .holdAddress(after: pause) : .holdApp(after: pause)
+    }
+
+    /// The word for the log: FCM's own, with the field where it names one, as `INVALID_ARGUMENT_android_ttl`.
+    static func reason(status: Int, error: FCMError) -> String {
+        guard let word = error.errorCode ?? error.status else { return "Status\(status)" }
+        guard let field = error.field, !error.isAboutToken else { return word }
+        let name = field.hasPrefix("message.") ? field.dropFirst("message.".count) : field[...]
+        let letters = name.utf8.map { $0.isASCIIAlphanumeric ? $0 : UInt8(ascii: "_") }
+        return String(decoding: (Array(word.utf8) + [UInt8(ascii: "_")] + letters).prefix(64), as: UTF8.self)
+    }
+}

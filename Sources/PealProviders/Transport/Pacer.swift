@@ -1,0 +1,83 @@
+import PealCore
+
+/// How many requests may begin now: a token bucket whose rate rises from `start` to `most` in a minute, and whose credit
+/// is worth a twentieth of a second, so that requests are spread. A value; instants are of `TimeSource.uptime`.
+struct Pacer: Sendable {
+    /// Requests a second.
+    struct Rates: Sendable, Hashable {
+        var start: Double
+        var most: Double
+
+        init(start: Int, most: Int) {
+            self.most = Double(max(1, most))
+            self.start = min(Double(max(1, start)), self.most)
+        }
+    }
+
+    private let rates: Rates
+    /// The rate that the present ramp began with, and when; nil = nothing was sent yet.
+    private var low: Double
+    private var rampAt: Duration?
+    private var credit = 0.0
+    private var countedAt = Duration.zero
+    private var usedAt = Duration.zero
+    private(set) var heldUntil = Duration.zero
+
+    init(_ rates: Rates) {
+        self.rates = rates
+        low = rates.start
+    }
+
+    /// Requests that may begin at `uptime`; 0 = ask again after `wait`.
+    mutating func allowance(at uptime: Duration) -> Int {
+        guard uptime >= heldUntil else { return 0 }
+        count(at: uptime)
+        return max(0, Int(credit))
+    }
+
+    /// Notes that requests began. Credit that is overdrawn is paid back by waiting.
+    mutating func spend(_ requests: Int, at uptime: Duration) {
+        credit -= Double(requests)
+        usedAt = max(usedAt, uptime)
+    }
+
+    /// The provider asked to wait: nothing begins before, and then the ramp starts anew from half. Many requests are
+    /// told the same at once, so within a wait there is no second halving.
+    mutating func throttle(for wait: Duration, at uptime: Duration) {
+        let until = uptime + max(wait, .seconds(1))
+        if uptime >= heldUntil { low = max(1, min(rates.start, rate(at: uptime)) / 2) }
+        heldUntil = max(heldUntil, until)
+        rampAt = heldUntil
+        countedAt = heldUntil
+        usedAt = heldUntil
+        credit = 0
+    }
+
+    /// How long until there is an allowance.
+    func wait(at uptime: Duration) -> Duration {
+        if uptime < heldUntil { return heldUntil - uptime }
+        return .seconds(max(0, 1 - credit) / rate(at: uptime))
+    }
+
+    func rate(at uptime: Duration) -> Double {
+        guard let rampAt else { return low }
+        let share = (uptime - rampAt) / .seconds(Limits.paceRampSeconds)
+        return low + (rates.most - low) * min(1, max(0, share))
+    }
+
+    private mutating func count(at uptime: Duration) {
+        if rampAt == nil || uptime - usedAt >= .seconds(Limits.paceIdleSeconds) {
+            low = rates.start
+            rampAt = uptime
+            usedAt = uptime
+            countedAt = uptime
+            credit = burst(low)
+        }
+        guard uptime > countedAt else { return }
+        let rate = rate(at: uptime)
+        credit = min(credit + rate * ((uptime - countedAt) / .seconds(1)), burst(rate))
+        countedAt = uptime
+    }
+
+    private func burst(_ rate: Double) -> Double { max(1, rate / Double(Limits.paceBurstsPerSecond)) }
+}

@@ -1,0 +1,278 @@
+import Logging
+import NIOHTTP1
+import PealCore
+import Synchronization
+import Testing
+
+@testable import PealProviders
+
+/// A token endpoint in a test's hands: answers as told, when told.
+final class ScriptedTokens: AccessTokenSource {
+    private struct State {
+        var replies: [AccessTokenReply]
+        var fetches = 0
+        var isHeld: Bool
+        var held: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state: Mutex<State>
+    private let life: Duration
+
+    /// - Parameter replies: the first ones; then each is a grant of `token-N` for `life`.
+    init(_ replies: [AccessTokenReply] = [], life: Duration = .seconds(3599), isHeld: Bool = false) {
+        state = Mutex(State(replies: replies, isHeld: isHeld))
+        self.life = life
+    }
+
+    var fetches: Int { state.withLock { $0.fetches } }
+
+    func fetch() async -> AccessTokenReply {
+        await withCheckedContinuation { continuation in
+            let isHeld = state.withLock { state in
+                state.fetches += 1
+                if state.isHeld { state.held.append(continuation) }
+                return state.isHeld
+            }
+            if !isHeld { continuation.resume() }
+        }
+        return state.withLock { state in
+            state.replies.isEmpty
+                ? .granted(accessToken: "token-\(state.fetches)", life: life) : state.replies.removeFirst()
+        }
+    }
+
+    /// Lets every request be answered.
+    func release() {
+        let held = state.withLock { state in
+            state.isHeld = false
+            defer { state.held = [] }
+            return state.held
+        }
+        for continuation in held { continuation.resume() }
+    }
+}
+
+@Suite("Access tokens", .timeLimit(.minutes(1)))
+struct AccessTokensTests {
+    let time = ManualTime()
+
+    private func tokens(_ source: ScriptedTokens) -> AccessTokens {
+        AccessTokens(
+            source: source, time: time, randomness: SeededRandomness(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    private func text(_ authorization: Authorization?) -> String? {
+        authorization.map { String(decoding: $0.value, as: UTF8.self) }
+    }
+
+    private func text(_ readiness: AccessTokens.Readiness) -> String? {
+        if case .ready(let authorization) = readiness { text(authorization) } else { nil }
+    }
+
+    /// Lets the task that renews come to its end.
+    private func settle(_ source: ScriptedTokens, _ tokens: AccessTokens, version: Int) async {
+        while tokens.authorization?.version != version { await Task.yield() }
+    }
+
+    @Test("the first one is asked for once, however many wait")
+    func singleFlight() async {
+        let source = ScriptedTokens(isHeld: true)
+        let tokens = tokens(source)
+        #expect(tokens.authorization == nil)
+        let answers = await withTaskGroup(of: String?.self) { group in
+            for _ in 0..<50 { group.addTask { text(await tokens.ready()) } }
+            while source.fetches == 0 { await Task.yield() }
+            source.release()
+            return await group.reduce(into: Set<String?>()) { $0.insert($1) }
+        }
+        #expect(answers == ["Bearer token-1"])
+        #expect(source.fetches == 1)
+        #expect(text(tokens.authorization) == "Bearer token-1")
+    }
+
+    @Test("it is renewed five minutes before its end, and used meanwhile")
+    func renewal() async {
+        let source = ScriptedTokens(life: .seconds(3600))
+        let tokens = tokens(source)
+        _ = await tokens.ready()
+        time.advance(.seconds(3600 - 301))
+        #expect(tokens.authorization?.version == 1)
+        #expect(source.fetches == 1)
+        time.advance(.seconds(1))
+        // Whoever asks now still gets the old one; the asking begins the renewal.
+        #expect(tokens.authorization?.version == 1)
+        await settle(source, tokens, version: 2)
+        #expect(source.fetches == 2)
+    }
+
+    @Test("one that could not be renewed is used to its end, and no longer")
+    func end() async {
+        let source = ScriptedTokens([
+            .granted(accessToken: "first", life: .seconds(3600)),
+            .failed(.init(reason: "Status503", status: 503), retryAfter: .seconds(600)),
+        ])
+        let tokens = tokens(source)
+        _ = await tokens.ready()
+        time.advance(.seconds(3400))
+        #expect(text(await tokens.ready()) == "Bearer first")
+        while tokens.obstacle != .unsent("Status503") { await Task.yield() }
+        time.advance(.seconds(199))
+        #expect(text(tokens.authorization) == "Bearer first")
+        time.advance(.seconds(1))
+        #expect(tokens.authorization == nil)
+        #expect(await tokens.ready() == .unavailable(.unsent("Status503")))
+        #expect(source.fetches == 2)
+        time.advance(.seconds(400))
+        #expect(text(await tokens.ready()) == "Bearer token-3")
+    }
+
+    @Test("a day passes with one request every 55 minutes")
+    func day() async {
+        let source = ScriptedTokens(life: .seconds(3599))
+        let tokens = tokens(source)
+        _ = await tokens.ready()
+        for minute in 1...(24 * 60) {
+            time.advance(.seconds(60))
+            #expect(tokens.authorization != nil)
+            // 3599 - 300 seconds are full after 55 minutes.
+            await settle(source, tokens, version: minute / 55 + 1)
+        }
+        #expect(source.fetches == 27)
+    }
+
+    @Test("a refused credential stops the app, with the endpoint's word, and is tried again after a while")
+    func refusal() async {
+        let source = ScriptedTokens([.refused(.init(reason: "invalid_grant", status: 400))])
+        let tokens = tokens(source)
+        let stop = Answer(.verdict(.stopApp), reason: "invalid_grant", status: 400)
+        #expect(await tokens.ready() == .unavailable(stop))
+        #expect(tokens.obstacle == stop)
+        time.advance(.seconds(29))
+        #expect(await tokens.ready() == .unavailable(stop))
+        #expect(source.fetches == 1)
+        time.advance(.seconds(1))
+        #expect(text(await tokens.ready()) == "Bearer token-2")
+    }
+
+    @Test("trouble of the endpoint is waited for longer and longer, and nobody is kept waiting")
+    func backOff() async {
+        let trouble = AccessTokenReply.failed(.init(reason: "NoConnection"), retryAfter: nil)
+        let source = ScriptedTokens(Array(repeating: trouble, count: 12))
+        let tokens = tokens(source)
+        var pauses: [Int] = []
+        for attempt in 1...12 {
+            var halves = 0
+            while source.fetches < attempt {
+                #expect(await tokens.ready() == .unavailable(.unsent("NoConnection")))
+                guard source.fetches < attempt else { break }
+                time.advance(.milliseconds(500))
+                halves += 1
+            }
+            pauses.append(halves)
+        }
+        // The first at once; then between half of and the whole of 1, 2, 4, … 60 seconds.
+        for (number, halves) in pauses.enumerated().dropFirst() {
+            let most = min(120, 2 << (number - 1))
+            #expect((most / 2...most).contains(halves), "pause \(number): \(halves)")
+        }
+    }
+
+    @Test("a token that the network refuses is replaced once; when the new one is refused, the app stops")
+    func refusedToken() async {
+        let source = ScriptedTokens()
+        let tokens = tokens(source)
+        _ = await tokens.ready()
+        #expect(tokens.refused(version: 1) == .refreshCredential)
+        #expect(tokens.refused(version: 1) == .refreshCredential)
+        #expect(text(await tokens.ready()) == "Bearer token-2")
+        // Others that went out under the first one.
+        #expect(tokens.refused(version: 1) == .refreshCredential)
+        #expect(source.fetches == 2)
+        #expect(tokens.refused(version: 2) == .stopApp)
+        #expect(tokens.refused(version: 2) == .stopApp)
+        let stop = Answer(.verdict(.stopApp), reason: "AccessTokenRefused", status: 401)
+        #expect(await tokens.ready() == .unavailable(stop))
+        time.advance(AccessTokens.refusalPause)
+        #expect(text(await tokens.ready()) == "Bearer token-3")
+        #expect(tokens.refused(version: 3) == .stopApp)
+        #expect(source.fetches == 3)
+    }
+
+    @Test("a token that worked for long is replaced again")
+    func refusedLater() async {
+        let tokens = tokens(ScriptedTokens())
+        _ = await tokens.ready()
+        #expect(tokens.refused(version: 1) == .refreshCredential)
+        _ = await tokens.ready()
+        time.advance(.seconds(600))
+        #expect(tokens.refused(version: 2) == .refreshCredential)
+    }
+
+    @Test("asking anew ends every pause")
+    func renew() async {
+        let source = ScriptedTokens([.refused(.init(reason: "invalid_grant", status: 400))])
+        let tokens = tokens(source)
+        _ = await tokens.ready()
+        #expect(await tokens.renew() == .granted(accessToken: "token-2", life: .seconds(3599)))
+        #expect(text(await tokens.ready()) == "Bearer token-2")
+    }
+
+    @Test("a closed one lets those who wait go")
+    func close() async {
+        let source = ScriptedTokens(isHeld: true)
+        let tokens = tokens(source)
+        async let waiting = tokens.ready()
+        while source.fetches == 0 { await Task.yield() }
+        tokens.close()
+        #expect(await waiting == .unavailable(.unsent("Draining")))
+        source.release()
+        #expect(await tokens.ready() == .unavailable(.unsent("Draining")))
+        #expect(tokens.authorization == nil)
+    }
+}
+
+@Suite("Answers of token endpoints")
+struct AccessTokenReplyTests {
+    private static let now = Timestamp(seconds: 784_111_777)
+
+    private static func trouble(_ reason: String, _ status: Int, _ detail: String = "") -> AccessTokenReply.Trouble {
+        .init(reason: reason, status: status, detail: detail)
+    }
+
+    private static let grant = AccessTokenReply.granted(accessToken: "abc", life: .seconds(3599))
+    private static let badAnswer = AccessTokenReply.failed(
+        trouble("BadTokenAnswer", 200, "the answer holds no access token"), retryAfter: nil)
+
+    static let rows: [(Int, String, AccessTokenReply)] = [
+        (200, #"{"access_token":"abc","expires_in":3599,"token_type":"Bearer"}"#, grant),
+        (200, #"{"access_token":"abc","expires_in":"3599"}"#, grant),
+        (200, #"{"access_token":"abc"}"#, .granted(accessToken: "abc", life: .seconds(3600))),
+        (200, #"{"access_token":"abc","expires_in":1e12}"#, .granted(accessToken: "abc", life: .seconds(86_400))),
+        (200, #"{"access_token":"a\r\nb"}"#, badAnswer), (200, #"{"access_token":""}"#, badAnswer),
+        (200, "<html>", badAnswer),
+        (
+            400, #"{"error":"invalid_grant","error_description":"Invalid JWT: check iat\n"}"#,
+            .refused(trouble("invalid_grant", 400, "Invalid JWT: check iat "))
+        ),
+        (401, #"{"error":"invalid_client"}"#, .refused(trouble("invalid_client", 401))),
+        (400, "", .refused(trouble("Status400", 400))),
+        (400, #"{"error":"no word"}"#, .refused(trouble("Status400", 400))),
+        (
+            400, #"{"error":"temporarily_unavailable"}"#,
+            .failed(trouble("temporarily_unavailable", 400), retryAfter: nil)
+        ),
+        (403, #"{"error":"access_denied"}"#, .refused(trouble("access_denied", 403))),
+        (403, "blocked", .failed(trouble("Status403", 403), retryAfter: .seconds(7))),
+        (404, "", .failed(trouble("Status404", 404), retryAfter: .seconds(7))),
+        (429, "", .failed(trouble("Status429", 429), retryAfter: .seconds(7))),
+        (503, "{}", .failed(trouble("Status503", 503), retryAfter: .seconds(7))),
+        (302, "", .failed(trouble("Status302", 302), retryAfter: .seconds(7))),
+    ]
+
+    @Test("are grants, refusals or trouble", arguments: rows)
+    func table(status: Int, body: String, expected: AccessTokenReply) {
+        let reply = OutboundReply(status: status, headers: ["retry-after": "7"], body: Array(body.utf8))
+        #expect(AccessTokenReply(reply, now: Self.now) == expected)
+    }
+}
