@@ -71,19 +71,37 @@ struct Server {
     }
 
     private func makeProviders() throws -> [ProviderName: any Provider] {
-        var apns = APNsConfiguration()
-        apns.productionURL = configuration.apnsProductionURL
-        apns.sandboxURL = configuration.apnsSandboxURL
-        apns.caFile = configuration.caFile
-        apns.connectionsPerPoolMax = configuration.apnsConnectionsMax
+        let apns = APNsConfiguration(
+            production: .init(configuration.apnsProduction), sandbox: .init(configuration.apnsSandbox),
+            caFile: configuration.caFile, connectionsPerPoolMax: configuration.apnsConnectionsMax)
         do {
             let provider = try APNsProvider(
                 configuration: apns, eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
             return [.apns: provider]
         } catch let error as APNsConfigurationError {
-            throw ConfigurationFailure(.apnsProductionURL, "\(error)")
+            throw ConfigurationFailure(error.key, "\(error)")
         } catch {
             throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") holds no PEM certificates: \(error)")
+        }
+    }
+}
+
+extension APNsConfiguration.URLs {
+    fileprivate init(_ urls: ServerConfiguration.APNsURLs) {
+        self.init(send: urls.send, broadcast: urls.broadcast, management: urls.management)
+    }
+}
+
+extension APNsConfigurationError {
+    /// The key that brought the URL.
+    fileprivate var key: ConfigurationKey {
+        switch (environment, purpose) {
+        case (.production, .send): .apnsProductionURL
+        case (.production, .broadcast): .apnsProductionBroadcastURL
+        case (.production, .management): .apnsProductionManagementURL
+        case (.sandbox, .send): .apnsSandboxURL
+        case (.sandbox, .broadcast): .apnsSandboxBroadcastURL
+        case (.sandbox, .management): .apnsSandboxManagementURL
         }
     }
 }

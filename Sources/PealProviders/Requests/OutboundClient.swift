@@ -29,11 +29,7 @@ package final class OutboundClient: Sendable {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let caFile = options.caFile { tls.additionalTrustRoots = [.file(caFile)] }
-        if let identity = options.identity {
-            tls.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificates.utf8))
-                .map { .certificate($0) }
-            tls.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(identity.privateKey.utf8), format: .pem))
-        }
+        if let identity = options.identity { try tls.show(identity) }
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls, redirectConfiguration: .disallow,
             timeout: .init(
@@ -54,8 +50,8 @@ package final class OutboundClient: Sendable {
             let response = try await client.execute(outgoing, timeout: TimeAmount(request.timeout))
             var body: [UInt8] = []
             for try await part in response.body {
-                body += part.readableBytesView.prefix(Limits.outboundReplyBytesMax - body.count)
-                if body.count >= Limits.outboundReplyBytesMax { break }
+                body += part.readableBytesView.prefix(request.replyBytesMax - body.count)
+                if body.count >= request.replyBytesMax { break }
             }
             return OutboundReply(status: Int(response.status.code), headers: response.headers, body: body)
         } catch {

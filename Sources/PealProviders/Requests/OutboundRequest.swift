@@ -9,13 +9,15 @@ struct OutboundRequest: Sendable {
     /// Sent with its Content-Length; empty = none.
     var body: [UInt8] = []
     var timeout: Duration = .seconds(Limits.requestTimeoutSeconds)
+    /// What is longer is cut off.
+    var replyBytesMax = Limits.outboundReplyBytesMax
 }
 
 /// What came back to one.
 struct OutboundReply: Sendable {
     var status: Int
     var headers: HTTPHeaders
-    /// At most `Limits.outboundReplyBytesMax`; what is longer is cut off.
+    /// At most `OutboundRequest.replyBytesMax`.
     var body: [UInt8]
 
     /// The value of Retry-After in seconds (RFC 9110 §10.2.3), at most a day.

@@ -17,7 +17,7 @@ final class ConnectionPool: Sendable {
     }
 
     let exchange: any Exchange
-    let connector: Connector
+    let connector: any Connecting
     let settings: Settings
     let time: any TimeSource
     let randomness: any Randomness
@@ -26,7 +26,7 @@ final class ConnectionPool: Sendable {
     private let ticking: Mutex<RepeatedTask?>
 
     init(
-        connector: Connector, exchange: any Exchange, settings: Settings = .init(), time: any TimeSource,
+        connector: any Connecting, exchange: any Exchange, settings: Settings = .init(), time: any TimeSource,
         randomness: any Randomness, logger: Logger
     ) {
         self.connector = connector
@@ -101,6 +101,16 @@ final class ConnectionPool: Sendable {
         transact { state, effects in
             effects.refusals += state.queue.remove { $0 === order ? .unsent("RouteStopped") : nil }
         }
+    }
+
+    /// The provider ended a connection with a word that concerns whatever waits: nothing of it may begin.
+    func refuse(_ answer: Answer) {
+        transact { state, effects in effects.refusals += state.queue.remove { _ in answer } }
+    }
+
+    /// The connection will soon take nothing more: another one is opened beside it.
+    func announceEnd(_ id: Int) {
+        transact { state, _ in state.announceEnd(id) }
     }
 
     /// The connection begins nothing more.

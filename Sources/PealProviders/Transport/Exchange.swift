@@ -4,10 +4,21 @@ import PealCore
 protocol Exchange: Sendable {
     /// The field that carries each request's id; nil = none.
     var idName: String? { get }
+    /// The field of an acceptance that small messages keep as a remark. nil = acceptances are not read, which is the
+    /// fast way.
+    var remarkName: String? { get }
     /// Whether a connection must hold back until its first request was let in.
     var provesFirst: Bool { get }
     /// The authorization of requests that begin now; nil = none is sent.
     func authorization() -> Authorization?
     /// Judges an answer that is not a plain 200.
     func answer(to response: ProviderResponse) -> Answer
+    /// What it means for everything that waits when a connection is ended with that word before it answered anything;
+    /// nil = nothing: another connection is tried.
+    func answer(toGoAway reason: String) -> Answer?
+}
+
+extension Exchange {
+    var remarkName: String? { nil }
+    func answer(toGoAway reason: String) -> Answer? { nil }
 }

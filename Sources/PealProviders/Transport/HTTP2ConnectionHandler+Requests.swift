@@ -7,6 +7,10 @@ extension HTTP2ConnectionHandler {
     func pump() {
         guard let context, !isFinishing, state.isSettled, context.channel.isActive else { return }
         guard state.takesRequests else { return finish() }
+        if state.isNearEnd, !hasAnnouncedEnd {
+            hasAnnouncedEnd = true
+            pool.announceEnd(id)
+        }
         let authorization = exchange.authorization()
         while context.channel.isWritable, let run = pool.pull(id, budget) {
             begin(run, authorization)

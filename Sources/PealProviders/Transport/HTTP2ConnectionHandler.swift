@@ -25,6 +25,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     var hasAnswered = false
     /// Begin nothing more, and close when everything is answered.
     var isFinishing = false
+    /// Whether the pool knows that stream ids run short here.
+    var hasAnnouncedEnd = false
     private var hasEnded = false
     var pulse: ConnectionPulse
     private var tickTask: RepeatedTask?
@@ -35,7 +37,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         exchange = pool.exchange
         state = HTTP2ConnectionState(
             authority: pool.connector.endpoint.authority, idName: pool.exchange.idName,
-            streamIDMax: pool.settings.streamIDMax)
+            remarkName: pool.exchange.remarkName, streamIDMax: pool.settings.streamIDMax)
         out = ByteBufferAllocator().buffer(capacity: Self.bufferBytes)
         isProven = !pool.exchange.provesFirst
         pulse = ConnectionPulse(uptime: pool.time.uptime)

@@ -1,6 +1,6 @@
 /// How requests ended, gathered while one read is parsed and handed on in one go.
 struct StreamEndings {
-    /// Those answered 200.
+    /// Those answered 200 without a remark.
     var accepted: [StreamTicket] = []
     var others: [Ending] = []
 
@@ -25,16 +25,19 @@ struct StreamEndings {
     }
 }
 
-/// An answer that is not a plain 200.
+/// An answer that is not a plain 200: another status, or a remark.
 struct ProviderResponse: Hashable, Sendable {
     let status: Int
     /// At most `Limits.responseBodyBytesMax` of it.
     let body: [UInt8]
     let retryAfterSeconds: Int?
+    /// Of a 200: the field that `Exchange.remarkName` names, printable ASCII without blanks.
+    let remark: String?
 
-    init(status: Int, body: [UInt8] = [], retryAfterSeconds: Int? = nil) {
+    init(status: Int, body: [UInt8] = [], retryAfterSeconds: Int? = nil, remark: String? = nil) {
         self.status = status
         self.body = body
         self.retryAfterSeconds = retryAfterSeconds
+        self.remark = remark
     }
 }
