@@ -39,6 +39,9 @@ struct APNsExchange: Exchange {
             .verdict(verdict), reason: reason.isEmpty ? "Status\(response.status)" : reason, status: response.status)
     }
 
+    /// `BadPath` and `MethodNotAllowed`: neither depends on what an author wrote.
+    func isOurFault(_ response: ProviderResponse) -> Bool { response.status == 404 || response.status == 405 }
+
     func answer(toGoAway reason: String) -> Answer? {
         APNsVerdicts.verdict(goAway: reason).map { Answer(.verdict(known($0)), reason: reason) }
     }

@@ -8,7 +8,7 @@ package final class APNsProvider: Provider {
     /// The broadcast channels of apps.
     package let channels: any ChannelDirectory
 
-    private let pools: APNsPools
+    fileprivate let pools: APNsPools
     private let time: any TimeSource
     private let randomness: any Randomness
 
@@ -85,4 +85,9 @@ extension APNsPools.Entry {
         guard needsToken || !isKnown else { return nil }
         return Answer(.verdict(.rejectMessage), reason: Self.notInCertificate)
     }
+}
+
+extension APNsProvider {
+    /// How many signing keys are held: none without a connection that uses it. For tests.
+    var signingKeyCount: Int { pools.tokens.keyCount }
 }

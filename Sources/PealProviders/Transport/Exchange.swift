@@ -13,6 +13,8 @@ protocol Exchange: Sendable {
     func authorization() -> Authorization?
     /// Judges an answer that is not a plain 200.
     func answer(to response: ProviderResponse) -> Answer
+    /// Whether the answer says that our own request was malformed: people must hear of it.
+    func isOurFault(_ response: ProviderResponse) -> Bool
     /// What it means for everything that waits when a connection is ended with that word before it answered anything;
     /// nil = nothing: another connection is tried.
     func answer(toGoAway reason: String) -> Answer?
@@ -20,5 +22,6 @@ protocol Exchange: Sendable {
 
 extension Exchange {
     var remarkName: String? { nil }
+    func isOurFault(_ response: ProviderResponse) -> Bool { false }
     func answer(toGoAway reason: String) -> Answer? { nil }
 }

@@ -63,6 +63,10 @@ extension HTTP2ConnectionHandler {
             return
         }
         let answer = exchange.answer(to: response)
+        if !hasBlamedItself, exchange.isOurFault(response) {
+            hasBlamedItself = true
+            pool.logger.error("the provider does not understand our requests", metadata: metadata(answer.reason))
+        }
         slot.others.append((Int(ticket.index), answer))
         switch answer.result {
         case .verdict(.stopApp), .verdict(.holdApp): pool.stop(slot.open)

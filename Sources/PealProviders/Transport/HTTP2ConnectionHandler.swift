@@ -27,6 +27,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     var isFinishing = false
     /// Whether the pool knows that stream ids run short here.
     var hasAnnouncedEnd = false
+    /// Whether it was logged here that the provider finds fault with our requests.
+    var hasBlamedItself = false
     private var hasEnded = false
     var pulse: ConnectionPulse
     private var tickTask: RepeatedTask?

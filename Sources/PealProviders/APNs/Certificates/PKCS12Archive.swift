@@ -11,6 +11,10 @@ import X509
 enum PKCS12Archive {
     /// - Throws: `invalid_field` `passphrase` or `data`.
     static func identity(in data: [UInt8], passphrase: String) throws(PealError) -> Credential.TLSIdentity {
+        // NIOSSL traps on others, and programs do not agree on how to write them.
+        guard passphrase.utf8.allSatisfy({ $0 > 0 && $0 < 0x80 }) else {
+            throw .invalid("passphrase", "a passphrase may hold ASCII characters only: export the archive with another")
+        }
         guard let contents = PKCS12Contents(data) else { throw fault("data is not a PKCS#12 archive") }
         guard contents.keys.count == 1, let packed = contents.keys.first else {
             throw fault("the archive must hold one private key")

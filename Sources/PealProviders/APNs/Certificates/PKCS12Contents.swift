@@ -27,9 +27,7 @@ struct PKCS12Contents {
     /// nil when it is no archive, or one that is not locked by a passphrase but by another's public key. Tools write BER
     /// as well as DER.
     init?(_ archive: [UInt8]) {
-        guard let node = try? BER.parse(archive), let parts = Self.children(node), parts.count >= 2,
-            let safe = Self.content(parts[1]), safe.name == Name.data, let infos = Self.nested(safe.value)
-        else { return nil }
+        guard let infos = Self.infos(in: archive) else { return nil }
         for info in infos {
             guard let content = Self.content(info) else { return nil }
             if content.name == Name.encryptedData {
@@ -39,6 +37,14 @@ struct PKCS12Contents {
                 for bag in bags { guard take(bag) else { return nil } }
             }
         }
+    }
+
+    /// The content infos of an archive; nil as in `init`.
+    private static func infos(in archive: [UInt8]) -> [ASN1Node]? {
+        guard let node = try? BER.parse(archive), let parts = children(node), parts.count >= 2,
+            let safe = content(parts[1]), safe.name == Name.data
+        else { return nil }
+        return nested(safe.value)
     }
 
     private mutating func take(_ bag: ASN1Node) -> Bool {
