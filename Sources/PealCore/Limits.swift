@@ -44,6 +44,7 @@ package enum Limits {
     package static let variantBytesPerMessageMax = 8 * 1024 * 1024
     package static let apnsPayloadBytesMax = 4096
     package static let apnsVoIPPayloadBytesMax = 5120
+    package static let apnsBroadcastPayloadBytesMax = 5120
     package static let apnsCollapseIDBytesMax = 64
 
     package static let ttlSecondsMax: Int64 = 10 * 365 * 24 * 3600
@@ -111,6 +112,9 @@ extension Limits {
     package static let quietFramesMax = 10_000
     package static let receiveWindowBytes = 8 * 1024 * 1024
     package static let outboundReplyBytesMax = 64 * 1024
+    /// Ids of the 10,000 channels that an app may have.
+    package static let channelListBytesMax = 4 * 1024 * 1024
+    package static let verificationSeconds: Int64 = 30
     package static let outboundConnectionsPerHostMax = 64
     package static let accessTokenBytesMax = 8192
     package static let outboundRequestsInFlightMax = 128

@@ -7,7 +7,7 @@ package final class DeliveryMetrics: Sendable {
 
     package init() {}
 
-    /// One instant's counts, all growing.
+    /// One instant's counts, all growing where nothing else is said.
     package struct Snapshot: Sendable, Hashable {
         /// Ended notifications, by provider and outcome.
         package internal(set) var notifications: [Series: Int] = [:]
@@ -25,6 +25,9 @@ package final class DeliveryMetrics: Sendable {
         package internal(set) var breakerTrips = 0
         package internal(set) var leasesTakenBack = 0
         package internal(set) var leasesExtended = 0
+        /// Credentials that end within thirty days, and those that have ended: as they stand, not growing.
+        package internal(set) var credentialsEnding = 0
+        package internal(set) var credentialsEnded = 0
     }
 
     /// What notifications are counted by.

@@ -65,6 +65,7 @@ package final class DeliveryService: DeliveryEngine, Service {
                 inner.addTask { await Scheduler(context: self.context).run() }
                 inner.addTask { await Rescuer(context: self.context).run() }
                 inner.addTask { await Pruner(context: self.context).run() }
+                inner.addTask { await CredentialWatch(context: self.context).run() }
                 inner.addTask { await Dispatcher(context: self.context).run() }
                 inner.addTask { await DirectLane(context: self.context).run() }
             }

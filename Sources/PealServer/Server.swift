@@ -37,14 +37,16 @@ struct Server {
         try await storage.migrate(configuration)
         let adminTokenHash = try await AdminToken.hash(
             configuration, storage: storage, randomness: randomness, time: time)
-        let providers = try makeProviders()
+        let providers = try ProviderSet(
+            configuration,
+            .init(eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger))
         var options = DeliveryOptions()
         options.pagesInFlightMax = configuration.pagesInFlightMax
         let delivery = DeliveryService(
-            store: storage.store, providers: providers, time: time, randomness: randomness, logger: logger,
+            store: storage.store, providers: providers.all, time: time, randomness: randomness, logger: logger,
             options: options)
         let services = APIServices(
-            store: storage.store, engine: delivery, providers: providers, time: time, randomness: randomness,
+            store: storage.store, engine: delivery, providers: providers.all, time: time, randomness: randomness,
             hasher: storage.masterKey, adminTokenHash: adminTokenHash, addressRules: configuration.addressRules,
             options: APIOptions(
                 messageLifeSeconds: configuration.messageLifeSeconds,
@@ -58,7 +60,7 @@ struct Server {
             logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
         let result = await Result { try await ServiceGroup(configuration: group).run() }
-        for provider in providers.values { await provider.close() }
+        for provider in providers.all.values { await provider.close() }
         do {
             try result.get()
         } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
@@ -67,43 +69,6 @@ struct Server {
                 .httpPort, "cannot listen on \(place): \(String(cString: strerror(error.errnoCode)))")
         } catch is SocketAddressError.UnknownHost {
             throw ConfigurationFailure(.httpHost, "there is no address for \(configuration.httpHost)")
-        }
-    }
-
-    private func makeProviders() throws -> [ProviderName: any Provider] {
-        do {
-            return [.apns: try makeAPNs(), .fcm: try makeFCM()]
-        } catch let failure as ConfigurationFailure {
-            throw failure
-        } catch {
-            throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") holds no PEM certificates: \(error)")
-        }
-    }
-
-    private func makeAPNs() throws -> APNsProvider {
-        var apns = APNsConfiguration()
-        apns.productionURL = configuration.apnsProductionURL
-        apns.sandboxURL = configuration.apnsSandboxURL
-        apns.caFile = configuration.caFile
-        apns.connectionsPerPoolMax = configuration.apnsConnectionsMax
-        do {
-            return try APNsProvider(
-                configuration: apns, eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
-        } catch let error as APNsConfigurationError {
-            throw ConfigurationFailure(.apnsProductionURL, "\(error)")
-        }
-    }
-
-    private func makeFCM() throws -> FCMProvider {
-        let fcm = FCMConfiguration(
-            url: configuration.fcmURL, tokenAllowedHosts: configuration.fcmTokenHosts, caFile: configuration.caFile,
-            connectionsPerPoolMax: configuration.fcmConnectionsMax, ratePerSecond: configuration.fcmRatePerSecond,
-            startRatePerSecond: configuration.fcmStartRatePerSecond)
-        do {
-            return try FCMProvider(
-                configuration: fcm, eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
-        } catch let error as FCMConfigurationError {
-            throw ConfigurationFailure(.fcmURL, "\(error)")
         }
     }
 }

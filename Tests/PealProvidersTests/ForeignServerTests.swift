@@ -14,7 +14,8 @@ struct ForeignServerTests {
     private func provider(_ url: String, ca: String, connections: Int = 4) throws -> APNsProvider {
         try APNsProvider(
             configuration: APNsConfiguration(
-                productionURL: url, sandboxURL: url, caFile: ca, connectionsPerPoolMax: connections),
+                production: .init(send: url, management: url), sandbox: .init(send: url, management: url), caFile: ca,
+                connectionsPerPoolMax: connections),
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, randomness: SeededRandomness(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }

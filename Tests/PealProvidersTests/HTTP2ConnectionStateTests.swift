@@ -270,4 +270,50 @@ struct HTTP2ConnectionStateTests {
             ServerFrame.data(1, "late"))
         #expect(bench.endings.accepted.count == 1)
     }
+
+    @Test("reads the remark of an acceptance where one is asked for", arguments: ["apns-unique-id", nil])
+    func remark(name: String?) throws {
+        var bench = try StateBench(remarkName: name)
+        for index in 0..<5 { bench.begin(Int32(index)) }
+        try bench.receive(
+            ServerFrame.headers(1, ServerFrame.status(200, [("apns-id", "x"), ("apns-unique-id", "abc-1")])),
+            ServerFrame.headers(3, ServerFrame.status(200, [("apns-id", "x")])),
+            ServerFrame.headers(5, ServerFrame.status(200, [("apns-unique-id", "a b")])),
+            ServerFrame.headers(7, ServerFrame.status(200, [("apns-unique-id", "abc-2")]), ends: false),
+            ServerFrame.data(7), ServerFrame.headers(9, ServerFrame.status(400, [("apns-unique-id", "abc-3")])))
+        let remarks = [
+            StreamEndings.Kind.response(ProviderResponse(status: 200, remark: "abc-1")),
+            .response(ProviderResponse(status: 200, remark: "abc-2")),
+        ]
+        let failure = StreamEndings.Kind.response(ProviderResponse(status: 400))
+        #expect(bench.othersKinds == (name == nil ? [failure] : remarks + [failure]))
+        #expect(bench.endings.accepted.map(\.index) == (name == nil ? [0, 1, 2, 3] : [1, 2]))
+    }
+
+    @Test(
+        "takes only a word for the reason of a GOAWAY",
+        arguments: [
+            (#"{"reason":"BadCertificate"}"#, "BadCertificate"), (#"{"reason":"a\nb"}"#, nil), ("{}", nil), ("x", nil),
+            (#"{"reason":""}"#, nil), (#"{"reason":5}"#, nil),
+        ])
+    func goAwayReason(debug: String, reason: String?) throws {
+        var bench = try StateBench()
+        try bench.receive(ServerFrame.goAway(0, .noError, debug: debug))
+        #expect(bench.state.goAway?.reason == reason)
+        #expect(!bench.state.takesRequests)
+    }
+
+    @Test("says when stream ids run short, and not of a connection that began with few")
+    func nearEnd() throws {
+        var bench = try StateBench(streamIDMax: 50_001)
+        #expect(!bench.state.isNearEnd)
+        bench.state.nextStreamID = 30_001
+        #expect(!bench.state.isNearEnd)
+        bench.state.nextStreamID = 30_003
+        #expect(bench.state.isNearEnd && bench.state.takesRequests)
+        bench.state.nextStreamID = 40_003
+        #expect(!bench.state.takesRequests)
+        let short = try StateBench(streamIDMax: 10_401)
+        #expect(!short.state.isNearEnd)
+    }
 }

@@ -42,6 +42,30 @@ struct HeaderEncoderTests {
         #expect(fields == expected(variants[0], authorization: "bearer def"))
     }
 
+    @Test(
+        "a header that takes the address comes last, whatever the table holds",
+        arguments: [(UInt32(4096), 24), (4096, 200), (0, 24), (60, 3)])
+    func addressHeader(tableBytes: UInt32, count: Int) throws {
+        var bench = try StateBench(settings: tableBytes == 4096 ? [] : [(UInt16(1), tableBytes)])
+        bench.decoder.maxDynamicTableLength = Int(tableBytes)
+        let notification = Notification(
+            route: .apnsBroadcastProduction, path: .init(Array("/4/broadcasts/apps/a".utf8)),
+            headers: [.init("apns-priority", "5")], body: .init(Array("{}".utf8)), addressHeader: "apns-channel-id")
+        for letter in "abc" {
+            let channel = String(repeating: letter, count: count)
+            bench.begin(0, notification: notification, address: Array(channel.utf8))
+            let frames = bench.frames()
+            let fields = try bench.decode(frames[0]).map { "\($0) \($1)" }
+            #expect(
+                fields == [
+                    ":method POST", ":scheme https", ":authority api.push.apple.com", ":path /4/broadcasts/apps/a",
+                    "apns-priority 5", "authorization bearer abc", "apns-id 00000000-0000-0001-0000-000000000002",
+                    "apns-channel-id \(channel)",
+                ])
+            #expect(frames[1].payload == Array("{}".utf8))
+        }
+    }
+
     @Test("a repeated request is small, and its authorization is never indexed")
     func size() throws {
         var bench = try StateBench()

@@ -109,6 +109,25 @@ struct PoolTests {
         #expect(effects.openings == [0, 1, 2])
     }
 
+    @Test("before a connection's stream ids run out another is opened beside it")
+    func replacement() {
+        var state = state()
+        var effects = PoolState.Effects()
+        state.submit(OpenOrder(testOrder(count: 1000)), &effects)
+        state.consider(uptime: .zero, &effects)
+        _ = state.attach(0, handle)
+        #expect(state.pull(0, budget(64), uptime: .zero, &effects)?.count == 64)
+        state.announceEnd(0)
+        state.consider(uptime: .milliseconds(1), &effects)
+        #expect(effects.openings == [0, 1])
+        // Both work; no third is wanted.
+        _ = state.attach(1, handle)
+        #expect(state.pull(0, budget(64), uptime: .zero, &effects)?.count == 64)
+        #expect(state.pull(1, budget(64), uptime: .zero, &effects)?.count == 64)
+        state.consider(uptime: .seconds(1), &effects)
+        #expect(effects.openings == [0, 1])
+    }
+
     @Test("a connection that still proves itself calls for no other one")
     func unproven() {
         var state = state()

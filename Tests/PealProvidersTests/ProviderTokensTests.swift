@@ -9,7 +9,7 @@ struct ProviderTokensTests {
     let time = ManualTime()
 
     private func tokens(_ seed: UInt64 = 1) throws -> ProviderTokens {
-        try ProviderTokens(testCredential, time: time, randomness: SeededRandomness(seed))
+        try ProviderTokenTable(time: time, randomness: SeededRandomness(seed)).tokens(for: testCredential)
     }
 
     @Test("are ES256 JWTs of team and key that anybody can verify")
@@ -50,7 +50,60 @@ struct ProviderTokensTests {
         time.advance(.seconds(8 * 60))
         #expect(tokens.authorization == first)
         time.advance(.seconds(3 * 60))
-        // The first is near its hour now; without any other a new one must be made.
+        // The first is near its hour now, and the one that came too early is old enough: no third is made.
+        #expect(tokens.authorization == second)
+        time.advance(.seconds(60 * 60))
+        let third = tokens.authorization
+        #expect(third != first && third != second)
+    }
+
+    @Test("too many of them with none before changes nothing, and forbids another for twenty minutes")
+    func tooManyAtFirst() throws {
+        let tokens = try tokens()
+        let first = tokens.authorization
+        time.advance(.seconds(39 * 60))
+        tokens.updatedTooOften()
+        time.advance(.seconds(15 * 60))
+        #expect(tokens.authorization == first)
+        time.advance(.seconds(6 * 60))
         #expect(tokens.authorization != first)
+    }
+}
+
+@Suite("The table of provider tokens")
+struct ProviderTokenTableTests {
+    let time = ManualTime()
+
+    private func table() -> ProviderTokenTable { ProviderTokenTable(time: time, randomness: SeededRandomness()) }
+
+    @Test("has one for each team and key, however the key is written and whatever app uses it")
+    func shared() throws {
+        let table = table()
+        var other = testCredential
+        other.bundleID = "com.example.other"
+        other.privateKey = "\n" + other.privateKey + "\n\n"
+        let tokens = try table.tokens(for: testCredential)
+        #expect(try table.tokens(for: other) === tokens)
+        other.teamID = "TEAM654321"
+        #expect(try table.tokens(for: other) !== tokens)
+        other = testCredential
+        other.privateKey = P256.Signing.PrivateKey().pemRepresentation
+        #expect(try table.tokens(for: other) !== tokens)
+    }
+
+    @Test("lets the key go with its last user, and goes on with the same provider token when it comes back")
+    func remembered() throws {
+        let table = table()
+        var tokens: ProviderTokens? = try table.tokens(for: testCredential)
+        let first = tokens?.authorization
+        #expect(table.keyCount == 1)
+        tokens = nil
+        #expect(table.keyCount == 0)
+        time.advance(.seconds(30 * 60))
+        tokens = try table.tokens(for: testCredential)
+        #expect(tokens?.authorization == first)
+        tokens = nil
+        time.advance(.seconds(31 * 60))
+        #expect(try table.tokens(for: testCredential).authorization != first)
     }
 }

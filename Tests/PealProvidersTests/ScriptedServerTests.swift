@@ -14,8 +14,9 @@ struct ScriptedServerTests {
     private func provider(_ server: ScriptedServer, connections: Int = 2) throws -> APNsProvider {
         try APNsProvider(
             configuration: APNsConfiguration(
-                productionURL: server.url, sandboxURL: server.url, caFile: server.directory.file("cert.pem"),
-                connectionsPerPoolMax: connections),
+                production: .init(send: server.url, management: server.url),
+                sandbox: .init(send: server.url, management: server.url),
+                caFile: server.directory.file("cert.pem"), connectionsPerPoolMax: connections),
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, randomness: SeededRandomness(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
@@ -51,6 +52,62 @@ struct ScriptedServerTests {
             }
         }
         #expect(tally == ["accepted": 500])
+    }
+
+    @Test(
+        "a GOAWAY that names the credential, before any answer, stops the order at once", .timeLimit(.minutes(1)),
+        arguments: ["BadCertificate", "InvalidProviderToken"])
+    func goAwayCredential(reason: String) async throws {
+        let connections = ScriptedServer.Counter()
+        let tally = try await send(300) { connection, frame in
+            if frame == nil { connection.write(ServerFrame.settings([(3, 100)])) }
+            Self.onRequest(frame) { _ in
+                _ = connections.next()
+                connection.write(ServerFrame.goAway(0, .noError, debug: #"{"reason":"\#(reason)"}"#))
+                connection.close()
+            }
+        }
+        #expect(tally == ["verdict \(reason)": 300])
+        #expect(connections.value == 1)
+    }
+
+    @Test("a GOAWAY with another word, before any answer, brings no storm of connections", .timeLimit(.minutes(1)))
+    func goAwayStorm() async throws {
+        let connections = ScriptedServer.Counter()
+        let tally = try await send(300) { connection, frame in
+            if frame == nil { connection.write(ServerFrame.settings([(3, 100)])) }
+            Self.onRequest(frame) { _ in
+                _ = connections.next()
+                connection.write(ServerFrame.goAway(0, .noError, debug: #"{"reason":"Shutdown"}"#))
+                connection.close()
+            }
+        }
+        #expect(tally.values.reduce(0, +) == 300)
+        #expect(Set(tally.keys).isSubset(of: ["unsent NoConnection", "unsent Refused"]))
+        #expect(connections.value <= Limits.resendsMax + 1)
+    }
+
+    @Test("the sandbox's unique id is kept for small messages and not for large ones", .timeLimit(.minutes(1)))
+    func uniqueIDs() async throws {
+        let server = try ScriptedServer { connection, frame in
+            if frame == nil { connection.write(ServerFrame.settings([(3, 100)])) }
+            Self.onRequest(frame) { stream in
+                let block = ServerFrame.status(200, [("apns-id", "x"), ("apns-unique-id", "u\(stream)")])
+                connection.write(ServerFrame.headers(stream, block))
+            }
+        }
+        let provider = try provider(server, connections: 1)
+        let small = testOrder(count: 2, lane: .direct, route: .apnsSandbox)
+        provider.send(small)
+        let remarks = await small.flight.completed().exceptions.mapValues(\.reason)
+        #expect(remarks == [0: "apns-unique-id u1", 1: "apns-unique-id u3"])
+        let large = testOrder(count: 200, route: .apnsSandbox)
+        provider.send(large)
+        #expect(await large.flight.completed().exceptions.isEmpty)
+        let production = testOrder(count: 2, lane: .direct)
+        provider.send(production)
+        #expect(await production.flight.completed().exceptions.isEmpty)
+        await provider.close()
     }
 
     @Test("refused streams are sent again, and not for ever", .timeLimit(.minutes(1)))

@@ -3,6 +3,24 @@ import PealCore
 
 /// Checks what an app shows APNs.
 enum APNsCredential {
+    /// - Throws: `invalid_field`, naming the field; `not_supported` for another network's.
+    static func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
+        switch credential {
+        case .apnsToken(let signing):
+            try check(signing)
+            let facts = JSON.Members([
+                ("key_id", .string(signing.keyID)), ("team_id", .string(signing.teamID)),
+                ("bundle_id", .string(signing.bundleID)),
+            ])
+            return CredentialExamination(credential: credential, facts: facts)
+        case .apnsCertificate(let certificate):
+            return try APNsCertificateExamination.examine(certificate, now: now)
+        case .apnsArchive(let archive):
+            return try APNsCertificateExamination.examine(archive, now: now)
+        default: throw .unsupported("kind")
+        }
+    }
+
     /// - Throws: `invalid_field`, naming the field.
     static func check(_ credential: Credential.APNsToken) throws(PealError) {
         try checkName(credential.keyID, field: "key_id")
@@ -21,7 +39,8 @@ enum APNsCredential {
         return key
     }
 
-    private static func checkName(_ name: String, field: String) throws(PealError) {
+    /// Names stand in header values and paths.
+    static func checkName(_ name: String, field: String) throws(PealError) {
         let isLegal = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
         guard isLegal, (1...Limits.nameCharactersMax).contains(name.utf8.count) else {
             throw .invalid(

@@ -1,54 +1,34 @@
 package import Logging
 package import NIOCore
-import NIOSSL
 package import PealCore
-import Synchronization
 
 /// Apple's push network: renders messages for it and sends pages of them, over connections that are kept per
 /// environment and credential.
 package final class APNsProvider: Provider {
-    private struct PoolKey: Hashable {
-        let endpoint: Endpoint
-        let fingerprint: String
-    }
+    /// The broadcast channels of apps.
+    package let channels: any ChannelDirectory
 
-    private struct TokensKey: Hashable {
-        let teamID: String
-        let keyID: String
-        let privateKey: String
-    }
-
-    private struct State {
-        var pools: [PoolKey: ConnectionPool] = [:]
-        /// Pools whose credential went, until `close`.
-        var drained: [ConnectionPool] = []
-        var tokens: [TokensKey: ProviderTokens] = [:]
-        var isClosed = false
-    }
-
-    private let production: Endpoint
-    private let sandbox: Endpoint
-    private let tls: NIOSSLContext
-    private let group: any EventLoopGroup
-    private let settings: ConnectionPool.Settings
+    fileprivate let pools: APNsPools
     private let time: any TimeSource
     private let randomness: any Randomness
-    private let logger: Logger
-    private let state = Mutex(State())
 
-    /// - Throws: when a URL or the CA file cannot be used.
+    /// - Throws: `APNsConfigurationError` when a URL cannot be used; another error when the CA file cannot.
     package init(
         configuration: APNsConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,
         randomness: any Randomness, logger: Logger
     ) throws {
-        production = try configuration.endpoint(.production)
-        sandbox = try configuration.endpoint(.sandbox)
-        tls = try Connector.context(caFile: configuration.caFile)
-        group = eventLoopGroup
-        settings = ConnectionPool.Settings(connectionsMax: max(1, configuration.connectionsPerPoolMax))
+        let production = try configuration.endpoints(.production)
+        let sandbox = try configuration.endpoints(.sandbox)
+        pools = try APNsPools(
+            APNsPools.Settings(
+                production: production, sandbox: sandbox, caFile: configuration.caFile,
+                pool: .init(connectionsMax: max(1, configuration.connectionsPerPoolMax)), group: eventLoopGroup,
+                time: time, randomness: randomness, logger: logger))
+        channels = try APNsChannels(
+            production: production.management, sandbox: sandbox.management, caFile: configuration.caFile,
+            group: eventLoopGroup, tokens: pools.tokens, time: time, randomness: randomness)
         self.time = time
         self.randomness = randomness
-        self.logger = logger
     }
 
     package var name: ProviderName { .apns }
@@ -58,87 +38,56 @@ package final class APNsProvider: Provider {
     }
 
     package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
-        switch credential {
-        case .apnsToken(let signing):
-            try APNsCredential.check(signing)
-            let facts = JSON.Members([
-                ("key_id", .string(signing.keyID)), ("team_id", .string(signing.teamID)),
-                ("bundle_id", .string(signing.bundleID)),
-            ])
-            return CredentialExamination(credential: credential, facts: facts)
-        default: throw .unsupported("kind")
-        }
+        try APNsCredential.examine(credential, now: now)
     }
 
     package func verify(
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
-        CredentialVerification(.unverifiable, detail: "not built yet")
+        await APNsVerification(
+            credential: credential, fingerprint: fingerprint, environment: environment, time: time,
+            randomness: randomness, send: send
+        ).run()
     }
 
     package func send(_ order: PageOrder) {
         guard order.variants.allSatisfy({ Int($0) < order.notifications.count }) else {
             return order.flight.answerRest(.unsent("NoVariant"))
         }
-        guard let pool = pool(for: order) else {
-            let isClosed = state.withLock(\.isClosed)
-            return order.flight.answerRest(.unsent(isClosed ? "Draining" : "NoCredential"))
-        }
-        pool.submit(order)
+        guard
+            let entry = pools.entry(order.slice.route, order.credential, fingerprint: order.fingerprint)
+        else { return order.flight.answerRest(.unsent(pools.isClosed ? "Draining" : "NoCredential")) }
+        if let answer = entry.refusal(of: order) { return order.flight.answerRest(answer) }
+        entry.pool.submit(order)
     }
 
-    package func drain(fingerprint: String) {
-        let pools = state.withLock { state in
-            let keys = state.pools.keys.filter { $0.fingerprint == fingerprint }
-            let pools = keys.compactMap { state.pools.removeValue(forKey: $0) }
-            state.drained.removeAll(where: \.isGone)
-            state.drained += pools
-            return pools
-        }
-        for pool in pools { pool.drain() }
-    }
+    package func drain(fingerprint: String) { pools.drain(fingerprint: fingerprint) }
 
     package func close() async {
-        let pools = state.withLock { state in
-            state.isClosed = true
-            defer {
-                state.pools = [:]
-                state.drained = []
-            }
-            return Array(state.pools.values) + state.drained
-        }
-        await withTaskGroup { group in
-            for pool in pools { group.addTask { await pool.close() } }
-        }
+        await pools.close()
+        await (channels as? APNsChannels)?.close()
     }
+}
 
-    /// nil when the credential's key cannot be read, or the provider is closed.
-    private func pool(for order: PageOrder) -> ConnectionPool? {
-        let endpoint = order.slice.route.environment == .production ? production : sandbox
-        let key = PoolKey(endpoint: endpoint, fingerprint: order.fingerprint)
-        return state.withLock { state in
-            if let pool = state.pools[key] { return pool }
-            guard !state.isClosed, let tokens = tokens(for: order.credential, &state) else { return nil }
-            let pool = ConnectionPool(
-                connector: Connector(endpoint: endpoint, tls: tls, group: group),
-                exchange: APNsExchange(tokens: tokens), settings: settings, time: time, randomness: randomness,
-                logger: logger)
-            state.pools[key] = pool
-            return pool
-        }
-    }
+extension APNsPools.Entry {
+    /// Our own word for a push that the certificate cannot carry.
+    static let notInCertificate = "TopicNotInCertificate"
 
-    /// One per (team, key) in the process, whatever app and environment use it.
-    private func tokens(for credential: Credential, _ state: inout State) -> ProviderTokens? {
-        switch credential {
-        case .apnsToken(let credential):
-            let key = TokensKey(
-                teamID: credential.teamID, keyID: credential.keyID, privateKey: credential.privateKey)
-            if let tokens = state.tokens[key] { return tokens }
-            let tokens = try? ProviderTokens(credential, time: time, randomness: randomness)
-            state.tokens[key] = tokens
-            return tokens
-        default: return nil
+    /// What a certificate does not carry is refused here: APNs would answer `TopicDisallowed`, which stops the whole
+    /// app, for a mistake of one message. Variants of a message differ in their texts alone.
+    func refusal(of order: PageOrder) -> Answer? {
+        guard let certificateTopics, !order.slice.route.isBroadcast, let first = order.notifications.first else {
+            return nil
         }
+        func value(_ name: String) -> String? { first.headers.first { $0.name == name }?.value }
+        let needsToken = value("apns-push-type").flatMap(APNsPushType.init(rawValue:))?.needsToken ?? false
+        let isKnown = certificateTopics.isEmpty || value("apns-topic").map(certificateTopics.contains) ?? true
+        guard needsToken || !isKnown else { return nil }
+        return Answer(.verdict(.rejectMessage), reason: Self.notInCertificate)
     }
+}
+
+extension APNsProvider {
+    /// How many signing keys are held: none without a connection that uses it. For tests.
+    var signingKeyCount: Int { pools.tokens.keyCount }
 }

@@ -1,6 +1,8 @@
 import PealCore
 
-/// Apple's answers and what they mean (providers.md §1.6, after "Handling error responses from APNs").
+/// Apple's answers and what they mean, after "Handling notification responses from APNs", and for broadcasts "Handling
+/// error responses from Apple Push Notification service" (developer.apple.com/documentation/usernotifications).
+/// `docs/providers/apns.md` has the table.
 enum APNsVerdicts {
     /// How long one device waits after `TooManyRequests`.
     static let deviceHold = Duration.seconds(30)
@@ -11,21 +13,56 @@ enum APNsVerdicts {
     ///   - reason: the word in the body; empty when there was none. An unknown one is judged by the status class and
     ///     never retires an address.
     ///   - timestamp: of a 410, when APNs last knew the address to be dead.
-    static func verdict(status: Int, reason: String, timestamp: Timestamp? = nil) -> Verdict {
-        switch (status, reason) {
-        case (200, _): .accepted
-        case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"): .retireAddress(since: nil, isSuspicious: true)
-        case (400, "BadTopic"), (400, "MissingTopic"), (400, "TopicDisallowed"): .stopApp
-        case (400, "IdleTimeout"): .reconnect
-        case (403, "ExpiredProviderToken"): .refreshCredential
-        case (403, "UnrelatedKeyIdInToken"): .reconnect
-        case (403, _): .stopApp
-        case (410, "Unregistered"), (410, ""): .retireAddress(since: timestamp, isSuspicious: false)
-        case (410, "ExpiredToken"): .retireAddress(since: timestamp, isSuspicious: false)
-        case (429, "TooManyProviderTokenUpdates"): .retry(after: tokenUpdatesPause)
-        case (429, _): .holdAddress(after: deviceHold)
-        case (503, "Shutdown"): .reconnect
-        case (500..., _): .retry(after: nil)
+    ///   - isBroadcast: whether the address is a channel.
+    static func verdict(
+        status: Int, reason: String, timestamp: Timestamp? = nil, isBroadcast: Bool = false
+    ) -> Verdict {
+        switch status {
+        case 200: .accepted
+        case 400: isBroadcast ? badBroadcast(reason) : badRequest(reason)
+        case 403: forbidden(reason)
+        case 410 where reason == "Unregistered" || reason == "ExpiredToken":
+            .retireAddress(since: timestamp, isSuspicious: false)
+        case 429 where reason == "TooManyProviderTokenUpdates": .retry(after: tokenUpdatesPause)
+        case 429: .holdAddress(after: deviceHold)
+        case 503 where reason == "Shutdown": .reconnect
+        case 500...: .retry(after: nil)
+        default: .rejectMessage
+        }
+    }
+
+    /// What the word in a GOAWAY means for whatever waits, where the connection answered nothing: only a word that says
+    /// that the credential is not let in. nil for any other.
+    static func verdict(goAway reason: String) -> Verdict? {
+        let verdict = forbidden(reason)
+        return verdict == .stopApp || verdict == .refreshCredential ? verdict : nil
+    }
+
+    private static func badRequest(_ reason: String) -> Verdict {
+        switch reason {
+        case "BadDeviceToken", "DeviceTokenNotForTopic": .retireAddress(since: nil, isSuspicious: true)
+        case "BadTopic", "MissingTopic", "TopicDisallowed": .stopApp
+        case "IdleTimeout": .reconnect
+        default: .rejectMessage
+        }
+    }
+
+    /// The channel is the address; what the app may not do at all stops its broadcasts.
+    private static func badBroadcast(_ reason: String) -> Verdict {
+        switch reason {
+        case "ChannelNotRegistered", "BadChannelId": .retireAddress(since: nil, isSuspicious: false)
+        case "FeatureNotEnabled": .stopApp
+        default: badRequest(reason)
+        }
+    }
+
+    private static func forbidden(_ reason: String) -> Verdict {
+        switch reason {
+        case "ExpiredProviderToken": .refreshCredential
+        case "UnrelatedKeyIdInToken": .reconnect
+        case "BadCertificate", "BadCertificateEnvironment", "InvalidProviderToken", "MissingProviderToken", "Forbidden",
+            "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken", "TopicMismatch":
+            .stopApp
         default: .rejectMessage
         }
     }

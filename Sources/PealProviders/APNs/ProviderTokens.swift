@@ -6,20 +6,7 @@ import Synchronization
 /// replaced at 40 to 50 minutes (Apple: at most every 20, at least every 60), never because APNs complained of too
 /// many.
 final class ProviderTokens: Sendable {
-    private struct Minted {
-        let authorization: Authorization
-        let at: Timestamp
-        let uptime: Duration
-        let life: Duration
-    }
-
-    private struct State {
-        var present: Minted?
-        var previous: Minted?
-        /// APNs saw too many updates: none before then.
-        var heldUntil = Duration.zero
-        var versions = 0
-    }
+    private typealias Minted = ProviderTokenHistory.Minted
 
     /// Apple's bounds.
     static let updateSecondsMin = 20 * 60
@@ -28,17 +15,19 @@ final class ProviderTokens: Sendable {
     private let keyID: String
     private let teamID: String
     private let key: P256.Signing.PrivateKey
+    private let history: ProviderTokenHistory
     private let time: any TimeSource
     private let randomness: any Randomness
-    private let state = Mutex(State())
 
-    /// - Throws: `invalid_field` when the key cannot be read.
+    /// - Parameter history: what is known of the key's earlier provider tokens.
     init(
-        _ credential: Credential.APNsToken, time: any TimeSource, randomness: any Randomness
-    ) throws(PealError) {
-        keyID = credential.keyID
-        teamID = credential.teamID
-        key = try APNsCredential.signingKey(credential.privateKey)
+        keyID: String, teamID: String, key: P256.Signing.PrivateKey, history: ProviderTokenHistory,
+        time: any TimeSource, randomness: any Randomness
+    ) {
+        self.keyID = keyID
+        self.teamID = teamID
+        self.key = key
+        self.history = history
         self.time = time
         self.randomness = randomness
     }
@@ -46,13 +35,13 @@ final class ProviderTokens: Sendable {
     /// The value of `authorization` for requests that begin now; nil when signing failed.
     var authorization: Authorization? {
         let uptime = time.uptime
-        return state.withLock { state in
+        return history.state.withLock { state in
             if let present = state.present {
                 let age = uptime - present.uptime
                 if age < present.life { return present.authorization }
                 if uptime < state.heldUntil, age < .seconds(Self.lifeSecondsMax) { return present.authorization }
             }
-            return mint(&state, uptime)
+            return renew(&state, uptime)
         }
     }
 
@@ -60,9 +49,9 @@ final class ProviderTokens: Sendable {
     /// have meant was young, for then a clock is wrong.
     func expired() -> Bool {
         let uptime = time.uptime
-        return state.withLock { state in
+        return history.state.withLock { state in
             guard let present = state.present else { return true }
-            if uptime - present.uptime >= .seconds(Self.updateSecondsMin) { return mint(&state, uptime) != nil }
+            if uptime - present.uptime >= .seconds(Self.updateSecondsMin) { return renew(&state, uptime) != nil }
             // Requests under the one before may still be answered.
             guard let previous = state.previous else { return false }
             return uptime - present.uptime < .seconds(2 * Limits.requestTimeoutSeconds)
@@ -74,10 +63,11 @@ final class ProviderTokens: Sendable {
     /// made for twenty minutes.
     func updatedTooOften() {
         let uptime = time.uptime
-        state.withLock { state in
+        history.state.withLock { state in
             guard uptime >= state.heldUntil else { return }
             state.heldUntil = uptime + .seconds(Self.updateSecondsMin)
             if let previous = state.previous, uptime - previous.uptime < .seconds(Self.lifeSecondsMax - 300) {
+                state.early = state.present
                 state.present = Minted(
                     authorization: previous.authorization, at: previous.at, uptime: previous.uptime,
                     life: .seconds(Self.lifeSecondsMax - 60))
@@ -86,7 +76,15 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    private func mint(_ state: inout State, _ uptime: Duration) -> Authorization? {
+    /// The one that came too early, or a new one.
+    private func renew(_ state: inout ProviderTokenHistory.State, _ uptime: Duration) -> Authorization? {
+        guard let early = state.early.take(), uptime - early.uptime < early.life else { return mint(&state, uptime) }
+        state.previous = state.present
+        state.present = early
+        return early.authorization
+    }
+
+    private func mint(_ state: inout ProviderTokenHistory.State, _ uptime: Duration) -> Authorization? {
         let now = time.now
         guard let jwt = sign(issuedAt: now) else { return nil }
         state.versions += 1

@@ -32,11 +32,7 @@ package final class OutboundClient: OutboundSender {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let caFile = options.caFile { tls.additionalTrustRoots = [.file(caFile)] }
-        if let identity = options.identity {
-            tls.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificates.utf8))
-                .map { .certificate($0) }
-            tls.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(identity.privateKey.utf8), format: .pem))
-        }
+        if let identity = options.identity { try tls.show(identity) }
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls, redirectConfiguration: .disallow,
             timeout: .init(

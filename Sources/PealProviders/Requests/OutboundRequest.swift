@@ -13,13 +13,15 @@ struct OutboundRequest: Sendable {
     var timeout: Duration = .seconds(Limits.requestTimeoutSeconds)
     /// The one address of the URL's host that was checked and may be connected to; nil = whatever the name stands for.
     var address: IPAddress?
+    /// What is longer is cut off.
+    var replyBytesMax = Limits.outboundReplyBytesMax
 }
 
 /// What came back to one.
 struct OutboundReply: Sendable, Equatable {
     var status: Int
     var headers: HTTPHeaders
-    /// At most `Limits.outboundReplyBytesMax`; what is longer is cut off.
+    /// At most `OutboundRequest.replyBytesMax`.
     var body: [UInt8]
 
     /// The value of Retry-After in seconds (RFC 9110 §10.2.3), at most a day.

@@ -17,7 +17,7 @@ final class ConnectionPool: Sendable {
     }
 
     let exchange: any Exchange
-    let connector: Connector
+    let connector: any Connecting
     let settings: Settings
     let time: any TimeSource
     let randomness: any Randomness
@@ -28,7 +28,7 @@ final class ConnectionPool: Sendable {
 
     /// - Parameter pace: how fast requests may begin; nil = as fast as connections take them.
     init(
-        connector: Connector, exchange: any Exchange, settings: Settings = .init(), pace: Pace? = nil,
+        connector: any Connecting, exchange: any Exchange, settings: Settings = .init(), pace: Pace? = nil,
         time: any TimeSource, randomness: any Randomness, logger: Logger
     ) {
         self.pace = pace
@@ -116,6 +116,16 @@ final class ConnectionPool: Sendable {
     /// There is no authorization: what waits gets `answer`.
     func refuse(_ id: Int, _ answer: Answer) {
         transact { state, effects in state.refuse(id, answer, &effects) }
+    }
+
+    /// The provider ended a connection with a word that concerns whatever waits: nothing of it may begin.
+    func refuse(_ answer: Answer) {
+        transact { state, effects in effects.refusals += state.queue.remove { _ in answer } }
+    }
+
+    /// The connection will soon take nothing more: another one is opened beside it.
+    func announceEnd(_ id: Int) {
+        transact { state, _ in state.announceEnd(id) }
     }
 
     /// The connection begins nothing more.

@@ -4,6 +4,9 @@ import PealCore
 protocol Exchange: Sendable {
     /// The field that carries each request's id; nil = none.
     var idName: String? { get }
+    /// The field of an acceptance that small messages keep as a remark. nil = acceptances are not read, which is the
+    /// fast way.
+    var remarkName: String? { get }
     /// Whether a connection must hold back until its first request was let in.
     var provesFirst: Bool { get }
     /// Whether the authorization is worth a place in the peer's header table: it is long and lives for an hour. Guessing
@@ -15,6 +18,17 @@ protocol Exchange: Sendable {
     func obstacle() -> Answer?
     /// Judges an answer that is not a plain 200.
     func answer(to response: ProviderResponse) -> Answer
+    /// Whether the answer says that our own request was malformed: people must hear of it.
+    func isOurFault(_ response: ProviderResponse) -> Bool
+    /// What it means for everything that waits when a connection is ended with that word before it answered anything;
+    /// nil = nothing: another connection is tried.
+    func answer(toGoAway reason: String) -> Answer?
+}
+
+extension Exchange {
+    var remarkName: String? { nil }
+    func isOurFault(_ response: ProviderResponse) -> Bool { false }
+    func answer(toGoAway reason: String) -> Answer? { nil }
 }
 
 extension Exchange {

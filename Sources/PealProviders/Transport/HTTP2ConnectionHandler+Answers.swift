@@ -58,7 +58,16 @@ extension HTTP2ConnectionHandler {
 
     private func settle(_ response: ProviderResponse, of ticket: StreamTicket, _ slot: OrderSlot) {
         noticeAnswer(proves: response.status != 403)
+        // Remarks of a large message would fill the log with texts that nobody asks for.
+        if response.status == 200, slot.open.order.lane != .direct {
+            slot.accepted.append(ticket.index)
+            return
+        }
         let answer = exchange.answer(to: response)
+        if !hasBlamedItself, exchange.isOurFault(response) {
+            hasBlamedItself = true
+            pool.logger.error("the provider does not understand our requests", metadata: metadata(answer.reason))
+        }
         slot.others.append((Int(ticket.index), answer))
         switch answer.result {
         case .verdict(.stopApp): pool.stop(slot.open)
@@ -88,11 +97,15 @@ extension HTTP2ConnectionHandler {
         if proves { isProven = true }
     }
 
+    /// A word that would meet every further connection too is an answer to all that waits; else another connection
+    /// takes it over while this one finishes what it began.
     func noticeGoAway() {
         guard let goAway = state.goAway, !isFinishing else { return }
-        pool.logger.debug(
-            "the provider ends a connection",
+        let answer = hasAnswered ? nil : goAway.reason.flatMap(exchange.answer(toGoAway:))
+        pool.logger.log(
+            level: answer == nil ? .info : .warning, "the provider ends a connection",
             metadata: metadata(goAway.reason ?? "").merging(["code": "\(goAway.code)"]) { first, _ in first })
+        if let answer { pool.refuse(answer) }
         finish()
     }
 }

@@ -7,6 +7,10 @@ extension HTTP2ConnectionHandler {
     func pump() {
         guard let context, !isFinishing, state.isSettled, context.channel.isActive else { return }
         guard state.takesRequests else { return finish() }
+        if state.isNearEnd, !hasAnnouncedEnd {
+            hasAnnouncedEnd = true
+            pool.announceEnd(id)
+        }
         let authorization = exchange.authorization()
         if authorization == nil, let answer = exchange.obstacle() {
             pool.refuse(id, answer)

@@ -25,6 +25,10 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     var hasAnswered = false
     /// Begin nothing more, and close when everything is answered.
     var isFinishing = false
+    /// Whether the pool knows that stream ids run short here.
+    var hasAnnouncedEnd = false
+    /// Whether it was logged here that the provider finds fault with our requests.
+    var hasBlamedItself = false
     private var hasEnded = false
     var pulse: ConnectionPulse
     var authorizations = AuthorizationMarks()
@@ -36,7 +40,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         exchange = pool.exchange
         state = HTTP2ConnectionState(
             authority: pool.connector.endpoint.authority, idName: pool.exchange.idName,
-            indexesAuthorization: pool.exchange.indexesAuthorization, streamIDMax: pool.settings.streamIDMax)
+            indexesAuthorization: pool.exchange.indexesAuthorization, remarkName: pool.exchange.remarkName,
+            streamIDMax: pool.settings.streamIDMax)
         out = ByteBufferAllocator().buffer(capacity: Self.bufferBytes)
         isProven = !pool.exchange.provesFirst
         pulse = ConnectionPulse(uptime: pool.time.uptime)

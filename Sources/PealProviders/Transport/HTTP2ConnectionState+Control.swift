@@ -92,10 +92,13 @@ extension HTTP2ConnectionState {
         }
     }
 
-    /// The member `reason` of debug data that is JSON, as Apple's is.
+    /// The member `reason` of debug data that is JSON, as Apple's is; nil when it is no word, since it goes into logs.
     private static func reason(in debugData: ByteBufferView) -> String? {
-        guard let document = try? JSONParser.parse(Array(debugData.prefix(1024))) else { return nil }
-        return document["reason"]?.stringValue
+        guard let document = try? JSONParser.parse(Array(debugData.prefix(1024))),
+            let reason = document["reason"]?.stringValue, !reason.isEmpty,
+            reason.utf8.count <= Limits.logReasonBytesMax, reason.utf8.allSatisfy(\.isASCIIAlphanumeric)
+        else { return nil }
+        return reason
     }
 
     func takePriority(_ header: HTTP2Frame.Header) throws(HTTP2Fault) {

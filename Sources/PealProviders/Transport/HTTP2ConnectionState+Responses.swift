@@ -42,7 +42,8 @@ extension HTTP2ConnectionState {
         _ block: inout ByteBuffer, _ streamID: UInt32, endsStream: Bool, into out: inout ByteBuffer,
         endings: inout StreamEndings
     ) throws(HTTP2Fault) {
-        if endsStream, let place = streams.find(streamID), streams[place].status == 0, HeaderSkim.isPlainSuccess(block)
+        if endsStream, remarkName == nil, let place = streams.find(streamID), streams[place].status == 0,
+            HeaderSkim.isPlainSuccess(block)
         {
             return finish(place, status: 200, into: &out, endings: &endings)
         }
@@ -64,6 +65,9 @@ extension HTTP2ConnectionState {
         guard status >= 200 else { return }
         streams[place].status = Int16(status)
         if status != 200, let text = headers.first(name: "retry-after") { noteRetryAfter(text, of: streamID) }
+        if status == 200, let text = remarkName.flatMap({ headers.first(name: $0) }), Self.isRemark(text) {
+            drafts[streamID, default: ResponseDraft()].remark = text
+        }
         if endsStream { finish(place, status: status, into: &out, endings: &endings) }
     }
 
@@ -73,6 +77,11 @@ extension HTTP2ConnectionState {
         } else if let date = HTTPDate.timestamp(text) {
             drafts[streamID, default: ResponseDraft()].retryAt = date
         }
+    }
+
+    /// Short, and fit for logs and lists.
+    private static func isRemark(_ text: String) -> Bool {
+        (1...Limits.logReasonBytesMax).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
     /// Three digits and nothing else (RFC 9110 §15).
@@ -151,14 +160,15 @@ extension HTTP2ConnectionState {
     }
 
     private mutating func end(_ place: Int, status: Int, endings: inout StreamEndings) {
-        guard status != 200 else {
+        let draft = drafts.isEmpty ? nil : drafts[streams[place].id]
+        guard status != 200 || draft?.remark != nil else {
             endings.accepted.append(close(place).ticket)
             return
         }
         let streamID = streams[place].id
-        let draft = drafts[streamID] ?? ResponseDraft()
         let response = ProviderResponse(
-            status: status, body: draft.body, retryAfterSeconds: draft.retryAfterSeconds, retryAt: draft.retryAt)
+            status: status, body: draft?.body ?? [], retryAfterSeconds: draft?.retryAfterSeconds,
+            retryAt: draft?.retryAt, remark: draft?.remark)
         endings.others.append(.init(ticket: close(place).ticket, kind: .response(response), streamID: streamID))
     }
 }

@@ -62,6 +62,11 @@ extension HTTP2ConnectionState {
         writer.write(template.path, address: address)
         writer.write(template.tail)
         if template.endsInID { writer.write(high: id.high, low: id.low) }
+        if !template.addressField.isEmpty {
+            writer.write(template.addressField)
+            writer.writeStringLength(address.count)
+            writer.write(address)
+        }
     }
 
     /// The general way: header blocks cut at the peer's frame size, bodies at its windows.

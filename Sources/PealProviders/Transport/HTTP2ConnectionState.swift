@@ -33,6 +33,8 @@ struct HTTP2ConnectionState {
         var body: [UInt8] = []
         var retryAfterSeconds: Int?
         var retryAt: Timestamp?
+        /// Of a 200: the field named `remarkName`.
+        var remark: String?
     }
 
     var peer = PeerSettings()
@@ -43,6 +45,8 @@ struct HTTP2ConnectionState {
     var nextStreamID: UInt32 = 1
     /// No stream may have a larger id: the connection is to be replaced before.
     let streamIDMax: UInt32
+    /// The field of an acceptance that is to be read; nil = none.
+    let remarkName: String?
     var encoder: HeaderEncoder
     var decoder: HPACKDecoder
     var sendWindow = 65_535
@@ -61,8 +65,9 @@ struct HTTP2ConnectionState {
     ///   - authority: the value of `:authority`.
     ///   - idName: the field that carries each request's id; nil = none.
     ///   - indexesAuthorization: whether it goes into the peer's header table.
+    ///   - remarkName: the field of a 200 that is to be read; nil = none.
     init(
-        authority: String, idName: String?, indexesAuthorization: Bool = false,
+        authority: String, idName: String?, indexesAuthorization: Bool = false, remarkName: String? = nil,
         streamIDMax: UInt32 = HTTP2Frame.streamIDMax
     ) {
         encoder = HeaderEncoder(authority: authority, idName: idName, indexesAuthorization: indexesAuthorization)
@@ -70,12 +75,18 @@ struct HTTP2ConnectionState {
             allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096,
             maxHeaderListSize: Limits.responseHeaderBytesMax)
         self.streamIDMax = streamIDMax
+        self.remarkName = remarkName
         streams = StreamTable(capacity: 4096)
     }
 
     var openCount: Int { streams.openCount }
     /// Whether streams may still begin, now or when there is room.
     var takesRequests: Bool { goAway == nil && Int(nextStreamID) + Self.streamIDReserve <= Int(streamIDMax) }
+    /// Whether stream ids run short, so that it is time for another connection while this one still works. One begun
+    /// with few is not meant: another would have as few.
+    var isNearEnd: Bool {
+        nextStreamID > streamIDMax / 2 && Int(nextStreamID) + 2 * Self.streamIDReserve > Int(streamIDMax)
+    }
     /// Ids kept for runs on their way, and for those that are passed over.
     private static let streamIDReserve = 10_000
 

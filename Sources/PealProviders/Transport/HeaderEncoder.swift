@@ -81,13 +81,17 @@ struct HeaderEncoder {
             writeName(idName, valueBytes: 36, to: &tail)
             tail.append(36)
         }
+        var addressField: [UInt8] = []
+        if let name = notification.addressHeader {
+            HeaderField.writeName(name, index: index(ofName: name), .without, to: &addressField)
+        }
         if !isFilled {
             isFilled = true
             epoch += 1
         }
         return RequestTemplate(
-            head: head, path: notification.path, tail: tail, endsInID: idName != nil, body: notification.body,
-            epoch: templateEpoch, authorizationVersion: authorization?.version ?? 0)
+            head: head, path: notification.path, tail: tail, endsInID: idName != nil, addressField: addressField,
+            body: notification.body, epoch: templateEpoch, authorizationVersion: authorization?.version ?? 0)
     }
 
     private mutating func write(_ name: String, _ value: [UInt8], to out: inout [UInt8]) {

@@ -20,6 +20,8 @@ struct PoolState {
         var isStarved = false
         /// It asked when nothing more might begin yet.
         var isPaced = false
+        /// It works, but not for long any more: another is opened beside it.
+        var isEnding = false
 
         enum Phase { case opening, open, retired }
     }
@@ -161,6 +163,11 @@ struct PoolState {
         retryAt = .zero
     }
 
+    mutating func announceEnd(_ id: Int) {
+        guard let place = members.firstIndex(where: { $0.id == id }) else { return }
+        members[place].isEnding = true
+    }
+
     mutating func retire(_ id: Int) {
         guard let place = members.firstIndex(where: { $0.id == id }) else { return }
         members[place].phase = .retired
@@ -194,7 +201,7 @@ struct PoolState {
         defer { wantsMore = false }
         guard !queue.isEmpty, !isDraining, uptime >= retryAt else { return }
         var usable = 0
-        for member in members where member.phase != .retired {
+        for member in members where member.phase != .retired && !member.isEnding {
             if member.phase == .opening { return }
             usable += 1
         }

@@ -2,7 +2,7 @@ import PealCore
 
 /// How requests ended, gathered while one read is parsed and handed on in one go.
 struct StreamEndings {
-    /// Those answered 200.
+    /// Those answered 200 without a remark.
     var accepted: [StreamTicket] = []
     var others: [Ending] = []
 
@@ -29,7 +29,7 @@ struct StreamEndings {
     }
 }
 
-/// An answer that is not a plain 200.
+/// An answer that is not a plain 200: another status, or a remark.
 struct ProviderResponse: Hashable, Sendable {
     let status: Int
     /// At most `Limits.responseBodyBytesMax` of it.
@@ -37,14 +37,20 @@ struct ProviderResponse: Hashable, Sendable {
     let retryAfterSeconds: Int?
     /// Where Retry-After gave a date.
     let retryAt: Timestamp?
+    /// Of a 200: the field that `Exchange.remarkName` names, printable ASCII without blanks.
+    let remark: String?
     /// Of the authorization that the request went out under; 0 = none.
     var authorizationVersion = 0
 
-    init(status: Int, body: [UInt8] = [], retryAfterSeconds: Int? = nil, retryAt: Timestamp? = nil) {
+    init(
+        status: Int, body: [UInt8] = [], retryAfterSeconds: Int? = nil, retryAt: Timestamp? = nil,
+        remark: String? = nil
+    ) {
         self.status = status
         self.body = body
         self.retryAfterSeconds = retryAfterSeconds
         self.retryAt = retryAt
+        self.remark = remark
     }
 
     /// What Retry-After asks for (RFC 9110 §10.2.3), at most a day.

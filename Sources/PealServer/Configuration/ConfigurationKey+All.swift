@@ -35,13 +35,17 @@ extension ConfigurationKey {
     static let apnsSandboxURL = ConfigurationKey(
         "providers.apns.sandbox.url", .url, default: "https://api.sandbox.push.apple.com", "APNs, sandbox")
     static let apnsProductionManagementURL = ConfigurationKey(
-        "providers.apns.production.management.url", .url, "APNs channel management, production (kept for later)")
+        "providers.apns.production.management.url", .url,
+        default: "https://api-manage-broadcast.push.apple.com:2196", "APNs channel management, production")
     static let apnsSandboxManagementURL = ConfigurationKey(
-        "providers.apns.sandbox.management.url", .url, "APNs channel management, sandbox (kept for later)")
+        "providers.apns.sandbox.management.url", .url,
+        default: "https://api-manage-broadcast.sandbox.push.apple.com:2195", "APNs channel management, sandbox")
     static let apnsProductionBroadcastURL = ConfigurationKey(
-        "providers.apns.production.broadcast.url", .url, "APNs broadcast sends, production (kept for later)")
+        "providers.apns.production.broadcast.url", .url,
+        "APNs sends to broadcast channels, production; without it they go where other sends go")
     static let apnsSandboxBroadcastURL = ConfigurationKey(
-        "providers.apns.sandbox.broadcast.url", .url, "APNs broadcast sends, sandbox (kept for later)")
+        "providers.apns.sandbox.broadcast.url", .url,
+        "APNs sends to broadcast channels, sandbox; without it they go where other sends go")
     static let apnsConnectionsMax = ConfigurationKey(
         "providers.apns.connections.max", .integer(1...64), default: "4", "Connections to one APNs host per credential")
     static let fcmURL = ConfigurationKey(

@@ -19,8 +19,12 @@ extension ServerConfiguration {
             adminToken: try adminToken(checked),
             masterKey: try masterKey(checked),
             masterKeyFile: checked.optional(.masterKeyFile),
-            apnsProductionURL: checked.text(.apnsProductionURL),
-            apnsSandboxURL: checked.text(.apnsSandboxURL),
+            apnsProduction: APNsURLs(
+                send: checked.text(.apnsProductionURL), broadcast: checked.optional(.apnsProductionBroadcastURL),
+                management: checked.text(.apnsProductionManagementURL)),
+            apnsSandbox: APNsURLs(
+                send: checked.text(.apnsSandboxURL), broadcast: checked.optional(.apnsSandboxBroadcastURL),
+                management: checked.text(.apnsSandboxManagementURL)),
             apnsConnectionsMax: checked.integer(.apnsConnectionsMax),
             fcmURL: checked.text(.fcmURL),
             fcmTokenHosts: checked.list(.fcmTokenHosts),

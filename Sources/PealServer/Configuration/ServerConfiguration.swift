@@ -13,8 +13,8 @@ package struct ServerConfiguration: Sendable {
     /// Base64.
     package var masterKey: String?
     package var masterKeyFile: String?
-    package var apnsProductionURL: String
-    package var apnsSandboxURL: String
+    package var apnsProduction: APNsURLs
+    package var apnsSandbox: APNsURLs
     package var apnsConnectionsMax: Int
     package var fcmURL: String
     package var fcmTokenHosts: [String]
@@ -36,6 +36,14 @@ package struct ServerConfiguration: Sendable {
     package struct TLSFiles: Sendable {
         package let certificate: String
         package let key: String
+    }
+
+    /// The URLs of one APNs environment.
+    package struct APNsURLs: Sendable {
+        package let send: String
+        /// nil = as `send`.
+        package let broadcast: String?
+        package let management: String
     }
 
     package enum LogFormat: String, Sendable {

@@ -28,6 +28,11 @@ enum MetricsText {
         single(
             "peal_leases_extended_total", "counter", "Leases extended without a settlement.",
             delivery.leasesExtended, into: &text)
+        single(
+            "peal_credentials_ending", "gauge", "Credentials that end within 30 days.", delivery.credentialsEnding,
+            into: &text)
+        single(
+            "peal_credentials_ended", "gauge", "Credentials that have ended.", delivery.credentialsEnded, into: &text)
         single("peal_store_up", "gauge", "Whether the store answers.", census == nil ? 0 : 1, into: &text)
         if let census { render(census, into: &text) }
         return text

@@ -31,9 +31,11 @@ final class ForeignServer {
     /// - Parameters:
     ///   - server: directives of the server block; `$uri` answers 200 unless they say otherwise.
     ///   - logsPaths: whether each request's path goes to `access.log`.
-    static func nginx(_ server: String, location: String = "return 200;", logsPaths: Bool = false) throws
-        -> ForeignServer
-    {
+    ///   - format: of the lines there.
+    static func nginx(
+        _ server: String, location: String = "return 200;", logsPaths: Bool = false,
+        format: String = "$http_apns_id $uri $http_apns_expiration"
+    ) throws -> ForeignServer {
         let port = try LoopbackPort.free()
         let directory = try TestDirectory.certificates()
         let configuration = """
@@ -41,7 +43,7 @@ final class ForeignServer {
             error_log \(directory.file("error.log")) warn;
             events { worker_connections 256; }
             http {
-              log_format ids '$http_apns_id $uri $http_apns_expiration';
+              log_format ids '\(format)';
               access_log \(logsPaths ? directory.file("access.log") + " ids" : "off");
               client_body_temp_path \(directory.file("body")); proxy_temp_path \(directory.file("proxy"));
               fastcgi_temp_path \(directory.file("fastcgi")); uwsgi_temp_path \(directory.file("uwsgi"));

@@ -24,21 +24,25 @@ func testNotification(
         body: .init(Array(body.utf8)))
 }
 
-/// An order for `count` devices whose addresses are 32 bytes that begin with `addressPrefix` and end in their number.
+/// An order for `count` devices whose addresses are 32 bytes that begin with `addressPrefix` and end in their number, or
+/// all of which are `address`.
 func testOrder(
     count: Int, notifications: [Notification] = [testNotification()], lane: Slice.Lane = .bulk,
     deadline: Duration = .seconds(3600), control: SendControl = .init(), addressPrefix: [UInt8] = [0xAB],
-    message: MessageID = MessageID(high: 7, low: 9)
+    message: MessageID = MessageID(high: 7, low: 9), route: Route = .apnsProduction,
+    credential: Credential = .apnsToken(testCredential), address: [UInt8]? = nil
 ) -> PageOrder {
     var page = DevicePage(through: DeviceKey(count), isLast: true, readAt: Timestamp(seconds: 0), capacity: count)
     for number in 0..<count {
-        var address = addressPrefix + Array(repeating: 0, count: 32 - addressPrefix.count)
-        for byte in 0..<4 { address[31 - byte] = UInt8(truncatingIfNeeded: number >> (8 * byte)) }
-        address.withUnsafeBytes { page.append(key: DeviceKey(number + 1), address: $0, revision: 1, locale: 0) }
+        var bytes = address ?? addressPrefix + Array(repeating: 0, count: 32 - addressPrefix.count)
+        if address == nil {
+            for byte in 0..<4 { bytes[31 - byte] = UInt8(truncatingIfNeeded: number >> (8 * byte)) }
+        }
+        bytes.withUnsafeBytes { page.append(key: DeviceKey(number + 1), address: $0, revision: 1, locale: 0) }
     }
     return PageOrder(
-        slice: Slice.ID(app: 1, message: message, route: .apnsProduction, window: 0, part: 0),
-        credential: .apnsToken(testCredential), fingerprint: "test", page: page, notifications: notifications,
+        slice: Slice.ID(app: 1, message: message, route: route, window: 0, part: 0),
+        credential: credential, fingerprint: "test", page: page, notifications: notifications,
         variants: (0..<count).map { UInt16($0 % notifications.count) }, lane: lane, deadline: deadline,
         control: control)
 }

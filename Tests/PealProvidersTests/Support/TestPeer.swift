@@ -88,10 +88,11 @@ struct StateBench {
 
     init(
         notification: Notification = testNotification(), streamIDMax: UInt32 = HTTP2Frame.streamIDMax,
-        settings: [(UInt16, UInt32)]? = []
+        settings: [(UInt16, UInt32)]? = [], remarkName: String? = nil
     ) throws {
         self.notification = notification
-        state = HTTP2ConnectionState(authority: "api.push.apple.com", idName: "apns-id", streamIDMax: streamIDMax)
+        state = HTTP2ConnectionState(
+            authority: "api.push.apple.com", idName: "apns-id", remarkName: remarkName, streamIDMax: streamIDMax)
         state.start(into: &out)
         out.moveReaderIndex(forwardBy: HTTP2Frame.preface.utf8.count)
         if let settings {

@@ -1,0 +1,138 @@
+import NIOCore
+import NIOHTTP1
+import PealCore
+
+/// The broadcast channels of apps, asked for where APNs keeps them ("Sending channel management requests to APNs").
+final class APNsChannels: ChannelDirectory {
+    private let production: Endpoint
+    private let sandbox: Endpoint
+    private let caFile: String?
+    private let group: any EventLoopGroup
+    private let tokens: ProviderTokenTable
+    private let time: any TimeSource
+    private let randomness: any Randomness
+    /// For provider tokens. A certificate has a client of its own for as long as it is asked under.
+    private let client: OutboundClient
+
+    /// - Throws: when the CA file cannot be read.
+    init(
+        production: Endpoint, sandbox: Endpoint, caFile: String?, group: any EventLoopGroup,
+        tokens: ProviderTokenTable, time: any TimeSource, randomness: any Randomness
+    ) throws {
+        self.production = production
+        self.sandbox = sandbox
+        self.caFile = caFile
+        self.group = group
+        self.tokens = tokens
+        self.time = time
+        self.randomness = randomness
+        client = try OutboundClient(.init(caFile: caFile, allowsHTTP2: true), group: group)
+    }
+
+    func create(_ policy: ChannelStoragePolicy, _ access: ChannelAccess) async throws(PealError) -> String {
+        let body: JSON = ["message-storage-policy": .integer(policy.rawValue), "push-type": "LiveActivity"]
+        let reply = try await ask(.POST, "channels", body: body.bytes, access)
+        guard let id = reply.headers.first(name: "apns-channel-id"), !id.isEmpty else {
+            throw PealError(.unavailable, "APNs made a channel and did not tell its id")
+        }
+        return id
+    }
+
+    func list(_ access: ChannelAccess) async throws(PealError) -> [String] {
+        let reply = try await ask(.GET, "all-channels", access)
+        guard let channels = (try? JSONParser.parse(reply.body))?["channels"]?.arrayValue else {
+            throw PealError(.unavailable, "APNs' list of channels could not be read")
+        }
+        return channels.compactMap(\.stringValue)
+    }
+
+    func read(_ channel: String, _ access: ChannelAccess) async throws(PealError) -> ChannelStoragePolicy {
+        let reply = try await ask(.GET, "channels", channel: channel, access)
+        let number = (try? JSONParser.parse(reply.body))?["message-storage-policy"]?.integerValue
+        guard let policy = number.flatMap(ChannelStoragePolicy.init(rawValue:)) else {
+            throw PealError(.unavailable, "APNs' description of the channel could not be read")
+        }
+        return policy
+    }
+
+    func delete(_ channel: String, _ access: ChannelAccess) async throws(PealError) {
+        _ = try await ask(.DELETE, "channels", channel: channel, access)
+    }
+
+    /// Ends every connection.
+    func close() async { await client.close() }
+
+    private func ask(
+        _ method: HTTPMethod, _ path: String, channel: String? = nil, body: [UInt8] = [], _ access: ChannelAccess
+    ) async throws(PealError) -> OutboundReply {
+        let endpoint = access.environment == .production ? production : sandbox
+        var request = OutboundRequest(
+            method: method,
+            url: "https://\(endpoint.authority)/1/apps/\(access.credential.providerAppID)/\(path)", body: body,
+            replyBytesMax: Limits.channelListBytesMax)
+        let id: Identifier<APNsChannels> = randomness.identifier()
+        request.headers.add(name: "apns-request-id", value: "\(id)")
+        if let channel { request.headers.add(name: "apns-channel-id", value: channel) }
+        if !body.isEmpty { request.headers.add(name: "content-type", value: "application/json") }
+        switch access.credential {
+        case .apnsToken(let signing):
+            return try await ask(request, isOfChannel: channel != nil, try tokens.tokens(for: signing))
+        case .apnsCertificate(let certificate):
+            return try await ask(request, isOfChannel: channel != nil, certificate.identity)
+        default: throw .unsupported("kind")
+        }
+    }
+
+    private func ask(
+        _ request: OutboundRequest, isOfChannel: Bool, _ tokens: ProviderTokens
+    ) async throws(PealError) -> OutboundReply {
+        var request = request
+        for isLast in [false, true] {
+            guard let authorization = tokens.authorization else { break }
+            request.headers.replaceOrAdd(
+                name: "authorization", value: String(decoding: authorization.value, as: UTF8.self))
+            let reply = try await send(request, client)
+            guard let refusal = APNsChannelRefusal(reply, now: time.now) else { return reply }
+            if refusal.reason == "TooManyProviderTokenUpdates" { tokens.updatedTooOften() }
+            // An old provider token is worth another try; a young one is not.
+            guard !isLast, refusal.reason == "ExpiredProviderToken", tokens.expired() else {
+                throw refusal.error(isOfChannel: isOfChannel)
+            }
+        }
+        throw PealError(.unavailable, "no provider token could be signed")
+    }
+
+    private func ask(
+        _ request: OutboundRequest, isOfChannel: Bool, _ identity: Credential.TLSIdentity
+    ) async throws(PealError) -> OutboundReply {
+        let options = OutboundClient.Options(caFile: caFile, identity: identity, allowsHTTP2: true)
+        guard let client = try? OutboundClient(options, group: group) else {
+            throw PealError(.unavailable, "the certificate could not be used")
+        }
+        let result: Result<OutboundReply, PealError>
+        do throws(PealError) {
+            result = .success(try await send(request, client))
+        } catch {
+            result = .failure(error)
+        }
+        await client.close()
+        let reply = try result.get()
+        if let refusal = APNsChannelRefusal(reply, now: time.now) { throw refusal.error(isOfChannel: isOfChannel) }
+        return reply
+    }
+
+    private func send(_ request: OutboundRequest, _ client: OutboundClient) async throws(PealError) -> OutboundReply {
+        do throws(OutboundFailure) {
+            return try await client.send(request)
+        } catch {
+            switch error {
+            case .unsent(let reason):
+                throw PealError(.unavailable, "APNs' channel management could not be reached (\(reason))")
+            case .lost(let reason):
+                throw PealError(
+                    .unavailable,
+                    "APNs' channel management did not answer (\(reason)); the request may have taken effect")
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Logging
+import NIOCore
+import NIOEmbedded
+import PealCore
+import Testing
+
+@testable import PealProviders
+
+@Suite("A day in a minute", .serialized, .timeLimit(.minutes(3)))
+struct DayInAMinuteTests {
+    private let time = ManualTime()
+    private let peer = EmbeddedPeer()
+
+    private func pool(connections: Int = 1) throws -> ConnectionPool {
+        let tokens = try ProviderTokenTable(time: time, randomness: SeededRandomness()).tokens(for: testCredential)
+        return ConnectionPool(
+            connector: peer, exchange: APNsExchange(tokens: tokens),
+            settings: .init(connectionsMax: connections), time: time,
+            randomness: SeededRandomness(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// Lets time pass, the wall clock in steps, and the connections' ticks within each.
+    private func pass(_ seconds: Int64, step: Int64 = 10) throws {
+        for _ in 0..<(seconds / step) {
+            time.advance(.seconds(step))
+            peer.loop.advanceTime(by: .seconds(step))
+            try peer.serve()
+        }
+    }
+
+    /// Sends to `count` devices and expects every one to be accepted.
+    private func push(_ pool: ConnectionPool, _ count: Int = 1) throws {
+        let order = testOrder(count: count, deadline: .seconds(1_000_000))
+        pool.submit(order)
+        try peer.serve()
+        #expect(order.flight.snapshot.tally == ["accepted": count])
+    }
+
+    /// The instants of `iat` in the provider tokens that were shown, in order, each once.
+    private func issued() throws -> [Int64] {
+        var issued: [Int64] = []
+        for value in peer.connections.flatMap(\.authorizations) {
+            let claims = try #require(Base64URL.decode(String(value.dropFirst(7).split(separator: ".")[1])))
+            let instant = try #require(try JSONParser.parse(claims)["iat"]?.integerValue)
+            if issued.last != instant { issued.append(instant) }
+        }
+        return issued
+    }
+
+    @Test("provider tokens rotate at 40 to 50 minutes, over one connection")
+    func rotation() throws {
+        let pool = try pool()
+        for _ in 0..<(24 * 60) {
+            try push(pool)
+            try pass(60, step: 20)
+        }
+        let issued = try issued()
+        #expect((29...37).contains(issued.count), "a day has 29 to 36 spans of 40 to 50 minutes")
+        for (earlier, later) in zip(issued, issued.dropFirst()) { #expect((2400...3060).contains(later - earlier)) }
+        #expect(peer.connections.count == 1)
+        #expect(peer.connections[0].authorizations.count == 24 * 60)
+        #expect(peer.connections[0].pings == 0, "a connection that is used is not asked whether it lives")
+    }
+
+    @Test("an idle connection is asked hourly, and none is made for nothing")
+    func idle() throws {
+        let pool = try pool()
+        try push(pool)
+        try pass(24 * 3600)
+        #expect((23...24).contains(peer.connections[0].pings))
+        #expect(peer.connections.count == 1 && peer.openCount == 1)
+        #expect(try issued().count == 1, "nobody needs another provider token while nothing is sent")
+        try push(pool)
+        #expect(peer.connections.count == 1)
+        #expect(try issued().count == 2)
+    }
+
+    @Test("a connection that does not answer the question is left, and work opens another")
+    func dead() throws {
+        let pool = try pool()
+        try push(pool)
+        peer.answersPings = false
+        try pass(3600 + 30)
+        #expect(peer.openCount == 0)
+        #expect(peer.connections.count == 1)
+        try push(pool)
+        #expect(peer.connections.count == 2)
+    }
+
+    @Test("spare connections close after minutes, the last stays")
+    func spare() throws {
+        peer.streamsMax = 10
+        peer.answersRequests = false
+        let pool = try pool(connections: 3)
+        let order = testOrder(count: 200, deadline: .seconds(1_000_000))
+        pool.submit(order)
+        // What is left over calls for another connection, one at a time.
+        try pass(5, step: 1)
+        #expect(peer.openCount == 3)
+        try peer.letGo()
+        #expect(order.flight.snapshot.tally == ["accepted": 200])
+        try pass(290)
+        #expect(peer.openCount == 3)
+        try pass(30)
+        #expect(peer.openCount == 1)
+        try pass(24 * 3600, step: 60)
+        #expect(peer.openCount == 1)
+    }
+
+    @Test("before the first answer one request is open, then as many as SETTINGS say")
+    func firstAlone() throws {
+        peer.answersRequests = false
+        peer.answersFirst = false
+        let pool = try pool()
+        let order = testOrder(count: 50, deadline: .seconds(1_000_000))
+        pool.submit(order)
+        try peer.serve()
+        #expect(peer.connections[0].openMost == 1)
+        #expect(order.flight.snapshot.begun == 1)
+        try peer.letGo()
+        #expect(order.flight.snapshot.tally == ["accepted": 50])
+    }
+
+    @Test("a server that shuts down is replaced when there is work, again and again")
+    func shutdowns() throws {
+        let pool = try pool()
+        for hour in 0..<24 {
+            try push(pool, 3)
+            try peer.goAway(hour, reason: "Shutdown")
+            #expect(peer.openCount == 0)
+            try pass(3600, step: 60)
+        }
+        #expect(peer.connections.count == 24)
+        // One provider token for each that was old when it was needed, not one for each connection.
+        let issued = try issued()
+        #expect(issued.count == 24)
+        for (earlier, later) in zip(issued, issued.dropFirst()) { #expect(later - earlier >= 2400) }
+    }
+}
