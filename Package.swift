@@ -14,6 +14,7 @@ let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
@@ -29,6 +30,7 @@ let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -103,8 +105,8 @@ let package = Package(
         .target(
             name: "PealSimulator",
             dependencies: [
-                argumentParser, asn1, crypto, logging, nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioPosix, nioSSL, x509,
-                yams,
+                argumentParser, asn1, crypto, cryptoExtras, logging, nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioPosix,
+                nioSSL, nioTLS, x509, yams,
             ],
             swiftSettings: settings),
         .target(
