@@ -62,7 +62,8 @@ struct FCMShapeCheck {
         case (.double, .string(let text)): Double(text) != nil
         case (.duration, .string(let text)): FCMDuration.seconds(text) != nil
         case (.timestamp, .string(let text)): isTimestamp(text)
-        case (.choice(let names), .string(let text)): names.contains(text)
+        // Google's servers take the names of choices in either case.
+        case (.choice(let names), .string(let text)): names.contains(text.uppercased())
         case (.choice(let names), .number): value.integer.map { names.indices.contains(Int($0)) } ?? false
         default: false
         }

@@ -8,6 +8,7 @@ struct GoogleAuthorization: Sendable {
     static let sendingScopes: Set<String> = [
         "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
     ]
+    private static let realAudience = "https://oauth2.googleapis.com/token"
     private static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
     let account: ServiceAccount
@@ -67,8 +68,8 @@ struct GoogleAuthorization: Sendable {
         }
         try checkSignature(parts)
         try checkTimes(parts.claims, nowSeconds)
-        // The audience is this very endpoint, as the client calls it.
-        guard parts.claims["aud"]?.string == request.uri else {
+        // The audience is this very endpoint, as the client calls it; libraries of Google's name the real one all the same.
+        guard let audience = parts.claims["aud"]?.string, [request.uri, Self.realAudience].contains(audience) else {
             throw Refusal("invalid_grant", "Invalid JWT: Failed audience check.")
         }
         let scopes = Set((parts.claims["scope"]?.string ?? "").split(separator: " ").map(String.init))
