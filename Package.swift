@@ -136,7 +136,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "PealSimulatorTests", dependencies: ["PealSimulator", crypto, nioCore, nioPosix, nioSSL],
+            name: "PealSimulatorTests",
+            dependencies: ["PealSimulator", crypto, cryptoExtras, nioCore, nioPosix, nioSSL],
             swiftSettings: settings),
         .testTarget(
             name: "PealServerTests",

@@ -41,7 +41,8 @@ package enum APNsReason: String, Sendable, CaseIterable {
         case .methodNotAllowed: 405
         case .payloadTooLarge: 413
         case .tooManyProviderTokenUpdates: 429
-        case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyID, .expiredProviderToken, .invalidProviderToken,
+        case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyID, .expiredProviderToken,
+            .invalidProviderToken,
             .missingProviderToken, .unrelatedKeyID:
             403
         default: 400

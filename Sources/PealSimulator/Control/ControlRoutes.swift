@@ -104,7 +104,9 @@ struct ControlRoutes: RequestDesk {
         case "PUT":
             let fields = Fields(try request.object(), path: "")
             try fields.allowOnly(["environment", "bundle_id"])
-            let mark = DeviceMark(environment: try fields.choice("environment", PushEnvironment.self), bundleID: try fields.text("bundle_id"))
+            let mark = DeviceMark(
+                environment: try fields.choice("environment", PushEnvironment.self),
+                bundleID: try fields.text("bundle_id"))
             try parts.marks.set(mark, device: device)
             return .done
         case "DELETE": return found(parts.marks.remove(device: device))
@@ -123,7 +125,8 @@ struct ControlRoutes: RequestDesk {
             guard let pem = try fields.text("public_key") else { throw SimulatorError("public_key: missing") }
             guard let bundleIDs = try fields.texts("bundle_ids") else { throw SimulatorError("bundle_ids: missing") }
             let key = try ProviderKey(
-                teamID: teamID, publicKeyPEM: pem, bundleIDs: Set(bundleIDs), environment: try fields.choice("environment", PushEnvironment.self))
+                teamID: teamID, publicKeyPEM: pem, bundleIDs: Set(bundleIDs),
+                environment: try fields.choice("environment", PushEnvironment.self))
             try parts.keys.set(key, id: id)
             return .done
         case "DELETE": return found(parts.keys.remove(id: id))

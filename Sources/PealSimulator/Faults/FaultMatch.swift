@@ -33,7 +33,9 @@ struct FaultMatch: Sendable {
     var needsAttempts: Bool { rate != nil || attempt != nil }
 
     /// Whether a request is of the kind that the rule is for, its number left aside.
-    func concerns(_ device: String, _ provider: PushProvider, _ environment: PushEnvironment, _ kind: RequestKind) -> Bool {
+    func concerns(_ device: String, _ provider: PushProvider, _ environment: PushEnvironment, _ kind: RequestKind)
+        -> Bool
+    {
         self.kind == kind && (self.provider == nil || self.provider == provider)
             && (self.environment == nil || self.environment == environment)
             && (devicePrefix.isEmpty || device.lowercased().hasPrefix(devicePrefix))

@@ -23,7 +23,9 @@ struct FaultScript: Sendable {
         } catch {
             throw SimulatorError("script: \(error)")
         }
-        guard let members = (document ?? [String: Any]()) as? [String: Any] else { throw SimulatorError("script: not an object") }
+        guard let members = (document ?? [String: Any]()) as? [String: Any] else {
+            throw SimulatorError("script: not an object")
+        }
         let fields = Fields(members, path: "")
         try fields.allowOnly(["seed", "rules", "clock_skew_seconds"])
         guard let rules = (members["rules"] ?? []) as? [Any] else { throw SimulatorError("rules: not a list") }

@@ -31,7 +31,9 @@ struct FaultSequence: Sendable, Equatable {
         isRepeated = try fields.boolean("repeat") ?? false
         faults = try steps.enumerated().map { index, step in
             let path = "\(path)sequence[\(index)]."
-            guard let members = step as? [String: Any] else { throw SimulatorError("\(path.dropLast()): not an object") }
+            guard let members = step as? [String: Any] else {
+                throw SimulatorError("\(path.dropLast()): not an object")
+            }
             try Fields(members, path: path).allowOnly(Fault.members)
             return try Fault(members, path: path)
         }

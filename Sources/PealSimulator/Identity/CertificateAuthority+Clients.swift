@@ -11,7 +11,8 @@ extension CertificateAuthority {
         let key = P256.Signing.PrivateKey()
         let subject = DistinguishedName([
             RelativeDistinguishedName(.init(type: Self.userID, utf8String: bundleID)),
-            RelativeDistinguishedName(.init(type: .RDNAttributeType.commonName, utf8String: "Apple Push Services: \(bundleID)")),
+            RelativeDistinguishedName(
+                .init(type: .RDNAttributeType.commonName, utf8String: "Apple Push Services: \(bundleID)")),
         ])
         let certificate = try sign(
             key.publicKey, subject: subject, now: now,

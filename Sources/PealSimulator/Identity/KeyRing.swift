@@ -52,7 +52,8 @@ package final class KeyRing: Sendable {
             header["alg"] as? String == "ES256", let keyID = header["kid"] as? String,
             let key = state.withLock({ $0.keys[keyID] }), let teamID = claims["iss"] as? String, key.teamID == teamID,
             let number = claims["iat"] as? NSNumber, let issuedAt = Int64(exactly: number.doubleValue.rounded(.down)),
-            let raw = Base64URL.decode(parts[2]), let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw),
+            let raw = Base64URL.decode(parts[2]),
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw),
             key.publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8))
         else { throw APNsRefusal(.invalidProviderToken) }
         return ProviderClaims(

@@ -49,7 +49,8 @@ struct WNSJudge: Sendable {
         // These two are for phones; a channel of Windows refuses them.
         try check(request, "x-wns-suppresspopup") { _ in false }
         try check(request, "x-wns-group") { _ in false }
-        let isCached = request.value("x-wns-cache-policy").map { $0 == "cache" } ?? ["wns/tile", "wns/badge"].contains(type)
+        let isCached =
+            request.value("x-wns-cache-policy").map { $0 == "cache" } ?? ["wns/tile", "wns/badge"].contains(type)
         if isCached, request.value("x-wns-ttl") == "0" { throw WNSRefusal(400, "X-WNS-TTL 0 conflicts with caching") }
     }
 
