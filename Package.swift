@@ -30,6 +30,7 @@ let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -107,8 +108,8 @@ let package = Package(
         .target(
             name: "PealSimulator",
             dependencies: [
-                argumentParser, asn1, crypto, logging, nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioPosix, nioSSL, x509,
-                yams,
+                argumentParser, asn1, crypto, cryptoExtras, logging, nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioPosix,
+                nioSSL, nioTLS, x509, yams,
             ],
             swiftSettings: settings),
         .target(
@@ -139,7 +140,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "PealSimulatorTests", dependencies: ["PealSimulator", crypto, nioCore, nioPosix, nioSSL],
+            name: "PealSimulatorTests",
+            dependencies: ["PealSimulator", crypto, cryptoExtras, nioCore, nioPosix, nioSSL],
             swiftSettings: settings),
         .testTarget(
             name: "PealServerTests",

@@ -3,80 +3,95 @@ import NIOHTTP1
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
+import NIOTLS
 
-/// Opens the listeners of a simulator: two of APNs over TLS and a plain one for control.
+/// Opens the listeners of a simulator.
 struct ListenerPlan {
-    /// The open listeners.
-    struct Listeners {
-        let apns: any Channel
-        let sandbox: any Channel
-        let control: any Channel
+    let host: String
+    let identity: ServerIdentity
+    let group: MultiThreadedEventLoopGroup
+    let connections: ListenerSet
 
-        var all: [any Channel] { [apns, sandbox, control] }
-    }
-
-    private let options: SimulatorOptions
-    private let parts: SimulatorParts
-    private let tls: NIOSSLContext
-    private let group: MultiThreadedEventLoopGroup
-    private let connections: ListenerSet
-
-    init(
-        options: SimulatorOptions, parts: SimulatorParts, identity: ServerIdentity,
-        group: MultiThreadedEventLoopGroup, connections: ListenerSet
-    ) throws {
-        self.options = options
-        self.parts = parts
-        self.tls = try identity.context()
-        self.group = group
-        self.connections = connections
-    }
-
-    /// Opens all three. Throws when an address is taken; those already open are closed.
-    func open() async throws -> Listeners {
-        var opened: [any Channel] = []
+    /// Opens all of `orders`. Throws when an address is taken; those already open are closed.
+    func open(_ orders: [ListenerName: ListenerOrder]) async throws -> [ListenerName: any Channel] {
+        var opened: [ListenerName: any Channel] = [:]
         do {
-            opened.append(try await openAPNs(parts.desk(.production), port: options.apnsPort))
-            opened.append(try await openAPNs(parts.desk(.sandbox), port: options.sandboxPort))
-            opened.append(try await openControl())
+            for name in ListenerName.allCases {
+                if let order = orders[name] { opened[name] = try await open(order) }
+            }
         } catch {
-            for channel in opened { try? await channel.close().get() }
-            throw SimulatorError("cannot listen on \(options.host): \(error)")
+            for channel in opened.values { try? await channel.close().get() }
+            throw SimulatorError("cannot listen on \(host): \(error)")
         }
-        return Listeners(apns: opened[0], sandbox: opened[1], control: opened[2])
+        return opened
     }
 
-    private func bootstrap() -> ServerBootstrap {
-        ServerBootstrap(group: group)
+    private func open(_ order: ListenerOrder) async throws -> any Channel {
+        let connections = connections
+        let tls =
+            order.wire == .plain
+            ? nil
+            : try identity.context(protocols: order.wire.protocols, asksForCertificate: order.asksForCertificate)
+        return try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 512)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-    }
-
-    private func openAPNs(_ desk: APNsDesk, port: Int) async throws -> any Channel {
-        let (tls, connections, mode) = (tls, connections, options.mode)
-        return try await bootstrap()
             .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 64 << 10))
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 256 << 10, high: 1 << 20))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     connections.add(channel)
+                    try Self.configure(channel, order, tls)
+                }
+            }
+            .bind(host: host, port: order.port).get()
+    }
+
+    private static func configure(_ channel: any Channel, _ order: ListenerOrder, _ tls: NIOSSLContext?) throws {
+        let pipeline = channel.pipeline.syncOperations
+        if let tls {
+            // Without a wish for certificates the callback is never asked.
+            try pipeline.addHandler(
+                order.asksForCertificate
+                    ? NIOSSLServerHandler(context: tls, customVerificationCallback: ServerIdentity.acceptAny)
+                    : NIOSSLServerHandler(context: tls))
+        }
+        switch order.wire {
+        case .plain, .secure: try addHTTP1(pipeline, order)
+        case .secureHTTP2: try addHTTP2(pipeline, order)
+        case .secureEither:
+            let negotiation = ApplicationProtocolNegotiationHandler { result, channel in
+                channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    try pipeline.addHandler(NIOSSLServerHandler(context: tls))
-                    switch mode {
-                    case .strict: try pipeline.addHandlers([Self.framing(), StrictHandler(desk: desk)])
-                    case .fast: try pipeline.addHandler(FastHandler(desk: desk))
+                    if result == .negotiated("h2") {
+                        try addHTTP2(pipeline, order)
+                    } else {
+                        try addHTTP1(pipeline, order)
                     }
                 }
             }
-            .bind(host: options.host, port: port).get()
+            try pipeline.addHandler(negotiation)
+        }
     }
 
-    /// The HTTP/2 of a new connection: one stream, until a good provider token has been shown.
-    private static func framing() -> NIOHTTP2Handler {
+    private static func addHTTP1(_ pipeline: ChannelPipeline.SynchronousOperations, _ order: ListenerOrder) throws {
+        try pipeline.configureHTTPServerPipeline()
+        try pipeline.addHandler(HTTP1Handler(desk: order.desk, scheme: order.wire == .plain ? "http" : "https"))
+    }
+
+    private static func addHTTP2(_ pipeline: ChannelPipeline.SynchronousOperations, _ order: ListenerOrder) throws {
+        if let desk = order.fastDesk {
+            try pipeline.addHandler(FastHandler(desk: desk))
+        } else {
+            try pipeline.addHandlers([framing(streams: order.desk.streamsAtFirst), HTTP2Handler(desk: order.desk)])
+        }
+    }
+
+    /// The HTTP/2 of a new connection.
+    private static func framing(streams: Int) -> NIOHTTP2Handler {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
-            HTTP2Setting(parameter: .maxConcurrentStreams, value: 1),
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: streams),
             HTTP2Setting(parameter: .maxHeaderListSize, value: SimulatorLimits.headerListBytesMax),
         ]
         connection.controlFrameRateLimit.maximumCount = 10_000
@@ -85,19 +100,6 @@ struct ListenerPlan {
         stream.streamResetFrameRateLimit.maximumCount = 100_000
         stream.streamErrorRateLimit.maximumCount = 100_000
         return NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: stream)
-    }
-
-    private func openControl() async throws -> any Channel {
-        let routes = ControlRoutes(parts: parts, mode: options.mode)
-        let connections = connections
-        return try await bootstrap().childChannelInitializer { channel in
-            channel.eventLoop.makeCompletedFuture {
-                connections.add(channel)
-                try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                try channel.pipeline.syncOperations.addHandler(ControlHandler(routes: routes))
-            }
-        }
-        .bind(host: options.host, port: options.controlPort).get()
     }
 }
 

@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// A running simulator: APNs for production and sandbox, and the control interface.
+/// A running simulator: five push networks, and the control interface.
 package final class Simulator: Sendable {
     /// What was written to `simulator.json`.
     package let description: SimulatorDescription
@@ -13,7 +13,10 @@ package final class Simulator: Sendable {
     package let keys: KeyRing
     package let marks: DeviceMarks
     package let faults: FaultPlan
+    package let channelStates: ChannelStates
+    package let accessTokens: AccessTokens
 
+    private let parts: SimulatorParts
     private let group: MultiThreadedEventLoopGroup
     private let listeners: [any Channel]
     private let connections: ListenerSet
@@ -23,10 +26,13 @@ package final class Simulator: Sendable {
         listeners: [any Channel], connections: ListenerSet
     ) {
         self.description = description
+        self.parts = parts
         self.inbox = parts.inbox
         self.keys = parts.keys
         self.marks = parts.marks
         self.faults = parts.faults
+        self.channelStates = parts.channelStates
+        self.accessTokens = parts.accessTokens
         self.group = group
         self.listeners = listeners
         self.connections = connections
@@ -38,30 +44,52 @@ package final class Simulator: Sendable {
         let parts = try SimulatorParts(options)
         let folder = try SimulatorFolder(options.directory)
         let authority = try CertificateAuthority(now: Date())
+        let hasP12 = try await writeIdentities(folder, authority, parts)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, options.threads))
+        do {
+            let connections = ListenerSet()
+            let plan = ListenerPlan(
+                host: options.host, identity: try authority.serverIdentity(now: Date()), group: group,
+                connections: connections)
+            let listeners = try await plan.open(
+                parts.orders(ClientCertificateJudge(authorityKey: authority.publicKey)))
+            let description = SimulatorDescription(
+                host: options.host, ports: listeners.mapValues(\.localPort), mode: options.mode, folder: folder,
+                microsoftAccount: parts.microsoftAccount, hasP12: hasP12)
+            parts.subscriptions.open(at: description.webPushURL)
+            try folder.write(parts.serviceAccount.json(tokenURL: description.fcmTokenURL), to: .serviceAccount)
+            try folder.write(description.json, to: .description)
+            return Simulator(
+                description: description, parts: parts, group: group, listeners: Array(listeners.values),
+                connections: connections)
+        } catch {
+            try? await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    /// Writes the authority's certificate, the provider key, and the client certificate; says whether the latter is there
+    /// in PKCS#12 too.
+    private static func writeIdentities(
+        _ folder: SimulatorFolder, _ authority: CertificateAuthority, _ parts: SimulatorParts
+    ) async throws -> Bool {
         let signingKey = P256.Signing.PrivateKey()
         try parts.keys.set(
             ProviderKey(
                 teamID: SimulatorDescription.teamID, publicKeyPEM: signingKey.publicKey.pemRepresentation,
                 bundleIDs: [SimulatorDescription.bundleID]),
             id: SimulatorDescription.keyID)
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, options.threads))
-        do {
-            let connections = ListenerSet()
-            let plan = try ListenerPlan(
-                options: options, parts: parts, identity: authority.serverIdentity(now: Date()), group: group,
-                connections: connections)
-            let listeners = try await plan.open()
-            let description = SimulatorDescription(
-                host: options.host, apnsPort: listeners.apns.localPort, sandboxPort: listeners.sandbox.localPort,
-                controlPort: listeners.control.localPort, mode: options.mode, folder: folder)
-            try folder.write(authority: authority.certificatePEM, key: signingKey.pemRepresentation, description)
-            return Simulator(
-                description: description, parts: parts, group: group, listeners: listeners.all,
-                connections: connections)
-        } catch {
-            try? await group.shutdownGracefully()
-            throw error
-        }
+        let client = try authority.clientIdentity(bundleID: SimulatorDescription.bundleID, now: Date())
+        try folder.write(authority.certificatePEM + "\n", to: .authority)
+        try folder.write(signingKey.pemRepresentation + "\n", to: .apnsKey)
+        try folder.write(client.certificatePEM + "\n", to: .certificate)
+        try folder.write(client.keyPEM + "\n", to: .certificateKey)
+        return await folder.writeP12()
+    }
+
+    /// Makes a subscription of Web Push, as `POST /webpush/subscriptions` does; gives its JSON.
+    package func subscribe(applicationServerKey: String? = nil) throws -> String {
+        try parts.subscriptions.make(applicationServerKey: applicationServerKey)
     }
 
     /// Takes no more connections, says GOAWAY `Shutdown` to the open ones, and ends.

@@ -7,9 +7,9 @@ import Logging
 package struct SimulatorCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "peal-sim",
-        abstract: "Simulates push networks: APNs over HTTP/2 and TLS, with an inbox to read back what was sent.")
+        abstract: "Simulates APNs, FCM, WNS, MPNS and Web Push, with an inbox to read back what was sent.")
 
-    @Option(help: "Directory for simulator.json, ca.pem and apns-key.p8.")
+    @Option(help: "Directory for simulator.json, certificates and keys.")
     var directory: String
 
     @Option(help: "Address to listen on.")
@@ -21,10 +21,31 @@ package struct SimulatorCommand: AsyncParsableCommand {
     @Option(help: "Port of APNs in the sandbox; 0 takes a free one.")
     var sandboxPort = 0
 
+    @Option(help: "Port of APNs' channel management in production; 0 takes a free one.")
+    var managementPort = 0
+
+    @Option(help: "Port of APNs' channel management in the sandbox; 0 takes a free one.")
+    var sandboxManagementPort = 0
+
+    @Option(help: "Port of FCM; 0 takes a free one.")
+    var fcmPort = 0
+
+    @Option(help: "Port of WNS; 0 takes a free one.")
+    var wnsPort = 0
+
+    @Option(help: "Port of MPNS without TLS; 0 takes a free one.")
+    var mpnsPort = 0
+
+    @Option(help: "Port of MPNS with TLS, for authenticated services; 0 takes a free one.")
+    var mpnsSecurePort = 0
+
+    @Option(help: "Port of Web Push; 0 takes a free one.")
+    var webpushPort = 0
+
     @Option(help: "Port of the control interface; 0 takes a free one.")
     var controlPort = 0
 
-    @Option(help: "strict checks what APNs checks; fast accepts and counts.")
+    @Option(help: "strict checks what the networks check; fast accepts and counts.")
     var mode = SimulatorMode.strict
 
     @Option(help: "YAML file of fault rules.")
@@ -36,33 +57,65 @@ package struct SimulatorCommand: AsyncParsableCommand {
     @Option(help: "Seconds by which the simulator's clock is ahead; negative: behind.")
     var clockSkewSeconds: Int64 = 0
 
+    @Option(help: "Seconds that access tokens of FCM and WNS live; absent: as Google's and Microsoft's do.")
+    var accessTokenSeconds: Int64?
+
+    @Option(help: "Points of errors after which APNs ends a connection; BadDeviceToken has two.")
+    var errorsPerConnectionMax = SimulatorLimits.errorsPerConnectionMax
+
+    @Flag(help: "APNs lowers the stream limit to 1 after a refusal, until the next success.")
+    var streamLimitAfterRefusal = false
+
     @Option(help: "Event loops.")
     var threads = 1
 
     package init() {}
 
+    /// Refuses numbers that make no sense.
+    package func validate() throws {
+        if let accessTokenSeconds, accessTokenSeconds < 1 {
+            throw ValidationError("--access-token-seconds: not a positive number")
+        }
+        if errorsPerConnectionMax < 1 { throw ValidationError("--errors-per-connection-max: not a positive number") }
+    }
+
     /// Starts, prints where, and waits for a signal.
     package mutating func run() async throws {
-        var options = SimulatorOptions(directory: directory)
-        options.host = host
-        options.apnsPort = apnsPort
-        options.sandboxPort = sandboxPort
-        options.controlPort = controlPort
-        options.mode = mode
-        options.scriptYAML = try script.map(Self.read)
-        options.seed = seed
-        options.clock = .system(skewSeconds: clockSkewSeconds)
-        options.threads = threads
+        let options = try options()
         let signals = Self.signals()
         let simulator = try await Simulator.start(options)
         Logger(label: "peal-sim").info(
             "The simulator is ready",
             metadata: [
-                "apns": "\(simulator.description.apnsURL)", "sandbox": "\(simulator.description.apnsSandboxURL)",
+                "apns": "\(simulator.description.apnsURL)", "fcm": "\(simulator.description.fcmURL)",
                 "control": "\(simulator.description.controlURL)", "mode": "\(mode.rawValue)",
             ])
         for await _ in signals { break }
         await simulator.stop()
+    }
+
+    private func options() throws -> SimulatorOptions {
+        var options = SimulatorOptions(directory: directory)
+        options.host = host
+        options.apnsPort = apnsPort
+        options.sandboxPort = sandboxPort
+        options.managementPort = managementPort
+        options.sandboxManagementPort = sandboxManagementPort
+        options.fcmPort = fcmPort
+        options.wnsPort = wnsPort
+        options.mpnsPort = mpnsPort
+        options.mpnsSecurePort = mpnsSecurePort
+        options.webPushPort = webpushPort
+        options.controlPort = controlPort
+        options.mode = mode
+        options.scriptYAML = try script.map(Self.read)
+        options.seed = seed
+        options.clock = .system(skewSeconds: clockSkewSeconds)
+        options.accessTokenSeconds = accessTokenSeconds
+        options.errorsPerConnectionMax = errorsPerConnectionMax
+        options.slowsDownAfterRefusal = streamLimitAfterRefusal
+        options.threads = threads
+        return options
     }
 
     private static func read(_ path: String) throws -> String {

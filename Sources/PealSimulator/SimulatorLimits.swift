@@ -58,6 +58,57 @@ package enum SimulatorLimits {
     package static let goAwayGraceMilliseconds: Int64 = 500
     /// Milliseconds that an ended connection waits for the client's end of TLS.
     package static let tlsFarewellMilliseconds: Int64 = 250
+    /// Steps of one sequence of faults.
+    static let sequenceStepsMax = 1_000
+    /// Tokens that faults have let expire, remembered at once.
+    static let expiredCredentialsMax = 10_000
+    /// Seconds by which a fault may put the clock ahead or behind.
+    static let skewSeconds: ClosedRange<Int64> = -1_000_000_000...1_000_000_000
+    /// Streams that networks other than APNs allow at once.
+    static let ordinaryStreamsMax = 100
+    /// Bytes of a device's name: a token, a channel URI or an endpoint.
+    static let deviceNameBytesMax = 4_096
+    /// Bytes of a device's name that the fast mode keeps.
+    static let recentDeviceBytesMax = 1_024
+    /// Broadcast channels of one app in one environment.
+    static let channelsPerAppMax = 10_000
+    /// Bytes of a channel's id.
+    static let channelIDBytesMax = 256
+    /// Bytes of a broadcast's payload.
+    static let broadcastPayloadBytesMax = 5_120
+    /// Points of errors after which APNs ends a connection, when the options name no other.
+    package static let errorsPerConnectionMax = 1_000
+    /// Access tokens that are known at once.
+    static let accessTokensMax = 10_000
+    /// Seconds that access tokens of FCM live, when the options name no other number.
+    package static let accessTokenLifeSeconds: Int64 = 3_599
+    /// Seconds that an assertion for an access token may live.
+    static let assertionLifeSeconds: Int64 = 3_600
+    /// Seconds by which the clocks of a sender and of Google's token endpoint may differ.
+    static let assertionSkewSeconds: Int64 = 60
+    /// Topics of one condition.
+    static let conditionTopicsMax = 5
+    /// Bytes of a payload of FCM to a topic.
+    static let topicPayloadBytesMax = 2_048
+    /// Seconds that a message of FCM for Android may live.
+    static let androidLifeSeconds: ClosedRange<Int64> = 0...2_419_200
+    /// Bytes of a payload of WNS.
+    static let wnsPayloadBytesMax = 5_000
+    /// Bytes of a payload of MPNS, and of a raw one.
+    static let mpnsPayloadBytesMax = 3_072
+    static let mpnsRawBytesMax = 1_024
+    /// Notifications that a channel of MPNS takes in a day from a sender without a certificate.
+    static let mpnsNotificationsPerDayMax = 500
+    /// Bytes of a body of Web Push.
+    static let webPushBodyBytesMax = 4_096
+    /// Characters of a topic of Web Push.
+    static let webPushTopicMax = 32
+    /// Seconds that a message of Web Push is kept at most.
+    static let webPushLifeSecondsMax: Int64 = 2_592_000
+    /// Seconds that a VAPID token may live.
+    static let vapidLifeSeconds: Int64 = 86_400
+    /// Subscriptions of Web Push that are known at once.
+    static let subscriptionsMax = 200_000
     /// Days that the certificates are valid.
     package static let certificateLifeDays = 30
 }

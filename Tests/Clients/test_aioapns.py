@@ -131,3 +131,66 @@ def test_a_repeated_id_counts_as_duplicate(either_mode):
     assert send(either_mode, notification(notification_id=same))[0].is_successful
     summary = either_mode.summary()
     assert (summary["duplicates"], summary["devices_with_more_than_one"]) == (1, 1)
+
+
+def certificate_client(simulator, *requests, **changes):
+    """Sends over a connection that shows the app's client certificate."""
+    import pathlib
+
+    apns = simulator.description["apns"]
+    both = pathlib.Path(apns["certificate_file"]).parent / "both.pem"
+    names = ["certificate_file", "certificate_key_file"]
+    both.write_text("".join(pathlib.Path(apns[name]).read_text() for name in names))
+    context = ssl.create_default_context(cafile=simulator.ca_file)
+    context.set_alpn_protocols(["h2"])
+    context.load_cert_chain(both)
+    values = {"client_cert": str(both), "key": None, "key_id": None, "team_id": None, "ssl_context": context}
+    return send(simulator, *requests, **(values | changes))
+
+
+def test_a_client_certificate_stands_for_a_provider_token(simulate):
+    simulator = simulate()
+    results = certificate_client(simulator, *(notification(f"{number:064x}") for number in range(20)))
+    assert all(result.is_successful for result in results)
+    assert simulator.summary()["accepted"] == 20
+    (result,) = certificate_client(simulator, notification(), url="apns_sandbox_url")
+    assert result.is_successful
+
+
+def test_a_client_certificate_is_good_for_its_topics_only(simulate):
+    (result,) = certificate_client(simulate(), notification(), topic="com.example.other")
+    assert (result.status, result.description) == ("400", "TopicDisallowed")
+
+
+def test_a_client_certificate_of_somebody_else_is_refused(simulate):
+    simulator, other = simulate(), simulate()
+    simulator.description["apns"] |= {
+        name: other.description["apns"][name] for name in ["certificate_file", "certificate_key_file"]
+    }
+    (result,) = certificate_client(simulator, notification())
+    assert (result.status, result.description) == ("403", "BadCertificate")
+
+
+def test_a_provider_token_that_expires_early_is_refused_until_a_new_one_comes(simulate):
+    simulator = simulate()
+    simulator.control("POST", "/script", "rules: [{match: {provider: apns, nth: 2}, action: expire_provider_token}]")
+
+    async def run():
+        apns = client(simulator)
+        try:
+            results = [await apns.send_notification(notification()) for _ in range(3)]
+            await asyncio.sleep(1.1)  # the next token must be another: its time has seconds
+            apns.pool.connections[0].auth_provider._AuthorizationHeaderProvider__header = None
+            provider = apns.pool.connections[0].auth_provider
+            for name in vars(provider):
+                if name.endswith("__header"):
+                    setattr(provider, name, None)
+            return [*results, await apns.send_notification(notification())]
+        finally:
+            apns.pool.close()
+            await asyncio.sleep(0)
+
+    results = asyncio.run(asyncio.wait_for(run(), 20))
+    assert [result.description for result in results] == [
+        None, "ExpiredProviderToken", "ExpiredProviderToken", None,
+    ]

@@ -8,7 +8,7 @@ struct APNsJudgeTests {
     private let marks = DeviceMarks()
 
     private func judge(
-        _ request: APNsRequest, environment: PushEnvironment = .production
+        _ request: PushRequest, environment: PushEnvironment = .production
     ) throws -> APNsJudgement {
         let keys = KeyRing()
         try account.enroll(in: keys)

@@ -17,13 +17,13 @@ struct FastClient {
     let inbox: Inbox
     let faults: FaultPlan
 
-    init(yaml: String? = nil) throws {
+    init(yaml: String? = nil, provider: PushProvider = .apns) throws {
         inbox = Inbox(mode: .fast)
         faults = FaultPlan(seed: 1)
         if let yaml { faults.load(try FaultScript(yaml: yaml)) }
-        let desk = APNsDesk(
-            environment: .production, keys: KeyRing(), marks: DeviceMarks(), inbox: inbox, faults: faults,
-            clock: SimulatorClock { 1_000 }, seed: 1)
+        let desk = FastDesk(
+            provider: provider, environment: .production, inbox: inbox, faults: faults,
+            clock: SimulatorClock { 1_000 }, ids: IDSource(seed: 1))
         connection = FastConnection(desk: desk, seed: 1)
     }
 

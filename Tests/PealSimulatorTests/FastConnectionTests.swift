@@ -29,10 +29,10 @@ struct FastConnectionTests {
         #expect(answers(frames).map(\.flags) == [5, 5])
         #expect(frames.last?.payload == Array(1...8) && frames.last?.flags == 1)
         client.inbox.count { ledger, _ in
-            #expect(ledger.accepted == 2 && ledger.deviceCount == 1)
-            #expect(ledger.duplicates == 1 && ledger.devicesWithMoreThanOne == 1)
+            #expect(ledger.total.accepted == 2 && ledger.total.devices == 1)
+            #expect(ledger.total.duplicates == 1 && ledger.total.devicesWithMoreThanOne == 1)
         }
-        #expect(client.inbox.itemsJSON(device: Self.device, after: 0, limit: 9).contains(#""payload":{}"#))
+        #expect(client.inbox.itemsJSON(after: 0, limit: 9).contains(#""payload":{}"#))
     }
 
     @Test("says the same however the bytes are cut", arguments: [1, 2, 3, 7, 10, 33, 100])
@@ -73,7 +73,7 @@ struct FastConnectionTests {
             let frames = client.send(FastClient.frame(1, flags: 5, stream: stream, block))
             #expect(frames.map(\.payload) == [Self.accepted])
         }
-        client.inbox.count { ledger, _ in #expect(ledger.deviceCount == 1 && ledger.accepted == 3) }
+        client.inbox.count { ledger, _ in #expect(ledger.total.devices == 1 && ledger.total.accepted == 3) }
         let frames = client.send(FastClient.frame(1, flags: 5, stream: 7, fourth))
         #expect(frames.map(\.kind) == [7])
         #expect(Array(frames[0].payload[4..<8]) == FastClient.word(9))

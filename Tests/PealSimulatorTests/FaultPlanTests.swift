@@ -48,11 +48,11 @@ struct FaultPlanTests {
     @Test("puts the fault of a device first, as often as told, and takes it away")
     func devices() throws {
         let plan = try plan("rules: [{status: 500, reason: InternalServerError}]")
-        try plan.set(try Fault(["status": 410, "reason": "Unregistered"], path: ""), device: "a", times: 2)
+        try plan.set(try FaultSequence(["status": 410, "reason": "Unregistered"], path: ""), device: "a", times: 2)
         let answers = (0..<3).map { _ in plan.decide(device: "a", environment: .production)?.action }
-        let gone = FaultAction.answer(status: 410, reason: "Unregistered", timestamp: nil)
-        #expect(answers == [gone, gone, .answer(status: 500, reason: "InternalServerError", timestamp: nil)])
-        try plan.set(try Fault(["action": "silence"], path: ""), device: "a", times: nil)
+        let gone = FaultAction.answer(FaultAnswer(status: 410, reason: "Unregistered"))
+        #expect(answers == [gone, gone, .answer(FaultAnswer(status: 500, reason: "InternalServerError"))])
+        try plan.set(try FaultSequence(["action": "silence"], path: ""), device: "a", times: nil)
         #expect(plan.remove(device: "a"))
         #expect(!plan.remove(device: "a"))
         plan.clear()
@@ -72,7 +72,7 @@ struct FaultPlanTests {
               - {match: {nth: 1}, action: silence}
               - {match: {nth: 1}, delay_ms: 250}
             """
-        let faults = try FaultScript(yaml: yaml).rules.map(\.fault)
+        let faults = try FaultScript(yaml: yaml).rules.compactMap { $0.faults.fault(0) }
         #expect(
             faults.map(\.action) == [
                 .reset(code: 11), .refuse, .goAway(reason: "IdleTimeout"), .close, .streamLimit(1), .silence, .pass,

@@ -33,14 +33,14 @@ struct SigningAccount {
     func request(
         path: String = "/3/device/\(device)", method: String = "POST", body: String = #"{"aps":{"alert":"Hi"}}"#,
         _ changes: [String: String?] = [:]
-    ) throws -> APNsRequest {
+    ) throws -> PushRequest {
         var headers: [String: String] = [
             "authorization": "bearer \(try providerToken())", "apns-topic": "com.example.demo",
             "apns-push-type": "alert", "apns-priority": "10", "apns-expiration": "0",
             "apns-id": "01234567-89ab-cdef-0123-456789abcdef",
         ]
         for (name, value) in changes { headers[name] = value }
-        return APNsRequest(
+        return PushRequest(
             method: method, path: path, headers: headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
             body: Array(body.utf8))
     }

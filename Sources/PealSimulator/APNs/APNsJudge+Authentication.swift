@@ -1,9 +1,11 @@
-/// The checks of the provider token and of its connection.
+/// The checks of the provider token, or of the client certificate, and of its connection.
 extension APNsJudge {
-    /// Verifies `authorization` and binds the connection to its team and key.
+    /// Verifies whoever sends: by client certificate when the connection has one, else by `authorization`, which binds
+    /// the connection to its team and key.
     func authenticate(
-        _ request: APNsRequest, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
+        _ request: PushRequest, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
     ) throws(APNsRefusal) {
+        guard memory.certificateDER == nil else { return try checkCertificate(&memory, nowSeconds) }
         guard let header = request.value("authorization") else { throw APNsRefusal(.missingProviderToken) }
         guard header.lowercased().hasPrefix("bearer ") else { throw APNsRefusal(.invalidProviderToken) }
         let providerToken = String(header.dropFirst("bearer ".count))
@@ -18,6 +20,17 @@ extension APNsJudge {
             memory.teamID = claims.teamID
             memory.bundleIDs = claims.bundleIDs
         }
+    }
+
+    /// A certificate needs no provider token; one that comes all the same is not looked at.
+    private func checkCertificate(_ memory: inout ConnectionMemory, _ nowSeconds: Int64) throws(APNsRefusal) {
+        if memory.standing == nil, let certificate = memory.certificateDER {
+            memory.standing = certificates?.standing(of: certificate, nowSeconds: nowSeconds) ?? .bad
+        }
+        guard case .good(let certificate) = memory.standing else { throw APNsRefusal(.badCertificate) }
+        guard certificate.environments.contains(environment) else { throw APNsRefusal(.badCertificateEnvironment) }
+        memory.isAuthenticated = true
+        memory.bundleIDs = certificate.topics
     }
 
     /// Good for an hour from `iat`; one from the future has a wrong clock behind it.
@@ -45,7 +58,9 @@ extension APNsJudge {
         _ claims: ProviderClaims, _ fingerprint: UInt64, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
     ) throws(APNsRefusal) {
         guard !memory.tokensSeen.contains(fingerprint) else { return }
-        if memory.isAuthenticated {
+        // One that a fault has let expire must be replaced, however young it is.
+        let isExpired = memory.tokensSeen.last.map(expired.contains) ?? false
+        if memory.isAuthenticated, !isExpired {
             let pause = SimulatorLimits.providerTokenPauseSeconds
             let sinceUpdate = memory.updatedAtSeconds.map { nowSeconds - $0 } ?? pause
             guard claims.issuedAtSeconds - memory.issuedAtSeconds >= pause, sinceUpdate >= pause else {

@@ -7,7 +7,8 @@ extension APNsJudge {
         let suffixType: PushType?
     }
 
-    func checkTopic(_ request: APNsRequest, _ memory: ConnectionMemory) throws(APNsRefusal) -> Topic {
+    func checkTopic(_ request: PushRequest, _ memory: ConnectionMemory) throws(APNsRefusal) -> Topic {
+        if case .good(let certificate) = memory.standing { return try checkTopic(request, certificate) }
         guard let text = request.value("apns-topic"), !text.isEmpty else { throw APNsRefusal(.missingTopic) }
         guard text.utf8.count <= 255, text.utf8.allSatisfy(Self.isTopicByte) else { throw APNsRefusal(.badTopic) }
         if memory.bundleIDs.contains(text) { return Topic(bundleID: text, suffixType: nil) }
@@ -15,6 +16,18 @@ extension APNsJudge {
         let bundleID = String(text.dropLast(type?.topicSuffix.count ?? 0))
         guard memory.bundleIDs.contains(bundleID) else { throw APNsRefusal(.topicDisallowed) }
         return Topic(bundleID: bundleID, suffixType: type)
+    }
+
+    /// A certificate lists its topics with their suffixes; with a single one the header may be absent.
+    private func checkTopic(
+        _ request: PushRequest, _ certificate: ClientCertificate
+    ) throws(APNsRefusal) -> Topic {
+        let only = certificate.topics.count == 1 ? certificate.topics.first : nil
+        guard let text = request.value("apns-topic") ?? only, !text.isEmpty else { throw APNsRefusal(.missingTopic) }
+        guard text.utf8.count <= 255, text.utf8.allSatisfy(Self.isTopicByte) else { throw APNsRefusal(.badTopic) }
+        guard certificate.topics.contains(text) else { throw APNsRefusal(.topicDisallowed) }
+        let type = PushType.suffixed(text)
+        return Topic(bundleID: String(text.dropLast(type?.topicSuffix.count ?? 0)), suffixType: type)
     }
 
     private static func isTopicByte(_ byte: UInt8) -> Bool {
@@ -26,7 +39,7 @@ extension APNsJudge {
 
     /// The push type, which the topic's suffix must fit. Without the header the suffix decides; nil means that the
     /// payload decides between alert and background.
-    func checkPushType(_ request: APNsRequest, topic: Topic) throws(APNsRefusal) -> PushType? {
+    func checkPushType(_ request: PushRequest, topic: Topic) throws(APNsRefusal) -> PushType? {
         guard let text = request.value("apns-push-type") else { return topic.suffixType }
         guard let type = PushType(rawValue: text) else { throw APNsRefusal(.invalidPushType) }
         let demanded = type.topicSuffix.isEmpty ? nil : type
@@ -35,7 +48,7 @@ extension APNsJudge {
     }
 
     /// 10 (which absence means), 5 or 1; a background notification must be 5.
-    func checkPriority(_ request: APNsRequest, _ type: PushType?) throws(APNsRefusal) {
+    func checkPriority(_ request: PushRequest, _ type: PushType?) throws(APNsRefusal) {
         let text = request.value("apns-priority") ?? "10"
         guard ["10", "5", "1"].contains(text), type != .background || text == "5" else {
             throw APNsRefusal(.badPriority)
@@ -43,7 +56,7 @@ extension APNsJudge {
     }
 
     /// UNIX seconds as decimal digits; 0 and moments in the past are allowed.
-    func checkExpiration(_ request: APNsRequest) throws(APNsRefusal) {
+    func checkExpiration(_ request: PushRequest) throws(APNsRefusal) {
         guard let text = request.value("apns-expiration") else { return }
         guard let first = text.utf8.first, first != 0x2B, let seconds = Int64(text), seconds >= 0 else {
             throw APNsRefusal(.badExpirationDate)
@@ -51,7 +64,7 @@ extension APNsJudge {
     }
 
     /// `apns-id` is a canonical UUID, `apns-collapse-id` at most 64 bytes.
-    func checkIdentifiers(_ request: APNsRequest) throws(APNsRefusal) {
+    func checkIdentifiers(_ request: PushRequest) throws(APNsRefusal) {
         if let text = request.value("apns-id"), !Self.isUUID(text) { throw APNsRefusal(.badMessageID) }
         if let text = request.value("apns-collapse-id") {
             guard (1...SimulatorLimits.collapseIDBytesMax).contains(text.utf8.count) else {

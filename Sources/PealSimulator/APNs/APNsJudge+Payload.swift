@@ -3,7 +3,7 @@ import Foundation
 /// The checks of the body.
 extension APNsJudge {
     /// Size, well-formed JSON object, and content that fits the push type.
-    func checkPayload(_ request: APNsRequest, _ type: PushType?) throws(APNsRefusal) {
+    func checkPayload(_ request: PushRequest, _ type: PushType?) throws(APNsRefusal) {
         guard !request.body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
         guard request.body.count <= (type ?? .alert).payloadBytesMax else { throw APNsRefusal(.payloadTooLarge) }
         // APNs documents no reason of its own for a body that is no JSON object: it finds no payload in it.

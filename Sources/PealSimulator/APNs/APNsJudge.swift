@@ -4,17 +4,31 @@ package struct APNsJudge: Sendable {
     let environment: PushEnvironment
     let keys: KeyRing
     let marks: DeviceMarks
+    /// Without it every client certificate is a bad one.
+    let certificates: ClientCertificateJudge?
+    /// Provider tokens that faults have let expire.
+    let expired: ExpiredCredentials
 
     /// A judge of one listener.
     package init(environment: PushEnvironment, keys: KeyRing, marks: DeviceMarks) {
+        self.init(
+            environment: environment, keys: keys, marks: marks, certificates: nil, expired: ExpiredCredentials())
+    }
+
+    init(
+        environment: PushEnvironment, keys: KeyRing, marks: DeviceMarks, certificates: ClientCertificateJudge?,
+        expired: ExpiredCredentials
+    ) {
         self.environment = environment
         self.keys = keys
         self.marks = marks
+        self.certificates = certificates
+        self.expired = expired
     }
 
     /// Judges `request`, which came at `nowSeconds` (UTC) on the connection that `memory` belongs to.
     package func judge(
-        _ request: APNsRequest, memory: inout ConnectionMemory, nowSeconds: Int64
+        _ request: PushRequest, memory: inout ConnectionMemory, nowSeconds: Int64
     ) -> APNsJudgement {
         do throws(APNsRefusal) {
             return .accepted(device: try accept(request, &memory, nowSeconds))
@@ -25,7 +39,7 @@ package struct APNsJudge: Sendable {
 
     /// The checks in their order: route, authentication, headers, payload, device.
     private func accept(
-        _ request: APNsRequest, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
+        _ request: PushRequest, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
     ) throws(APNsRefusal) -> String {
         guard request.method == "POST" else { throw APNsRefusal(.methodNotAllowed) }
         let segment = try deviceSegment(request.path)
@@ -54,7 +68,7 @@ package struct APNsJudge: Sendable {
         return rest.dropFirst()
     }
 
-    private func checkDuplicates(_ request: APNsRequest) throws(APNsRefusal) {
+    func checkDuplicates(_ request: PushRequest) throws(APNsRefusal) {
         var seen: Set<String> = []
         for header in request.headers where header.name.hasPrefix("apns-") || header.name == "authorization" {
             guard seen.insert(header.name).inserted else { throw APNsRefusal(.duplicateHeaders) }

@@ -1,6 +1,10 @@
 /// The reasons with which APNs refuses a notification, each with its status
-/// (https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns).
+/// (https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns and, for channels,
+/// https://developer.apple.com/documentation/usernotifications/handling-error-responses-from-apns).
 package enum APNsReason: String, Sendable, CaseIterable {
+    case badCertificate = "BadCertificate"
+    case badCertificateEnvironment = "BadCertificateEnvironment"
+    case badChannelID = "BadChannelId"
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
     case badEnvironmentKeyID = "BadEnvironmentKeyIdInToken"
@@ -8,15 +12,21 @@ package enum APNsReason: String, Sendable, CaseIterable {
     case badMessageID = "BadMessageId"
     case badPath = "BadPath"
     case badPriority = "BadPriority"
+    case badRequestParameters = "BadRequestParams"
+    case badRequestPayload = "BadRequestPayload"
     case badTopic = "BadTopic"
+    case cannotCreateChannel = "CannotCreateChannelConfig"
+    case channelNotRegistered = "ChannelNotRegistered"
     case deviceTokenNotForTopic = "DeviceTokenNotForTopic"
     case duplicateHeaders = "DuplicateHeaders"
     case expiredProviderToken = "ExpiredProviderToken"
     case invalidProviderToken = "InvalidProviderToken"
     case invalidPushType = "InvalidPushType"
     case methodNotAllowed = "MethodNotAllowed"
+    case missingChannelID = "MissingChannelId"
     case missingDeviceToken = "MissingDeviceToken"
     case missingProviderToken = "MissingProviderToken"
+    case missingPushType = "MissingPushType"
     case missingTopic = "MissingTopic"
     case payloadEmpty = "PayloadEmpty"
     case payloadTooLarge = "PayloadTooLarge"
@@ -31,10 +41,17 @@ package enum APNsReason: String, Sendable, CaseIterable {
         case .methodNotAllowed: 405
         case .payloadTooLarge: 413
         case .tooManyProviderTokenUpdates: 429
-        case .badEnvironmentKeyID, .expiredProviderToken, .invalidProviderToken, .missingProviderToken,
-            .unrelatedKeyID:
+        case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyID, .expiredProviderToken,
+            .invalidProviderToken,
+            .missingProviderToken, .unrelatedKeyID:
             403
         default: 400
         }
+    }
+
+    /// `{"reason": …, "timestamp": …}`, the timestamp in milliseconds.
+    static func json(_ reason: String, _ timestamp: Int64? = nil) -> String {
+        JSONText.object(
+            [("reason", JSONText.quoted(reason))] + (timestamp.map { [("timestamp", String($0))] } ?? []))
     }
 }

@@ -8,11 +8,11 @@ struct ControlRequest {
     let query: [String: String]
     let body: [UInt8]
 
-    /// Takes `uri` apart.
-    init(method: String, uri: String, body: [UInt8]) {
-        self.method = method
-        self.body = body
-        let halves = uri.split(separator: "?", maxSplits: 1)
+    /// Takes `request` apart.
+    init(_ request: PushRequest) {
+        method = request.method
+        body = request.body
+        let halves = request.path.split(separator: "?", maxSplits: 1)
         path = (halves.first ?? "").split(separator: "/").map { $0.removingPercentEncoding ?? String($0) }
         var query: [String: String] = [:]
         for pair in halves.dropFirst().first?.split(separator: "&") ?? [] {
@@ -28,6 +28,13 @@ struct ControlRequest {
             throw SimulatorError("body: not a JSON object")
         }
         return object
+    }
+
+    /// The value `name` of an enumeration in the query, or nil when there is none.
+    func choice<Choice: RawRepresentable & CaseIterable>(
+        _ name: String, _ type: Choice.Type
+    ) throws -> Choice? where Choice.RawValue == String {
+        try Fields(query, path: "").choice(name, type)
     }
 
     /// The whole number `name` of the query within `range`, or `standard` when there is none.

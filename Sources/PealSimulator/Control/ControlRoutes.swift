@@ -1,10 +1,21 @@
-/// The control interface: reads and empties the inbox, puts faults, marks and keys.
-struct ControlRoutes: Sendable {
+/// The control interface: reads and empties the inbox, puts faults, marks, states and keys, and makes subscriptions.
+struct ControlRoutes: RequestDesk {
     let parts: SimulatorParts
     let mode: SimulatorMode
 
+    var bodyBytesMax: Int { SimulatorLimits.controlBodyBytesMax }
+
+    func receive(_ request: PushRequest, memory: inout ConnectionMemory) -> Reply {
+        guard request.bodyBytes <= bodyBytesMax else {
+            return Reply(.failure(413, "body: more than \(bodyBytesMax) bytes"))
+        }
+        var answer = answer(ControlRequest(request))
+        answer.body.append(UInt8(ascii: "\n"))
+        return Reply(answer)
+    }
+
     /// Answers `request`. A wrong field is a 400 that names it, an unknown path a 404.
-    func answer(_ request: ControlRequest) -> ControlResponse {
+    func answer(_ request: ControlRequest) -> Answer {
         do {
             return try route(request) ?? .failure(404, "no such path: \(request.method)")
         } catch {
@@ -12,16 +23,19 @@ struct ControlRoutes: Sendable {
         }
     }
 
-    private func route(_ request: ControlRequest) throws -> ControlResponse? {
+    private func route(_ request: ControlRequest) throws -> Answer? {
         switch (request.method, request.path) {
-        case ("GET", ["healthz"]): .init(json: JSONText.object([("ok", "true"), ("mode", "\"\(mode.rawValue)\"")]))
+        case ("GET", ["healthz"]): .json(200, JSONText.object([("ok", "true"), ("mode", "\"\(mode.rawValue)\"")]))
         case ("GET", ["inbox"]): try readInbox(request)
-        case ("GET", ["inbox", "summary"]): .init(json: parts.inbox.summaryJSON())
+        case ("GET", ["inbox", "summary"]): .json(200, parts.inbox.summaryJSON())
         case ("DELETE", ["inbox"]): done { parts.inbox.clear() }
         case ("DELETE", ["faults"]): done { parts.faults.clear() }
         case ("POST", ["script"]): try loadScript(request)
+        case ("DELETE", ["access-tokens"]): try revokeAccessTokens(request)
+        case (_, ["channels"]): try changeChannel(request)
+        case (_, ["webpush", "subscriptions"]): try changeSubscription(request)
         case (_, let path) where path.count == 3 && path[0] == "faults" && path[1] == "devices":
-            try changeFault(request, device: try device(path[2]))
+            try changeFault(request, device: try anyDevice(path[2]))
         case (_, let path) where path.count == 2 && path[0] == "devices":
             try changeMark(request, device: try device(path[1]))
         case (_, let path) where path.count == 2 && path[0] == "keys": try changeKey(request, id: path[1])
@@ -29,13 +43,21 @@ struct ControlRoutes: Sendable {
         }
     }
 
-    private func done(_ body: () throws -> Void) rethrows -> ControlResponse {
+    func done(_ body: () throws -> Void) rethrows -> Answer {
         try body()
         return .done
     }
 
-    private func found(_ isFound: Bool) -> ControlResponse {
+    func found(_ isFound: Bool) -> Answer {
         isFound ? .done : .failure(404, "not found")
+    }
+
+    /// A device of any network: a token, a channel URI or an endpoint.
+    private func anyDevice(_ text: String) throws -> String {
+        guard (1...SimulatorLimits.deviceNameBytesMax).contains(text.utf8.count) else {
+            throw SimulatorError("device: not of 1 to \(SimulatorLimits.deviceNameBytesMax) bytes")
+        }
+        return DeviceName.key(text)
     }
 
     private func device(_ text: String) throws -> String {
@@ -44,40 +66,47 @@ struct ControlRoutes: Sendable {
         return text.lowercased()
     }
 
-    private func readInbox(_ request: ControlRequest) throws -> ControlResponse {
+    private func readInbox(_ request: ControlRequest) throws -> Answer {
         let limit = try request.integer(
             "limit", in: 1...SimulatorLimits.inboxPageItemsMax, standard: SimulatorLimits.inboxPageItemsDefault)
         let after = try request.integer("after", in: 0...Int.max - 1, standard: 0)
-        let device = request.query["device"]?.lowercased()
-        return .init(json: parts.inbox.itemsJSON(device: device, after: after, limit: limit))
+        var filter = InboxFilter()
+        filter.device = request.query["device"].map(DeviceName.key)
+        filter.provider = try request.choice("provider", PushProvider.self)
+        filter.environment = try request.choice("environment", PushEnvironment.self)
+        if request.query["since"] != nil {
+            filter.sinceMilliseconds = Int64(try request.integer("since", in: 0...Int.max, standard: 0))
+        }
+        filter.contained = request.query["contains"]
+        return .json(200, parts.inbox.itemsJSON(filter, after: after, limit: limit))
     }
 
-    private func loadScript(_ request: ControlRequest) throws -> ControlResponse {
+    private func loadScript(_ request: ControlRequest) throws -> Answer {
         let script = try FaultScript(yaml: String(decoding: request.body, as: UTF8.self))
         return done { parts.faults.load(script) }
     }
 
-    private func changeFault(_ request: ControlRequest, device: String) throws -> ControlResponse? {
+    private func changeFault(_ request: ControlRequest, device: String) throws -> Answer? {
         switch request.method {
         case "PUT":
             let fields = Fields(try request.object(), path: "")
-            try fields.allowOnly([
-                "status", "reason", "timestamp", "times", "action", "delay_ms", "code", "streams", "processed",
-            ])
+            try fields.allowOnly(FaultSequence.members.union(["times"]))
             let times = try fields.integer("times", in: 1...Int64.max)
-            try parts.faults.set(try Fault(fields.members, path: ""), device: device, times: times)
+            try parts.faults.set(try FaultSequence(fields.members, path: ""), device: device, times: times)
             return .done
         case "DELETE": return found(parts.faults.remove(device: device))
         default: return nil
         }
     }
 
-    private func changeMark(_ request: ControlRequest, device: String) throws -> ControlResponse? {
+    private func changeMark(_ request: ControlRequest, device: String) throws -> Answer? {
         switch request.method {
         case "PUT":
             let fields = Fields(try request.object(), path: "")
             try fields.allowOnly(["environment", "bundle_id"])
-            let mark = DeviceMark(environment: try environment(fields), bundleID: try fields.text("bundle_id"))
+            let mark = DeviceMark(
+                environment: try fields.choice("environment", PushEnvironment.self),
+                bundleID: try fields.text("bundle_id"))
             try parts.marks.set(mark, device: device)
             return .done
         case "DELETE": return found(parts.marks.remove(device: device))
@@ -85,7 +114,7 @@ struct ControlRoutes: Sendable {
         }
     }
 
-    private func changeKey(_ request: ControlRequest, id: String) throws -> ControlResponse? {
+    private func changeKey(_ request: ControlRequest, id: String) throws -> Answer? {
         switch request.method {
         case "PUT":
             let fields = Fields(try request.object(), path: "")
@@ -96,20 +125,12 @@ struct ControlRoutes: Sendable {
             guard let pem = try fields.text("public_key") else { throw SimulatorError("public_key: missing") }
             guard let bundleIDs = try fields.texts("bundle_ids") else { throw SimulatorError("bundle_ids: missing") }
             let key = try ProviderKey(
-                teamID: teamID, publicKeyPEM: pem, bundleIDs: Set(bundleIDs), environment: try environment(fields))
+                teamID: teamID, publicKeyPEM: pem, bundleIDs: Set(bundleIDs),
+                environment: try fields.choice("environment", PushEnvironment.self))
             try parts.keys.set(key, id: id)
             return .done
         case "DELETE": return found(parts.keys.remove(id: id))
         default: return nil
-        }
-    }
-
-    private func environment(_ fields: Fields) throws -> PushEnvironment? {
-        try fields.text("environment").map { name in
-            guard let environment = PushEnvironment(rawValue: name) else {
-                throw SimulatorError("environment: not 'production' or 'sandbox'")
-            }
-            return environment
         }
     }
 }

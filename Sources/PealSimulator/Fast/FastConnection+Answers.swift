@@ -6,35 +6,53 @@ extension FastConnection {
     ) {
         let stream = streams.streams[place]
         let texts = UnsafeRawBufferPointer(texts(place))
-        let device = UnsafeRawBufferPointer(rebasing: texts[0..<stream.deviceBytes])
+        let named = UnsafeRawBufferPointer(rebasing: texts[0..<stream.deviceBytes])
         let id = UnsafeRawBufferPointer(
             rebasing: texts[FastStreams.deviceRoom..<(FastStreams.deviceRoom + stream.idBytes)])
         streams.close(place)
+        guard desk.provider == .fcm else {
+            return end(stream.id, device: named, stream.device, id: id, body, &ledger, &recent)
+        }
+        if named.count == FastFCM.authorizationRoute.count, named.elementsEqual(FastFCM.authorizationRoute) {
+            writer.successOfFCM(stream: stream.id)
+            return windows.send(FastFCM.authorization, on: stream.id, &writer)
+        }
+        let found = FastFCM.device(body)
+        let device = found.isEmpty ? named : found
+        end(
+            stream.id, device: device, Fingerprint.of(device, isFoldingCase: false), id: id, body, &ledger, &recent)
+    }
+
+    private func end(
+        _ stream: UInt32, device: UnsafeRawBufferPointer, _ fingerprint: UInt64, id: UnsafeRawBufferPointer,
+        _ body: UnsafeRawBufferPointer, _ ledger: inout Ledger, _ recent: inout RecentRing
+    ) {
         let fault = desk.faults.isActive ? self.fault(of: device) : nil
         if let fault, !fault.isDelivering {
             settle(fault, &ledger)
         } else {
-            ledger.accept(device: stream.device, apnsID: Fingerprint.of(id), isExact: false)
+            ledger.accept(device: fingerprint, id: Fingerprint.of(id), provider: desk.provider, isExact: false)
             recent.keep(
-                at: now, environment: desk.environment, device: device, apnsID: id, payload: body)
+                at: now, provider: desk.provider, environment: desk.environment, device: device, id: id,
+                payload: body)
         }
         if let fault {
-            meet(fault, stream.id, id)
+            meet(fault, stream, id)
         } else {
-            writer.answer(200, apnsID: id, stream: stream.id, isLast: true)
+            succeed(stream, id)
         }
     }
 
     private func fault(of device: UnsafeRawBufferPointer) -> Fault? {
         desk.faults.decide(
-            device: String(decoding: device, as: UTF8.self).lowercased(), environment: desk.environment)
+            device: String(decoding: device, as: UTF8.self), provider: desk.provider, environment: desk.environment)
     }
 
     private func settle(_ fault: Fault, _ ledger: inout Ledger) {
-        if case .answer(_, let reason, _) = fault.action {
-            ledger.refuse(reason)
-        } else {
-            ledger.disturb(fault.action.disturbance ?? "other")
+        switch fault.action {
+        case .answer(let answer): ledger.refuse(answer.reason, provider: desk.provider)
+        case .expireToken: ledger.refuse(expired.reason, provider: desk.provider)
+        default: ledger.disturb(fault.action.disturbance ?? "other", provider: desk.provider)
         }
     }
 
@@ -49,11 +67,9 @@ extension FastConnection {
     /// Does what a fault says, now.
     func carryOut(_ action: FaultAction, _ stream: UInt32, _ id: UnsafeRawBufferPointer) {
         switch action {
-        case .pass: writer.answer(200, apnsID: id, stream: stream, isLast: true)
-        case .answer(let status, let reason, let timestamp):
-            let isShort = status == 200
-            writer.answer(status, apnsID: id, stream: stream, isLast: isShort)
-            if !isShort { windows.send(Array(APNsReply.body(reason, timestamp).utf8), on: stream, &writer) }
+        case .pass: succeed(stream, id)
+        case .answer(let answer): say(answer, stream, id)
+        case .expireToken: say(expired, stream, id)
         case .reset(let code): writer.reset(stream, code: UInt32(truncatingIfNeeded: code))
         case .refuse: writer.reset(stream, code: 7)
         case .goAway(let reason): leave(reason: reason, code: 0, lastStream: stream >= 2 ? stream - 2 : 0)
@@ -62,9 +78,40 @@ extension FastConnection {
             isAborted = true
         case .streamLimit(let limit):
             writer.settings([(3, UInt32(truncatingIfNeeded: limit))])
-            writer.answer(200, apnsID: id, stream: stream, isLast: true)
+            succeed(stream, id)
+        case .clockSkew(let seconds):
+            desk.faults.skew.set(seconds: seconds)
+            succeed(stream, id)
         case .silence: break
         }
+    }
+
+    private func succeed(_ stream: UInt32, _ id: UnsafeRawBufferPointer) {
+        if desk.provider == .fcm {
+            writer.successOfFCM(stream: stream)
+            windows.send(FastFCM.success, on: stream, &writer)
+        } else {
+            writer.answer(200, apnsID: id, stream: stream, isLast: true)
+        }
+    }
+
+    private var expired: FaultAnswer { desk.provider == .fcm ? FCMError.expired : APNsNetwork.expired }
+
+    /// Gives the answer of a fault.
+    private func say(_ fault: FaultAnswer, _ stream: UInt32, _ id: UnsafeRawBufferPointer) {
+        if fault.isBareSuccess, fault.headers.isEmpty { return succeed(stream, id) }
+        var answer =
+            if desk.provider == .fcm {
+                FCMError.answer(fault)
+            } else {
+                Answer.json(fault.status, APNsReason.json(fault.reason, fault.timestamp))
+            }
+        if desk.provider == .apns { answer.headers = [("apns-id", String(decoding: id, as: UTF8.self))] }
+        answer.set(fault.headers)
+        if let body = fault.body { answer.body = Array(body.utf8) }
+        if fault.isBareSuccess { answer.body = desk.provider == .fcm ? FastFCM.success : [] }
+        writer.headers(answer.status, answer.headers, stream: stream, isLast: answer.body.isEmpty)
+        if !answer.body.isEmpty { windows.send(answer.body, on: stream, &writer) }
     }
 
     /// Ends a request whose body is too long for anything.
@@ -73,9 +120,12 @@ extension FastConnection {
         let room = UnsafeRawBufferPointer(texts(place))
         let id = UnsafeRawBufferPointer(
             rebasing: room[FastStreams.deviceRoom..<(FastStreams.deviceRoom + stream.idBytes)])
-        ledger.refuse(APNsReason.payloadTooLarge.rawValue)
-        writer.answer(413, apnsID: id, stream: stream.id, isLast: false)
-        windows.send(Array(APNsReply.body(APNsReason.payloadTooLarge.rawValue).utf8), on: stream.id, &writer)
+        let refusal = FaultAnswer(
+            status: desk.provider == .fcm ? 400 : 413,
+            reason: desk.provider == .fcm
+                ? FCMErrorCode.invalidArgument.rawValue : APNsReason.payloadTooLarge.rawValue)
+        ledger.refuse(refusal.reason, provider: desk.provider)
+        say(refusal, stream.id, id)
         streams.close(place)
     }
 }

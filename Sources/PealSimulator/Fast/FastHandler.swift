@@ -7,8 +7,8 @@ final class FastHandler: ChannelInboundHandler {
 
     private let connection: FastConnection
 
-    init(desk: APNsDesk) {
-        connection = FastConnection(desk: desk, seed: desk.newSeed())
+    init(desk: FastDesk) {
+        connection = FastConnection(desk: desk, seed: desk.ids.number())
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -38,6 +38,11 @@ struct FastWindows {
 
     /// Sends `body` on `stream` as far as the client has room; the rest waits.
     mutating func send(_ body: [UInt8], on stream: UInt32, _ writer: inout FastWriter) {
+        if body.count <= min(connectionWindow, streamWindow) {
+            connectionWindow -= body.count
+            if !extra.isEmpty { extra[stream] = nil }
+            return writer.data(body[...], stream: stream, isLast: true)
+        }
         let window = streamWindow + (extra.removeValue(forKey: stream) ?? 0)
         waiting[stream] = Waiting(body: body[...], window: window)
         advance(stream, &writer)

@@ -50,7 +50,7 @@ struct FastWriter {
 
     /// GOAWAY with a JSON `reason`.
     mutating func goAway(lastStream: UInt32, code: UInt32, reason: String) {
-        let body = Array(APNsReply.body(reason).utf8)
+        let body = Array(APNsReason.json(reason).utf8)
         head(FastFrame.Kind.goAway, stream: 0, bytes: 8 + body.count)
         buffer.writeMultipleIntegers(lastStream, code)
         buffer.writeBytes(body)
@@ -67,16 +67,44 @@ struct FastWriter {
         let flags = FastFrame.Flag.endHeaders | (isLast ? FastFrame.Flag.endStream : 0)
         let statusBytes = status == 200 ? 1 : 5
         head(FastFrame.Kind.headers, flags: flags, stream: stream, bytes: statusBytes + 10 + apnsID.count)
-        if status == 200 {
-            buffer.writeInteger(UInt8(0x88))
-        } else {
-            buffer.writeMultipleIntegers(UInt8(0x08), UInt8(3))
-            let digits = (UInt8(status / 100 % 10), UInt8(status / 10 % 10), UInt8(status % 10))
-            buffer.writeMultipleIntegers(0x30 + digits.0, 0x30 + digits.1, 0x30 + digits.2)
-        }
+        self.status(status)
         // Literal without indexing, new name of seven bytes: "apns-id".
         buffer.writeInteger(UInt64(0x00_07_61_70_6E_73_2D_69))
         buffer.writeMultipleIntegers(UInt8(0x64), UInt8(truncatingIfNeeded: apnsID.count))
         buffer.writeBytes(apnsID)
+    }
+
+    /// HEADERS of any answer, as short as `FastWriter` can say them: literals, names and values of up to 126 bytes.
+    mutating func headers(
+        _ status: Int, _ fields: [(name: String, value: String)], stream: UInt32, isLast: Bool
+    ) {
+        let fields = fields.filter { $0.name.utf8.count < 127 && $0.value.utf8.count < 127 }
+        let flags = FastFrame.Flag.endHeaders | (isLast ? FastFrame.Flag.endStream : 0)
+        let bytes = fields.reduce(status == 200 ? 1 : 5) { $0 + 3 + $1.name.utf8.count + $1.value.utf8.count }
+        head(FastFrame.Kind.headers, flags: flags, stream: stream, bytes: bytes)
+        self.status(status)
+        for field in fields {
+            buffer.writeMultipleIntegers(UInt8(0), UInt8(truncatingIfNeeded: field.name.utf8.count))
+            buffer.writeString(field.name)
+            buffer.writeInteger(UInt8(truncatingIfNeeded: field.value.utf8.count))
+            buffer.writeString(field.value)
+        }
+    }
+
+    /// The head of an answer of FCM with 200: `content-type: application/json`, its name by its place in the static table.
+    mutating func successOfFCM(stream: UInt32) {
+        head(FastFrame.Kind.headers, flags: FastFrame.Flag.endHeaders, stream: stream, bytes: 20)
+        buffer.writeMultipleIntegers(UInt8(0x88), UInt8(0x0F), UInt8(0x10), UInt8(16))
+        buffer.writeStaticString("application/json")
+    }
+
+    private mutating func status(_ status: Int) {
+        guard status != 200 else {
+            buffer.writeInteger(UInt8(0x88))
+            return
+        }
+        buffer.writeMultipleIntegers(UInt8(0x08), UInt8(3))
+        let digits = (UInt8(status / 100 % 10), UInt8(status / 10 % 10), UInt8(status % 10))
+        buffer.writeMultipleIntegers(0x30 + digits.0, 0x30 + digits.1, 0x30 + digits.2)
     }
 }

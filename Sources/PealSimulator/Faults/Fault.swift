@@ -9,10 +9,14 @@ struct Fault: Sendable, Equatable {
     /// Whether the notification reaches the inbox.
     var isDelivering: Bool {
         switch action {
-        case .pass, .streamLimit, .answer(status: 200, _, _): true
+        case .pass, .streamLimit, .clockSkew: true
+        case .answer(let answer) where answer.isBareSuccess: true
         default: isProcessed
         }
     }
+
+    /// Members of JSON or YAML that describe a fault.
+    static let members = FaultAnswer.members.union(["action", "delay_ms", "code", "streams", "seconds", "processed"])
 
     /// Reads a fault from the members of a JSON or YAML object. Throws a `SimulatorError` that names the member, with
     /// `path` before it.
@@ -20,30 +24,30 @@ struct Fault: Sendable, Equatable {
         let fields = Fields(members, path: path)
         delayMilliseconds = try fields.integer("delay_ms", in: 0...SimulatorLimits.delayMillisecondsMax) ?? 0
         isProcessed = try fields.boolean("processed") ?? false
-        let standard = members["status"] == nil ? "pass" : "answer"
-        switch try fields.text("action") ?? standard {
-        case "pass": action = .pass
-        case "answer": action = try Self.answer(fields)
-        case "reset": action = .reset(code: Int(try fields.integer("code", in: 0...0xFFFF_FFFF) ?? 8))
-        case "refuse": action = .refuse
-        case "goaway": action = .goAway(reason: try fields.text("reason") ?? "Shutdown")
-        case "close": action = .close
-        case "stream_limit":
-            guard let streams = try fields.integer("streams", in: 0...0x7FFF_FFFF) else {
-                throw SimulatorError("\(path)streams: missing")
-            }
-            action = .streamLimit(Int(streams))
-        case "silence": action = .silence
-        case let other: throw SimulatorError("\(path)action: unknown action '\(other)'")
+        let standard = members["status"] == nil && members["error_code"] == nil ? "pass" : "answer"
+        action = try Self.action(try fields.text("action") ?? standard, fields)
+    }
+
+    private static func action(_ name: String, _ fields: Fields) throws -> FaultAction {
+        switch name {
+        case "pass": return .pass
+        case "answer": return .answer(try FaultAnswer(fields))
+        case "reset": return .reset(code: Int(try fields.integer("code", in: 0...0xFFFF_FFFF) ?? 8))
+        case "refuse": return .refuse
+        case "goaway": return .goAway(reason: try fields.text("reason") ?? "Shutdown")
+        case "close": return .close
+        case "stream_limit": return .streamLimit(Int(try need("streams", in: 0...0x7FFF_FFFF, fields)))
+        case "silence": return .silence
+        case "expire_provider_token": return .expireToken
+        case "clock_skew": return .clockSkew(seconds: try need("seconds", in: SimulatorLimits.skewSeconds, fields))
+        default: throw SimulatorError("\(fields.path)action: unknown action '\(name)'")
         }
     }
 
-    private static func answer(_ fields: Fields) throws -> FaultAction {
-        guard let status = try fields.integer("status", in: 200...599) else {
-            throw SimulatorError("\(fields.path)status: missing")
+    private static func need(_ name: String, in range: ClosedRange<Int64>, _ fields: Fields) throws -> Int64 {
+        guard let number = try fields.integer(name, in: range) else {
+            throw SimulatorError("\(fields.path)\(name): missing")
         }
-        return .answer(
-            status: Int(status), reason: try fields.text("reason") ?? "",
-            timestamp: try fields.integer("timestamp", in: 0...Int64.max))
+        return number
     }
 }

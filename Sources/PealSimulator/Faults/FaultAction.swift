@@ -2,8 +2,8 @@
 enum FaultAction: Sendable, Equatable {
     /// The answer goes out as usual (after the fault's delay).
     case pass
-    /// A status with a reason; `timestamp` in milliseconds goes with 410.
-    case answer(status: Int, reason: String, timestamp: Int64?)
+    /// Another answer.
+    case answer(FaultAnswer)
     /// RST_STREAM with this HTTP/2 error code.
     case reset(code: Int)
     /// RST_STREAM with REFUSED_STREAM: provably unprocessed.
@@ -16,11 +16,15 @@ enum FaultAction: Sendable, Equatable {
     case streamLimit(Int)
     /// Nothing: the stream stays open.
     case silence
+    /// The provider token or access token of the request has expired from now on.
+    case expireToken
+    /// The simulator's clock is so many seconds ahead from now on; the answer goes out as usual.
+    case clockSkew(seconds: Int64)
 
     /// How the summary calls a request without an answer; nil for those with one.
     var disturbance: String? {
         switch self {
-        case .pass, .answer, .streamLimit: nil
+        case .pass, .answer, .streamLimit, .expireToken, .clockSkew: nil
         case .reset: "reset"
         case .refuse: "refused_stream"
         case .goAway: "goaway"

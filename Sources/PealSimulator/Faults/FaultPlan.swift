@@ -4,8 +4,9 @@ import Synchronization
 /// rules of the script in their order. Equal seeds and equal requests give equal faults.
 package final class FaultPlan: Sendable {
     private struct DeviceFault {
-        var fault: Fault
-        var timesLeft: Int64?
+        let faults: FaultSequence
+        let times: Int64?
+        var acted: Int64 = 0
     }
 
     private struct RuleState {
@@ -19,10 +20,14 @@ package final class FaultPlan: Sendable {
         var rules: [RuleState] = []
         var seed: UInt64
         var attempts: [UInt64: UInt32] = [:]
-        var hasRates = false
+        var needsAttempts = false
 
         var isEmpty: Bool { devices.isEmpty && rules.isEmpty }
     }
+
+    /// What faults have done to the clock and to tokens.
+    package let skew = ClockSkew()
+    package let expired = ExpiredCredentials()
 
     private let state: Mutex<State>
     private let seed: UInt64
@@ -37,13 +42,13 @@ package final class FaultPlan: Sendable {
     /// Whether there is any fault: without one, nobody needs to ask.
     var isActive: Bool { active.load(ordering: .relaxed) }
 
-    /// Puts a fault on `device` (lower case), in the place of an earlier one.
-    func set(_ fault: Fault, device: String, times: Int64?) throws {
+    /// Puts faults on `device` (as `DeviceName.key` gives it), in the place of earlier ones; they act `times` times.
+    func set(_ faults: FaultSequence, device: String, times: Int64?) throws {
         try change { state in
             guard state.devices[device] != nil || state.devices.count < SimulatorLimits.devicesMarkedMax else {
                 throw SimulatorError("faults: no more than \(SimulatorLimits.devicesMarkedMax) devices")
             }
-            state.devices[device] = DeviceFault(fault: fault, timesLeft: times)
+            state.devices[device] = DeviceFault(faults: faults, times: times)
         }
     }
 
@@ -54,27 +59,38 @@ package final class FaultPlan: Sendable {
 
     /// Replaces the rules by those of `script`, all counters at zero.
     func load(_ script: FaultScript) {
+        skew.set(seconds: script.clockSkewSeconds)
         change { state in
             state.rules = script.rules.map { RuleState(rule: $0) }
             state.seed = script.seed ?? seed
             state.attempts = [:]
-            state.hasRates = script.rules.contains { $0.rate != nil }
+            state.needsAttempts = script.rules.contains { $0.match.needsAttempts }
         }
     }
 
-    /// Takes away every fault, of devices and of the script.
+    /// Takes away every fault, of devices and of the script, and what they did to the clock and to tokens.
     package func clear() {
+        skew.set(seconds: 0)
+        expired.removeAll()
         change { $0 = State(seed: seed) }
     }
 
-    /// The fault that meets a request to `device` (lower case); nil for none.
-    func decide(device: String, environment: PushEnvironment) -> Fault? {
+    /// The fault that meets a request to `device`; nil for none.
+    func decide(
+        device: String, provider: PushProvider = .apns, environment: PushEnvironment, kind: RequestKind = .send
+    ) -> Fault? {
         guard isActive else { return nil }
+        let key = DeviceName.key(device)
         return state.withLock { state in
-            if let fault = Self.deviceFault(device, &state) { return fault }
-            let attempt = state.hasRates ? Self.attempt(Fingerprint.of(device), &state) : 0
-            for index in state.rules.indices where Self.meets(index, device, environment, attempt, &state) {
-                return state.rules[index].rule.fault
+            if kind == .send, let fault = Self.deviceFault(key, &state) { return fault }
+            let (count, mark) = state.needsAttempts ? Self.attempt(Fingerprint.of(key), &state) : (0, 0)
+            for index in state.rules.indices {
+                let rule = state.rules[index].rule
+                guard rule.match.concerns(key, provider, environment, kind),
+                    Self.meets(index, count, mark, &state), let fault = rule.faults.fault(state.rules[index].acted)
+                else { continue }
+                state.rules[index].acted += 1
+                return fault
             }
             return nil
         }
@@ -89,40 +105,38 @@ package final class FaultPlan: Sendable {
 
     private static func deviceFault(_ device: String, _ state: inout State) -> Fault? {
         guard let entry = state.devices[device] else { return nil }
-        if let left = entry.timesLeft {
-            if left <= 1 {
-                state.devices[device] = nil
-            } else {
-                state.devices[device]?.timesLeft = left - 1
-            }
+        let acted = entry.acted + 1
+        let isSpent = acted == entry.times || entry.faults.fault(acted) == nil
+        if isSpent {
+            state.devices[device] = nil
+        } else {
+            state.devices[device]?.acted = acted
         }
-        return entry.fault
+        return entry.faults.fault(entry.acted)
     }
 
-    /// How many requests the device has had; the order in which devices come does not matter for the draw.
-    private static func attempt(_ device: UInt64, _ state: inout State) -> UInt64 {
+    /// How many requests the device has had, and a mark of this one; the order in which devices come does not matter
+    /// for the draw.
+    private static func attempt(_ device: UInt64, _ state: inout State) -> (Int64, UInt64) {
         if state.attempts.count >= SimulatorLimits.attemptsRememberedMax { state.attempts = [:] }
         state.attempts[device, default: 0] &+= 1
-        return Fingerprint.fold(device, UInt64(state.attempts[device] ?? 0))
+        let count = state.attempts[device] ?? 0
+        return (Int64(count), Fingerprint.fold(device, UInt64(count)))
     }
 
-    private static func meets(
-        _ index: Int, _ device: String, _ environment: PushEnvironment, _ attempt: UInt64, _ state: inout State
-    ) -> Bool {
-        let rule = state.rules[index].rule
-        guard rule.environment == nil || rule.environment == environment, device.hasPrefix(rule.devicePrefix) else {
-            return false
-        }
+    /// Counts a request that a rule is for, and says whether its turn has come.
+    private static func meets(_ index: Int, _ attempt: Int64, _ mark: UInt64, _ state: inout State) -> Bool {
+        let match = state.rules[index].rule.match
         state.rules[index].met += 1
         let met = state.rules[index].met
-        if let nth = rule.nth, met != nth { return false }
-        if let every = rule.every, !met.isMultiple(of: every) { return false }
-        if let rate = rule.rate {
-            let draw = SeededRandom.mix(attempt ^ SeededRandom.mix(state.seed &+ UInt64(index)))
+        if let nth = match.nth, met != nth { return false }
+        if let every = match.every, !met.isMultiple(of: every) { return false }
+        if let number = match.attempt, attempt != number { return false }
+        if let rate = match.rate {
+            let draw = SeededRandom.mix(mark ^ SeededRandom.mix(state.seed &+ UInt64(index)))
             guard Double(draw >> 11) / Double(1 << 53) < rate else { return false }
         }
-        if let times = rule.times, state.rules[index].acted >= times { return false }
-        state.rules[index].acted += 1
+        if let times = state.rules[index].rule.times, state.rules[index].acted >= times { return false }
         return true
     }
 }

@@ -5,11 +5,14 @@ struct FaultScript: Sendable {
     let rules: [FaultRule]
     /// The seed that the script brings along; nil for the program's.
     let seed: UInt64?
+    /// Seconds by which the simulator's clock is ahead while the script is loaded.
+    let clockSkewSeconds: Int64
 
     /// No rules.
     init() {
         rules = []
         seed = nil
+        clockSkewSeconds = 0
     }
 
     /// Reads `yaml`. Throws a `SimulatorError` that names the line or member at fault.
@@ -20,19 +23,17 @@ struct FaultScript: Sendable {
         } catch {
             throw SimulatorError("script: \(error)")
         }
-        guard let document else {
-            rules = []
-            seed = nil
-            return
+        guard let members = (document ?? [String: Any]()) as? [String: Any] else {
+            throw SimulatorError("script: not an object")
         }
-        guard let members = document as? [String: Any] else { throw SimulatorError("script: not an object") }
         let fields = Fields(members, path: "")
-        try fields.allowOnly(["seed", "rules"])
-        guard let rules = members["rules"] as? [Any] else { throw SimulatorError("rules: not a list") }
+        try fields.allowOnly(["seed", "rules", "clock_skew_seconds"])
+        guard let rules = (members["rules"] ?? []) as? [Any] else { throw SimulatorError("rules: not a list") }
         guard rules.count <= SimulatorLimits.scriptRulesMax else {
             throw SimulatorError("rules: more than \(SimulatorLimits.scriptRulesMax)")
         }
         seed = try fields.integer("seed", in: 0...Int64.max).map(UInt64.init)
+        clockSkewSeconds = try fields.integer("clock_skew_seconds", in: SimulatorLimits.skewSeconds) ?? 0
         self.rules = try rules.enumerated().map { index, rule in
             guard let members = rule as? [String: Any] else { throw SimulatorError("rules[\(index)]: not an object") }
             return try FaultRule(members, path: "rules[\(index)].")

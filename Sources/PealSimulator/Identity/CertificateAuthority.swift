@@ -8,6 +8,8 @@ import X509
 struct CertificateAuthority {
     /// The authority's certificate, as clients are given it in `ca.pem`.
     let certificatePEM: String
+    /// What verifies the certificates that it signs.
+    let publicKey: Certificate.PublicKey
     private let certificate: Certificate
     private let key: Certificate.PrivateKey
 
@@ -19,6 +21,7 @@ struct CertificateAuthority {
             CommonName("Peal simulator authority")
         }
         self.key = key
+        publicKey = key.publicKey
         certificate = try Certificate(
             version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key.publicKey,
             notValidBefore: Self.start(now), notValidAfter: Self.end(now), issuer: name, subject: name,
@@ -35,11 +38,8 @@ struct CertificateAuthority {
     /// A server certificate for 127.0.0.1, ::1 and localhost, with the chain and key that a TLS server needs.
     func serverIdentity(now: Date) throws -> ServerIdentity {
         let key = P256.Signing.PrivateKey()
-        let leaf = try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(key.publicKey),
-            notValidBefore: Self.start(now), notValidAfter: Self.end(now), issuer: certificate.subject,
-            subject: try DistinguishedName { CommonName("localhost") },
-            signatureAlgorithm: .ecdsaWithSHA256,
+        let leaf = try sign(
+            key.publicKey, subject: try DistinguishedName { CommonName("localhost") }, now: now,
             extensions: try Certificate.Extensions {
                 Critical(BasicConstraints.notCertificateAuthority)
                 Critical(KeyUsage(digitalSignature: true))
@@ -50,13 +50,22 @@ struct CertificateAuthority {
                     .ipAddress(ASN1OctetString(contentBytes: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])),
                 ])
                 SubjectKeyIdentifier(hash: .init(key.publicKey))
-            },
-            issuerPrivateKey: self.key)
+            })
         let chain = try [leaf, certificate].map {
             try NIOSSLCertificate(bytes: Array($0.serializeAsPEM().derBytes), format: .der)
         }
         return ServerIdentity(
             chain: chain, key: try NIOSSLPrivateKey(bytes: Array(key.pemRepresentation.utf8), format: .pem))
+    }
+
+    /// A certificate for `key` that this authority has signed.
+    func sign(
+        _ key: P256.Signing.PublicKey, subject: DistinguishedName, now: Date, extensions: Certificate.Extensions
+    ) throws -> Certificate {
+        try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(key),
+            notValidBefore: Self.start(now), notValidAfter: Self.end(now), issuer: certificate.subject,
+            subject: subject, signatureAlgorithm: .ecdsaWithSHA256, extensions: extensions, issuerPrivateKey: self.key)
     }
 
     private static func start(_ now: Date) -> Date { now.addingTimeInterval(-86_400) }

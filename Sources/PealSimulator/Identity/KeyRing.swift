@@ -52,7 +52,8 @@ package final class KeyRing: Sendable {
             header["alg"] as? String == "ES256", let keyID = header["kid"] as? String,
             let key = state.withLock({ $0.keys[keyID] }), let teamID = claims["iss"] as? String, key.teamID == teamID,
             let number = claims["iat"] as? NSNumber, let issuedAt = Int64(exactly: number.doubleValue.rounded(.down)),
-            let raw = Self.decode(parts[2]), let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw),
+            let raw = Base64URL.decode(parts[2]),
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw),
             key.publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8))
         else { throw APNsRefusal(.invalidProviderToken) }
         return ProviderClaims(
@@ -61,13 +62,6 @@ package final class KeyRing: Sendable {
     }
 
     private static func object(_ part: Substring) -> [String: Any]? {
-        decode(part).flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
-    }
-
-    /// Base64 with the URL alphabet and without padding (RFC 7515 §2).
-    private static func decode(_ part: Substring) -> Data? {
-        guard !part.contains(where: { "+/=".contains($0) }) else { return nil }
-        let text = part.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-        return Data(base64Encoded: text + String(repeating: "=", count: (4 - text.count % 4) % 4))
+        Base64URL.decode(part).flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
     }
 }

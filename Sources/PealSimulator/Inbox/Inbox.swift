@@ -1,4 +1,3 @@
-import Foundation
 import Synchronization
 
 /// Takes what the networks accepted and refused, counts all of it and keeps the latest notifications to be read back.
@@ -23,10 +22,11 @@ package final class Inbox: Sendable {
 
     /// Keeps and counts one notification.
     func accept(_ item: InboxItem) {
-        let device = Fingerprint.of(item.device)
-        let apnsID = Fingerprint.of(item.apnsID)
+        let device = Fingerprint.of(item.device, isFoldingCase: item.provider == .apns)
+        let id = Fingerprint.of(item.id)
         state.withLock { state in
-            state.ledger.accept(device: device, apnsID: apnsID, isExact: true)
+            state.ledger.accept(device: device, id: id, provider: item.provider, isExact: mode == .strict)
+            guard mode == .strict else { return state.recent.keep(item) }
             state.sequence += 1
             var item = item
             item.sequence = state.sequence
@@ -42,13 +42,13 @@ package final class Inbox: Sendable {
     }
 
     /// Counts a refused request.
-    func refuse(_ reason: String) {
-        state.withLock { $0.ledger.refuse(reason) }
+    func refuse(_ reason: String, provider: PushProvider = .apns) {
+        state.withLock { $0.ledger.refuse(reason, provider: provider) }
     }
 
     /// Counts a request that a fault left unanswered.
-    func disturb(_ kind: String) {
-        state.withLock { $0.ledger.disturb(kind) }
+    func disturb(_ kind: String, provider: PushProvider = .apns) {
+        state.withLock { $0.ledger.disturb(kind, provider: provider) }
     }
 
     /// Forgets everything, counters too.
@@ -66,39 +66,25 @@ package final class Inbox: Sendable {
         state.withLock { $0.ledger.json(mode: mode) }
     }
 
-    /// The oldest `limit` items of `device` (nil: all) that came after the one numbered `after`, as JSON.
-    package func itemsJSON(device: String?, after: Int, limit: Int) -> String {
+    /// The oldest `limit` items that `filter` admits and that came after the one numbered `after`, as JSON.
+    package func itemsJSON(_ filter: InboxFilter = InboxFilter(), after: Int, limit: Int) -> String {
+        // Filtered outside the lock: looking into payloads takes its time.
         let items = state.withLock { state in
             switch mode {
-            case .strict: Self.page(state.items[state.gone...], device, after, limit)
-            case .fast: Self.page(state.recent.items()[...], device, after, limit)
+            case .strict: state.items[state.gone...]
+            case .fast: state.recent.items()[...]
             }
         }
-        let texts = items.map { $0.json(isPayloadJSON: mode == .strict || Self.isJSON($0.payload)) }
-        return JSONText.object([
-            ("items", "[" + texts.joined(separator: ",") + "]"), ("count", String(texts.count)),
-        ])
-    }
-
-    private static func page(
-        _ items: ArraySlice<InboxItem>, _ device: String?, _ after: Int, _ limit: Int
-    ) -> [InboxItem] {
-        var page: [InboxItem] = []
-        for item in items.dropFirst(position(after, in: items)) where device == nil || item.device == device {
-            guard page.count < limit else { break }
-            page.append(item)
-        }
-        return page
+        let texts = items.dropFirst(Self.position(after, in: items)).lazy.filter(filter.admits).prefix(limit)
+            .map(\.json)
+        let list = Array(texts)
+        return JSONText.object([("items", "[" + list.joined(separator: ",") + "]"), ("count", String(list.count))])
     }
 
     /// How many of `items` are numbered `after` or lower; the numbers have no gaps.
     private static func position(_ after: Int, in items: ArraySlice<InboxItem>) -> Int {
         guard let first = items.first?.sequence, after >= first else { return 0 }
         return min(items.count, after - first + 1)
-    }
-
-    private static func isJSON(_ payload: [UInt8]) -> Bool {
-        (try? JSONSerialization.jsonObject(with: Data(payload))) != nil
     }
 
     private static func trim(_ state: inout State) {

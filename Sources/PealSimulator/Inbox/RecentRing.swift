@@ -2,13 +2,14 @@
 struct RecentRing {
     private struct Slot {
         var at: Int64 = 0
+        var provider = PushProvider.apns
         var environment = PushEnvironment.production
         var deviceBytes = 0
         var idBytes = 0
         var payloadBytes = 0
     }
 
-    private static let deviceRoom = SimulatorLimits.deviceTokenDigits.upperBound
+    private static let deviceRoom = SimulatorLimits.recentDeviceBytesMax
     private static let idRoom = 64
     private static let room = deviceRoom + idRoom + SimulatorLimits.recentPayloadBytesMax
 
@@ -18,8 +19,8 @@ struct RecentRing {
 
     /// Keeps a notification in the place of the oldest. Parts too long for their room are cut off.
     mutating func keep(
-        at: Int64, environment: PushEnvironment, device: UnsafeRawBufferPointer, apnsID: UnsafeRawBufferPointer,
-        payload: UnsafeRawBufferPointer
+        at: Int64, provider: PushProvider, environment: PushEnvironment, device: UnsafeRawBufferPointer,
+        id: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer
     ) {
         if slots.isEmpty {
             slots = Array(repeating: Slot(), count: SimulatorLimits.recentItemsMax)
@@ -29,11 +30,26 @@ struct RecentRing {
         written += 1
         let start = index * Self.room
         slots[index].at = at
+        slots[index].provider = provider
         slots[index].environment = environment
         slots[index].deviceBytes = copy(device, to: start, room: Self.deviceRoom)
-        slots[index].idBytes = copy(apnsID, to: start + Self.deviceRoom, room: Self.idRoom)
+        slots[index].idBytes = copy(id, to: start + Self.deviceRoom, room: Self.idRoom)
         slots[index].payloadBytes = copy(
             payload, to: start + Self.deviceRoom + Self.idRoom, room: SimulatorLimits.recentPayloadBytesMax)
+    }
+
+    /// Keeps a notification that somebody has taken apart already.
+    mutating func keep(_ item: InboxItem) {
+        var (device, id) = (item.device, item.id)
+        device.withUTF8 { device in
+            id.withUTF8 { id in
+                item.payload.withUnsafeBytes { payload in
+                    keep(
+                        at: item.at, provider: item.provider, environment: item.environment,
+                        device: UnsafeRawBufferPointer(device), id: UnsafeRawBufferPointer(id), payload: payload)
+                }
+            }
+        }
     }
 
     private mutating func copy(_ bytes: UnsafeRawBufferPointer, to start: Int, room: Int) -> Int {
@@ -53,11 +69,19 @@ struct RecentRing {
             let start = index * Self.room
             let id = start + Self.deviceRoom
             let payload = id + Self.idRoom
+            let device = String(decoding: storage[start..<(start + slot.deviceBytes)], as: UTF8.self)
             return InboxItem(
-                sequence: number + 1, at: slot.at, environment: slot.environment,
-                device: String(decoding: storage[start..<(start + slot.deviceBytes)], as: UTF8.self).lowercased(),
-                apnsID: String(decoding: storage[id..<(id + slot.idBytes)], as: UTF8.self), headersJSON: "{}",
-                payload: Array(storage[payload..<(payload + slot.payloadBytes)]))
+                sequence: number + 1, at: slot.at, provider: slot.provider, environment: slot.environment,
+                device: slot.provider == .apns ? device.lowercased() : device,
+                id: String(decoding: storage[id..<(id + slot.idBytes)], as: UTF8.self), headersJSON: "{}",
+                payload: Self.payload(storage[payload..<(payload + slot.payloadBytes)], of: slot.provider))
         }
+    }
+
+    /// The payload as the inbox shows it: of a body of FCM the message.
+    private static func payload(_ bytes: ArraySlice<UInt8>, of provider: PushProvider) -> [UInt8] {
+        let bytes = Array(bytes)
+        guard provider == .fcm, let message = JSONValue(bytes: bytes)?["message"] else { return PayloadJSON.of(bytes) }
+        return Array(message.text.utf8)
     }
 }

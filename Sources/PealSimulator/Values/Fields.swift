@@ -43,6 +43,20 @@ struct Fields {
         return truth
     }
 
+    /// The value `name` of an enumeration by its raw value, or nil when there is none.
+    func choice<Choice: RawRepresentable & CaseIterable>(
+        _ name: String, _ type: Choice.Type
+    ) throws -> Choice? where Choice.RawValue == String {
+        try text(name).map { text in
+            guard let choice = Choice(rawValue: text) else {
+                let names = Choice.allCases.map { "'\($0.rawValue)'" }
+                let list = [names.dropLast().joined(separator: ", "), names.last ?? ""].filter { !$0.isEmpty }
+                throw SimulatorError("\(path)\(name): not \(list.joined(separator: " or "))")
+            }
+            return choice
+        }
+    }
+
     /// The strings of the list `name`, or nil when there is none.
     func texts(_ name: String) throws -> [String]? {
         guard let value = members[name], !(value is NSNull) else { return nil }

@@ -16,6 +16,11 @@ package struct SimulatorClock: Sendable {
         }
     }
 
+    /// The same clock, wrong by `skew` whenever it is read.
+    func skewed(by skew: ClockSkew) -> SimulatorClock {
+        SimulatorClock { read() &+ skew.milliseconds }
+    }
+
     /// Milliseconds since 1970, UTC.
     package var milliseconds: Int64 { read() }
 

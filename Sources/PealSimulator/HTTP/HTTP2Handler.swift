@@ -1,23 +1,25 @@
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
+import NIOSSL
 
-/// One connection of the strict mode: puts frames together to requests, hands them to the desk, and writes the replies.
+/// One connection of HTTP/2: puts frames together to requests, hands them to the desk, and carries the replies out.
 /// The framing itself, flow control and stream states are swift-nio-http2's.
-final class StrictHandler: ChannelInboundHandler {
+final class HTTP2Handler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
-    private let desk: APNsDesk
+    private let desk: any RequestDesk
     private var memory = ConnectionMemory()
-    private var streams: [HTTP2StreamID: APNsRequest] = [:]
+    private var hasLookedForCertificate = false
+    private var streams: [HTTP2StreamID: PushRequest] = [:]
     /// Streams with an answer still to come.
     private var waiting: Set<HTTP2StreamID> = []
     private var lastStream = HTTP2StreamID.rootStream
     private var bytesConsumed = 0
     private var isLeaving = false
 
-    init(desk: APNsDesk) {
+    init(desk: any RequestDesk) {
         self.desk = desk
     }
 
@@ -66,10 +68,12 @@ final class StrictHandler: ChannelInboundHandler {
         if headers.endStream { finish(stream, context) }
     }
 
-    private static func request(_ headers: HPACKHeaders) -> APNsRequest {
-        APNsRequest(
+    private static func request(_ headers: HPACKHeaders) -> PushRequest {
+        var request = PushRequest(
             method: headers.first(name: ":method") ?? "", path: headers.first(name: ":path") ?? "",
             headers: headers.filter { !$0.name.hasPrefix(":") }.map { ($0.name, $0.value) }, body: [])
+        request.authority = headers.first(name: ":authority") ?? headers.first(name: "host") ?? ""
+        return request
     }
 
     private func receive(
@@ -78,10 +82,9 @@ final class StrictHandler: ChannelInboundHandler {
         guard case .byteBuffer(let bytes) = data.data else { return }
         let length = bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
         consume(length, context)
-        guard let count = streams[stream]?.body.count else { return }
+        guard streams[stream] != nil else { return }
         // A body too long for anything is read to its end, but not kept: what is kept is enough to refuse it.
-        let room = SimulatorLimits.requestBodyBytesMax - count
-        streams[stream]?.body.append(contentsOf: bytes.readableBytesView.prefix(room))
+        streams[stream]?.append(bytes.readableBytesView, upTo: desk.bodyBytesMax)
         if data.endStream {
             finish(stream, context)
         } else if length > 0 {
@@ -99,21 +102,20 @@ final class StrictHandler: ChannelInboundHandler {
 
     private func finish(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
         guard let request = streams.removeValue(forKey: stream) else { return }
-        let wasAuthenticated = memory.isAuthenticated
+        if !hasLookedForCertificate {
+            hasLookedForCertificate = true
+            memory.certificateDER = context.pipeline.syncOperations.shownCertificateDER
+        }
         let reply = desk.receive(request, memory: &memory)
         waiting.insert(stream)
-        if reply.delayMilliseconds > 0 {
-            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-            context.eventLoop.scheduleTask(in: .milliseconds(reply.delayMilliseconds)) {
-                let (handler, context) = bound.value
-                guard context.channel.isActive, !handler.isLeaving else { return }
-                handler.carryOut(reply, on: stream, context)
-                context.flush()
-            }
-        } else {
-            carryOut(reply, on: stream, context)
+        guard reply.delayMilliseconds > 0 else { return carryOut(reply, on: stream, context) }
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: .milliseconds(reply.delayMilliseconds)) {
+            let (handler, context) = bound.value
+            guard context.channel.isActive, !handler.isLeaving else { return }
+            handler.carryOut(reply, on: stream, context)
+            context.flush()
         }
-        if memory.isAuthenticated && !wasAuthenticated { allow(SimulatorLimits.streamsMax, context) }
     }
 
     private func allow(_ streams: Int, _ context: ChannelHandlerContext) {
@@ -121,41 +123,44 @@ final class StrictHandler: ChannelInboundHandler {
         write(.settings(.settings([setting])), on: .rootStream, context)
     }
 
-    private func carryOut(_ reply: APNsReply, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
-        guard waiting.contains(stream) else { return }
-        switch reply.action {
+    private func carryOut(_ reply: Reply, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        // A connection's limit holds even for a client that has given up this stream.
+        if let limit = reply.streamLimit { allow(limit, context) }
+        if waiting.contains(stream) { carryOut(reply.deed, on: stream, context) }
+        if let limit = reply.laterStreamLimit { allow(limit, context) }
+        if reply.isLast { leave(context, reason: nil, lastStream: lastStream) }
+    }
+
+    private func carryOut(_ deed: Reply.Deed, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        if case .silence = deed { return }
+        waiting.remove(stream)
+        switch deed {
+        case .answer(let answer): write(answer, on: stream, context)
         case .reset(let code): write(.rstStream(HTTP2ErrorCode(networkCode: code)), on: stream, context)
         case .refuse: write(.rstStream(.refusedStream), on: stream, context)
         case .goAway(let reason): leave(context, reason: reason, lastStream: Self.before(stream))
         case .close: context.close(promise: nil)
-        case .silence: return
-        case .streamLimit(let streams): allow(streams, context)
-        case .pass, .answer: break
+        case .silence: break
         }
-        waiting.remove(stream)
-        if let answer = reply.answer { write(answer, reply, on: stream, context) }
     }
 
-    private func write(
-        _ answer: (status: Int, body: String), _ reply: APNsReply, on stream: HTTP2StreamID,
-        _ context: ChannelHandlerContext
-    ) {
-        var headers = HPACKHeaders([(":status", String(answer.status)), ("apns-id", reply.apnsID)])
-        if let uniqueID = reply.uniqueID { headers.add(name: "apns-unique-id", value: uniqueID) }
+    private func write(_ answer: Answer, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        var headers = HPACKHeaders([(":status", String(answer.status))])
+        for header in answer.headers { headers.add(name: header.name, value: header.value) }
         let isShort = answer.body.isEmpty
         write(.headers(.init(headers: headers, endStream: isShort)), on: stream, context)
         if !isShort {
-            let body = context.channel.allocator.buffer(string: answer.body)
+            let body = context.channel.allocator.buffer(bytes: answer.body)
             write(.data(.init(data: .byteBuffer(body), endStream: true)), on: stream, context)
         }
     }
 
     /// Says GOAWAY with `reason` and closes the connection a moment later, so that the client can read it.
-    private func leave(_ context: ChannelHandlerContext, reason: String, lastStream: HTTP2StreamID) {
+    private func leave(_ context: ChannelHandlerContext, reason: String?, lastStream: HTTP2StreamID) {
         guard !isLeaving else { return }
         isLeaving = true
-        let body = context.channel.allocator.buffer(string: APNsReply.body(reason))
-        write(.goAway(lastStreamID: lastStream, errorCode: .noError, opaqueData: body), on: .rootStream, context)
+        let data = reason.map { context.channel.allocator.buffer(string: APNsReason.json($0)) }
+        write(.goAway(lastStreamID: lastStream, errorCode: .noError, opaqueData: data), on: .rootStream, context)
         context.flush()
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: .milliseconds(SimulatorLimits.goAwayGraceMilliseconds)) {

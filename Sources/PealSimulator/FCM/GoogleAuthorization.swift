@@ -1,0 +1,101 @@
+import CryptoExtras
+import Foundation
+
+/// Google's OAuth endpoint for service accounts: gives access tokens for signed assertions
+/// (https://developers.google.com/identity/protocols/oauth2/service-account, RFC 7523).
+struct GoogleAuthorization: Sendable {
+    /// Scopes of which one is needed to send.
+    static let sendingScopes: Set<String> = [
+        "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
+    ]
+    private static let realAudience = "https://oauth2.googleapis.com/token"
+    private static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+    let account: ServiceAccount
+    let accessTokens: AccessTokens
+    let lifeSeconds: Int64
+
+    /// Why there is no access token: `error` and `error_description`.
+    private struct Refusal: Error {
+        let error: String
+        let description: String
+
+        init(_ error: String, _ description: String) {
+            self.error = error
+            self.description = description
+        }
+    }
+
+    func judge(_ request: PushRequest, milliseconds: Int64, mode: SimulatorMode) -> Judgement {
+        do throws(Refusal) {
+            let scopes =
+                mode == .strict ? try check(request, nowSeconds: milliseconds / 1_000) : Self.sendingScopes
+            let accessToken = accessTokens.issue(
+                .init(provider: .fcm, scopes: scopes, expiresAtMilliseconds: milliseconds + lifeSeconds * 1_000))
+            let answer = Answer.json(
+                200,
+                JSONText.object([
+                    ("access_token", JSONText.quoted(accessToken)), ("expires_in", String(lifeSeconds)),
+                    ("token_type", "\"Bearer\""),
+                ]))
+            return .accepted(Acceptance(kind: .authorization, answer: answer))
+        } catch {
+            return .declined(Self.answer(400, error.error, error.description))
+        }
+    }
+
+    /// The error that a fault asks for.
+    func answer(_ fault: FaultAnswer) -> Answer {
+        Self.answer(fault.status, fault.reason.isEmpty ? "internal_failure" : fault.reason, "Failed on demand.")
+    }
+
+    private static func answer(_ status: Int, _ error: String, _ description: String) -> Answer {
+        let members = [("error", error), ("error_description", description)]
+        return .json(status, JSONText.object(members.map { ($0.0, JSONText.quoted($0.1)) }))
+    }
+
+    /// Gives the scopes that are asked for.
+    private func check(_ request: PushRequest, nowSeconds: Int64) throws(Refusal) -> Set<String> {
+        guard request.method == "POST" else { throw Refusal("invalid_request", "Only POST is allowed.") }
+        guard let form = FormText.read(request) else {
+            throw Refusal("invalid_request", "The body must be application/x-www-form-urlencoded.")
+        }
+        guard form["grant_type"] == Self.grantType else {
+            throw Refusal("unsupported_grant_type", "Invalid grant_type: \(form["grant_type"] ?? "")")
+        }
+        guard let assertion = form["assertion"], let parts = JSONWebToken(assertion) else {
+            throw Refusal("invalid_request", "Bad assertion: not a JWT.")
+        }
+        try checkSignature(parts)
+        try checkTimes(parts.claims, nowSeconds)
+        // The audience is this very endpoint, as the client calls it; libraries of Google's name the real one all the same.
+        guard let audience = parts.claims["aud"]?.string, [request.uri, Self.realAudience].contains(audience) else {
+            throw Refusal("invalid_grant", "Invalid JWT: Failed audience check.")
+        }
+        let scopes = Set((parts.claims["scope"]?.string ?? "").split(separator: " ").map(String.init))
+        guard !scopes.isEmpty else { throw Refusal("invalid_scope", "Empty or missing scope not allowed.") }
+        return scopes
+    }
+
+    private func checkSignature(_ parts: JSONWebToken) throws(Refusal) {
+        guard parts.claims["iss"]?.string == account.clientEmail else {
+            throw Refusal("invalid_grant", "Invalid grant: account not found")
+        }
+        let keyID = parts.header["kid"]?.string
+        guard parts.header["alg"]?.string == "RS256", keyID == nil || keyID == account.keyID,
+            account.isValid(parts.signature, for: parts.signed)
+        else { throw Refusal("invalid_grant", "Invalid JWT Signature.") }
+    }
+
+    private func checkTimes(_ claims: JSONValue, _ now: Int64) throws(Refusal) {
+        guard let issued = claims["iat"]?.integer, let expires = claims["exp"]?.integer,
+            issued <= now + SimulatorLimits.assertionSkewSeconds, expires > now - SimulatorLimits.assertionSkewSeconds,
+            expires >= issued, expires - issued <= SimulatorLimits.assertionLifeSeconds
+        else {
+            throw Refusal(
+                "invalid_grant",
+                "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. "
+                    + "Check your iat and exp values in the JWT claim.")
+        }
+    }
+}

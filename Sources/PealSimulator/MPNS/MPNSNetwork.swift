@@ -1,0 +1,69 @@
+import Foundation
+
+/// MPNS, which no longer exists: channels over HTTP, or over TLS with a client certificate for authenticated services
+/// (https://msdn.microsoft.com/library/windows/apps/ff941100(v=vs.105).aspx).
+struct MPNSNetwork: PushNetwork {
+    let provider = PushProvider.mpns
+    let mode: SimulatorMode
+    let channels: ChannelStates
+    let certificates: ClientCertificateJudge
+    let quota: DailyQuota
+    let ids: IDSource
+
+    var expired: FaultAnswer { FaultAnswer(status: 401, reason: "Dropped") }
+
+    func judge(_ request: PushRequest, memory: inout ConnectionMemory, milliseconds: Int64) -> Judgement {
+        guard mode == .strict else { return accept(request, milliseconds) }
+        do throws(MPNSRefusal) {
+            try MPNSJudge.judge(request)
+            try checkSender(&memory, milliseconds)
+            try checkChannel(request)
+            let isCounted = memory.certificateDER == nil
+            if isCounted, !quota.take(request.uri, milliseconds: milliseconds) { throw .limited }
+        } catch {
+            return .refused(reason: error.reason, error.answer(id: messageID(request)))
+        }
+        return accept(request, milliseconds)
+    }
+
+    /// A fault's reason is the notification's status; each status code has the rest of its own.
+    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> Answer {
+        var refusal = MPNSRefusal.standard(fault.status)
+        if !fault.reason.isEmpty { refusal.notification = fault.reason }
+        return refusal.answer(id: acceptance.id)
+    }
+
+    private func checkSender(_ memory: inout ConnectionMemory, _ milliseconds: Int64) throws(MPNSRefusal) {
+        guard let certificate = memory.certificateDER else { return }
+        if memory.standing == nil {
+            memory.standing = certificates.standing(of: certificate, nowSeconds: milliseconds / 1_000)
+        }
+        if memory.standing == .bad { throw .standard(401) }
+    }
+
+    private func checkChannel(_ request: PushRequest) throws(MPNSRefusal) {
+        switch channels.state(of: request.uri) {
+        case .expired, .unknown: throw .standard(404)
+        case .throttled: throw MPNSRefusal(200, "QueueFull", device: "Connected", subscription: "Active")
+        case .dropped: throw MPNSRefusal(200, "Suppressed", device: "Connected", subscription: "Active")
+        case .disconnected: throw .standard(412)
+        case .otherApp: throw .standard(401)
+        case .limited: throw .limited
+        case nil: return
+        }
+    }
+
+    /// The `X-MessageID` of the sender, or one of our own.
+    private func messageID(_ request: PushRequest) -> String {
+        request.value("x-messageid") ?? ids.uuid()
+    }
+
+    private func accept(_ request: PushRequest, _ milliseconds: Int64) -> Judgement {
+        let id = messageID(request)
+        let item = InboxItem(
+            at: milliseconds, provider: .mpns, device: request.uri, id: id,
+            headersJSON: InboxItem.headersJSON(request.headers), payload: PayloadJSON.ofText(request.body))
+        let success = MPNSRefusal(200, "Received", device: "Connected", subscription: "Active")
+        return .accepted(Acceptance(device: request.uri, id: id, answer: success.answer(id: id), item: item))
+    }
+}

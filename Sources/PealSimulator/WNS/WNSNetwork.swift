@@ -1,0 +1,89 @@
+/// WNS: channels and both token endpoints on one listener (HTTP/1.1).
+struct WNSNetwork: PushNetwork {
+    let provider = PushProvider.wns
+    let mode: SimulatorMode
+    let judge: WNSJudge
+    let authorization: MicrosoftAuthorization
+    let channels: ChannelStates
+    let ids: IDSource
+
+    var expired: FaultAnswer { FaultAnswer(status: 401, reason: "The access token has expired") }
+
+    func judge(_ request: PushRequest, memory: inout ConnectionMemory, milliseconds: Int64) -> Judgement {
+        if MicrosoftAuthorization.concerns(request) {
+            return authorization.judge(request, milliseconds: milliseconds, mode: mode)
+        }
+        let headers = common(request)
+        guard mode == .strict else { return accept(request, headers, milliseconds) }
+        do throws(WNSRefusal) {
+            try judge.judge(request, milliseconds: milliseconds)
+            try checkChannel(request)
+        } catch {
+            return .refused(
+                reason: String(error.status), Self.refusal(error.status, error.description, headers: headers))
+        }
+        switch channels.state(of: request.uri) {
+        case .throttled: return refuse("channelthrottled", headers)
+        case .dropped: return refuse("dropped", headers)
+        default: return accept(request, headers, milliseconds)
+        }
+    }
+
+    /// A fault's reason that is one of WNS' own words for a status is one; any other describes an error.
+    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> Answer {
+        guard acceptance.kind == .send else { return authorization.answer(fault) }
+        let headers = acceptance.answer.headers.filter { $0.name != "x-wns-status" }
+        if (200..<300).contains(fault.status) {
+            return Answer(fault.status, headers: headers + [("x-wns-status", fault.reason)])
+        }
+        return Self.refusal(fault.status, fault.reason, headers: headers)
+    }
+
+    private func checkChannel(_ request: PushRequest) throws(WNSRefusal) {
+        switch channels.state(of: request.uri) {
+        case .expired: throw WNSRefusal(410, "The channel expired")
+        case .unknown: throw WNSRefusal(404, "The channel URI is not valid or is not recognized by WNS")
+        case .otherApp: throw WNSRefusal(403, "The access token does not match the channel's app")
+        case .limited: throw WNSRefusal(406, "The cloud service exceeded its throttle limit")
+        case .throttled, .dropped, .disconnected, nil: return
+        }
+    }
+
+    /// Headers that every answer has.
+    private func common(_ request: PushRequest) -> [(name: String, value: String)] {
+        var headers = [
+            (name: "x-wns-msg-id", value: String(ids.number(), radix: 16).uppercased()),
+            (name: "x-wns-debug-trace", value: "PEALSIM\(String(ids.number() & 0xFFFF, radix: 16).uppercased())"),
+        ]
+        if let vector = request.value("ms-cv") { headers.append(("ms-cv", vector)) }
+        if request.value("x-wns-requestforstatus")?.lowercased() == "true" {
+            let isAway = channels.state(of: request.uri) == .disconnected
+            headers.append(("x-wns-deviceconnectionstatus", isAway ? "disconnected" : "connected"))
+        }
+        return headers
+    }
+
+    private static func refusal(
+        _ status: Int, _ description: String, headers: [(name: String, value: String)]
+    ) -> Answer {
+        Answer(status, headers: headers + [("x-wns-status", "dropped"), ("x-wns-error-description", description)])
+    }
+
+    /// 200, although the device gets nothing.
+    private func refuse(_ status: String, _ headers: [(name: String, value: String)]) -> Judgement {
+        .refused(reason: status, Answer(200, headers: headers + [("x-wns-status", status)]))
+    }
+
+    private func accept(
+        _ request: PushRequest, _ headers: [(name: String, value: String)], _ milliseconds: Int64
+    ) -> Judgement {
+        let id = headers[0].value
+        let item = InboxItem(
+            at: milliseconds, provider: .wns, device: request.uri, id: id,
+            headersJSON: InboxItem.headersJSON(request.headers), payload: PayloadJSON.ofText(request.body))
+        return .accepted(
+            Acceptance(
+                device: request.uri, id: id, answer: Answer(200, headers: headers + [("x-wns-status", "received")]),
+                credential: request.credentials("bearer").map { Fingerprint.of($0, isFoldingCase: false) }, item: item))
+    }
+}

@@ -1,0 +1,71 @@
+import Crypto
+import Foundation
+import Synchronization
+
+/// The subscriptions that the control interface has made, by the id at the end of the endpoint.
+package final class WebPushSubscriptions: Sendable {
+    /// The path before the id.
+    static let route = "/push/"
+
+    private let subscriptions = Mutex<[String: WebPushSubscription]>([:])
+    /// `https://HOST:PORT` of the listener, once it is open.
+    private let origin = Mutex("")
+    private let ids: IDSource
+
+    init(ids: IDSource) {
+        self.ids = ids
+    }
+
+    /// From now on endpoints are at `origin`.
+    func open(at origin: String) {
+        self.origin.withLock { $0 = origin }
+    }
+
+    /// Makes a subscription, and says what a browser would: `endpoint` and `keys`. Throws when the key is no
+    /// point of P-256, or when there are too many.
+    func make(applicationServerKey text: String?) throws -> String {
+        let id = Base64URL.encode(Data(ids.bytes(24)))
+        let subscription = WebPushSubscription(
+            key: P256.KeyAgreement.PrivateKey(), secret: ids.bytes(16),
+            applicationServerKey: try text.map(Self.applicationServerKey))
+        try subscriptions.withLock { subscriptions in
+            guard subscriptions.count < SimulatorLimits.subscriptionsMax else {
+                throw SimulatorError("subscriptions: no more than \(SimulatorLimits.subscriptionsMax)")
+            }
+            subscriptions[id] = subscription
+        }
+        let origin = origin.withLock { $0 }
+        let publicKey = subscription.key.publicKey.x963Representation
+        let keys = [
+            ("p256dh", JSONText.quoted(Base64URL.encode(publicKey))),
+            ("auth", JSONText.quoted(Base64URL.encode(Data(subscription.secret)))),
+        ]
+        return JSONText.object(
+            [("endpoint", JSONText.quoted(origin + Self.route + id)), ("keys", JSONText.object(keys))]
+                + (text.map { [("application_server_key", JSONText.quoted($0))] } ?? []))
+    }
+
+    /// Unsubscribes `endpoint`. Says whether it was subscribed.
+    func unsubscribe(_ endpoint: String) -> Bool {
+        guard let route = endpoint.firstRange(of: Self.route) else { return false }
+        let id = String(endpoint[route.upperBound...])
+        return subscriptions.withLock { subscriptions in
+            guard subscriptions[id]?.isGone == false else { return false }
+            subscriptions[id]?.isGone = true
+            return true
+        }
+    }
+
+    /// The subscription whose endpoint ends with `id`.
+    func find(_ id: String) -> WebPushSubscription? {
+        subscriptions.withLock { $0[id] }
+    }
+
+    private static func applicationServerKey(_ text: String) throws -> [UInt8] {
+        let plain = text.prefix { $0 != "=" }
+        guard let bytes = Base64URL.decode(plain),
+            (try? P256.Signing.PublicKey(x963Representation: bytes)) != nil
+        else { throw SimulatorError("application_server_key: not a P-256 point in base64url") }
+        return Array(bytes)
+    }
+}

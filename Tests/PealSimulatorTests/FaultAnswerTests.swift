@@ -1,0 +1,79 @@
+import Testing
+
+@testable import PealSimulator
+
+@Suite("Answers and sequences of faults")
+struct FaultAnswerTests {
+    private func fault(_ members: [String: Any]) throws -> Fault? {
+        try FaultSequence(members, path: "").fault(0)
+    }
+
+    @Test("bring headers, a time to wait, and a body along")
+    func members() throws {
+        let fault = try fault([
+            "status": 429, "retry_after": 30, "headers": ["X-Extra": "yes"] as [String: Any], "body": "later",
+        ])
+        var answer = FaultAnswer(status: 429, headers: [("retry-after", "30"), ("x-extra", "yes")])
+        answer.body = "later"
+        #expect(fault?.action == .answer(answer))
+    }
+
+    @Test("know the statuses of FCM's error codes", arguments: FCMErrorCode.allCases)
+    func errorCodes(code: FCMErrorCode) throws {
+        let expected = FaultAction.answer(FaultAnswer(status: code.status, reason: code.rawValue))
+        #expect(try fault(["error_code": code.rawValue])?.action == expected)
+    }
+
+    @Test("come one after the other, again when told so")
+    func sequences() throws {
+        let steps: [[String: Any]] = [["status": 503], ["action": "close"]]
+        let once = try FaultSequence(["sequence": steps], path: "")
+        #expect((0..<4).map { once.fault($0) != nil } == [true, true, false, false])
+        let again = try FaultSequence(["sequence": steps, "repeat": true], path: "")
+        #expect((0..<4).compactMap { again.fault($0)?.action.disturbance } == ["closed", "closed"])
+    }
+
+    @Test("act in their order for a device, and then no more")
+    func device() throws {
+        let plan = FaultPlan(seed: 1)
+        let steps: [[String: Any]] = [["status": 503], ["action": "pass"], ["action": "close"]]
+        try plan.set(try FaultSequence(["sequence": steps], path: ""), device: "Token", times: nil)
+        let met = (0..<4).map { _ in plan.decide(device: "Token", provider: .fcm, environment: .production) }
+        #expect(met.map { $0?.isDelivering } == [false, true, false, nil])
+    }
+
+    @Test("meet the network, the attempt and the kind of request that a rule names")
+    func matches() throws {
+        let yaml = """
+            rules:
+              - {match: {provider: fcm, attempt: 2}, status: 500}
+              - {match: {provider: wns, request: token}, status: 503}
+            """
+        let plan = FaultPlan(seed: 1)
+        plan.load(try FaultScript(yaml: yaml))
+        let devices = ["a", "b", "a", "a", "b"].map {
+            plan.decide(device: $0, provider: .fcm, environment: .production) != nil
+        }
+        #expect(devices == [false, false, true, false, true])
+        #expect(plan.decide(device: "a", provider: .wns, environment: .production) == nil)
+        #expect(plan.decide(device: "", provider: .wns, environment: .production, kind: .authorization) != nil)
+    }
+
+    @Test(
+        "are told what is wrong with them",
+        arguments: [
+            ("rules: [{error_code: NONE}]", "rules[0].status"), ("rules: [{sequence: []}]", "rules[0].sequence"),
+            ("rules: [{sequence: [{status: 1}]}]", "rules[0].sequence[0].status"),
+            ("rules: [{sequence: [{stats: 1}]}]", "rules[0].sequence[0].stats"),
+            ("rules: [{sequence: [{status: 500}], status: 500}]", "rules[0].status"),
+            ("rules: [{status: 500, repeat: true}]", "rules[0].repeat"),
+            ("rules: [{status: 500, headers: {a: 1}}]", "rules[0].headers.a"),
+            ("rules: [{status: 500, retry_after: soon}]", "rules[0].retry_after"),
+            ("rules: [{match: {provider: pigeon}, status: 500}]", "rules[0].match.provider"),
+            ("rules: [{action: clock_skew}]", "rules[0].seconds"), ("clock_skew_seconds: x", "clock_skew_seconds"),
+        ])
+    func mistakes(yaml: String, field: String) throws {
+        let error = try #require(throws: SimulatorError.self) { try FaultScript(yaml: yaml) }
+        #expect(error.description.hasPrefix(field + ":"))
+    }
+}
