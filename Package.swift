@@ -42,6 +42,7 @@ let package = Package(
     products: [
         .executable(name: "peal", targets: ["peal"]),
         .executable(name: "peal-sim", targets: ["peal-sim"]),
+        .executable(name: "peal-lab", targets: ["peal-lab"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -107,6 +108,10 @@ let package = Package(
                 yams,
             ],
             swiftSettings: settings),
+        .executableTarget(name: "peal-lab", dependencies: ["PealLab", argumentParser], swiftSettings: settings),
+        .target(
+            name: "PealLab", dependencies: ["PealCore", "PealProviders", argumentParser, nioCore, nioHPACK],
+            swiftSettings: settings),
         .target(
             name: "PealTesting", dependencies: ["PealCore", "PealSQLite", "PealStore"], swiftSettings: settings),
 
@@ -136,6 +141,7 @@ let package = Package(
         .testTarget(
             name: "PealSimulatorTests", dependencies: ["PealSimulator", crypto, nioCore, nioPosix, nioSSL],
             swiftSettings: settings),
+        .testTarget(name: "PealLabTests", dependencies: ["PealLab"], swiftSettings: settings),
         .testTarget(
             name: "PealServerTests",
             dependencies: [
