@@ -9,9 +9,9 @@ import types
 
 import jwt
 import pytest
+from certificates import write_certificate
 from foreign_servers import Nghttpd, Nginx
 from peal_server import Peal, SigningKey
-from torture_server import write_certificate
 
 DEVICES = 40
 BUNDLE_ID = "com.example.honest"

@@ -10,12 +10,16 @@ import threading
 
 import pytest
 from peal_server import Peal, SigningKey
-from torture_scenarios import EARLY, SCENARIOS, UNPROCESSED
+from scenarios import EARLY, SCENARIOS, UNPROCESSED
 from torture_server import TortureServer
+
+import torture_offences  # noqa: F401 (fills the table)
+import torture_scenarios  # noqa: F401
 
 DEVICES = 300
 BUNDLE_ID = "com.example.torture"
-SOON, RESENT = datetime.timedelta(seconds=25), 75
+# A lost answer is sent again after 30 seconds.
+SOON, RESENT = datetime.timedelta(seconds=28), 75
 
 
 class Run:

@@ -44,9 +44,9 @@ package struct FuzzCommand: ParsableCommand {
 
     private func repeatInput(_ path: String, _ target: FuzzTarget) throws {
         let (violations, signature) = target.run(Array(try Data(contentsOf: URL(fileURLWithPath: path))))
-        print(signature.sorted().joined(separator: "\n"))
+        say(signature.sorted().joined(separator: "\n"))
         guard violations.isEmpty else {
-            print(violations.joined(separator: "\n"))
+            say(violations.joined(separator: "\n"))
             throw ExitCode(1)
         }
     }
@@ -54,7 +54,7 @@ package struct FuzzCommand: ParsableCommand {
     private func fuzz(_ target: FuzzTarget, seconds: Double?) throws {
         var fuzzer = Fuzzer(target, seed: seed, corpus: try corpusInputs())
         let running = try RunningInput(folder: artifacts, target: target, seed: seed)
-        print("\(target.rawValue): seed \(seed), the input at work is in \(running.path)")
+        say("\(target.rawValue): seed \(seed), the input at work is in \(running.path)")
         let clock = ContinuousClock()
         let start = clock.now
         let end = seconds.map { start + .seconds($0) }
@@ -65,14 +65,19 @@ package struct FuzzCommand: ParsableCommand {
                 try fuzzer.run(min(200, most - fuzzer.runCount)) { running.write($0) }
             }
         } catch {
-            print("\(error)\nRepeat it with: peal-lab fuzz --target \(target.rawValue) --replay \(running.path)")
+            say("\(error)\nRepeat it with: peal-lab fuzz --target \(target.rawValue) --replay \(running.path)")
             throw ExitCode(1)
         }
         running.remove()
         let took = start.duration(to: clock.now)
-        print(
+        say(
             "\(target.rawValue): \(fuzzer.runCount) inputs, \(fuzzer.behaviourCount) behaviours, \(took), nothing wrong"
         )
+    }
+
+    /// At once, also into a pipe: the next input may be the last.
+    private func say(_ text: String) {
+        FileHandle.standardOutput.write(Data((text + "\n").utf8))
     }
 
     private func corpusInputs() throws -> [[UInt8]] {

@@ -20,6 +20,10 @@ enum FuzzCorpus {
         ],
         [settings([(1, 0), (4, 100), (3, 1)]), settings([(1, 4096), (4, 70_000), (5, 100_000), (3, 50)])],
         [windowUpdate(0, 1000), windowUpdate(1, 5), windowUpdate(3, 0x7FFF_0000), windowUpdate(5, 0)],
+        [
+            windowUpdate(1, 0x7FFE_0000), windowUpdate(3, 0x7FFE_FFFF), settings([(4, 66_000)]),
+            settings([(4, 131_000)]),
+        ],
         [reset(1, 7), reset(3, 8), headers(5), reset(5, 0), reset(7, 11)],
         [goAway(0x7FFF_FFFF), headers(1), goAway(5, #"{"reason":"Shutdown"}"#), headers(3), headers(5)],
         [frame(6, [1, 2, 3, 4, 5, 6, 7, 8]), frame(6, flags: 1, [0, 0, 0, 0, 0, 0, 0, 1]), headers(1)],
@@ -36,6 +40,8 @@ enum FuzzCorpus {
         [literal(410, ("content-type", "application/json")), literal(100), literal(999)],
         [[0x48, 0x82, 0x64, 0x02], [0x88, 0x58, 0x85, 0xAE, 0xC3, 0x77, 0x1A, 0x4B], [0xBE, 0xBF]],
         [plain + [0x0F, 0x2E, 1, 0x61], plain + [0x1F, 0x09, 2, 0x61, 0x62], plain + [0x0F, 0x80, 0x01, 0]],
+        // Names by the first index that is not static, with and without an entry there.
+        [plain + [0x40, 1, 0x61, 1, 0x62], plain + [0x0F, 0x2F, 1, 0x61], plain + [0x0F, 0x30, 1, 0x61]],
         [plain + [0x10, 0x82, 0xFF, 0xFF, 0x7F] + Array(repeating: 0x61, count: 127)],
     ].map { $0.flatMap(HeaderTrial.framed) }
 

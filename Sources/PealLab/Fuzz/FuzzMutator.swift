@@ -1,7 +1,7 @@
 /// Makes an input out of others: by frames, so that most of it still means something, and by octets.
 struct FuzzMutator {
     var dice: Dice
-    static let inputBytesMax = 32_768
+    static let inputBytesMax = 8192
 
     mutating func mutate(_ seed: [UInt8], _ target: FuzzTarget, with other: [UInt8]) -> [UInt8] {
         var bytes = seed
