@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo bench format lint clean
+.PHONY: help setup build test demo bench fuzz format lint clean
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard SDK)
@@ -25,6 +25,14 @@ bench: setup ## Measure CPU time per notification beside h2load's, on release bu
 	$(SWIFT_BUILD) -c release --product peal
 	$(SWIFT_BUILD) -c release --product peal-sim
 	@exec python3 Benchmarks/fanout.py $(BENCH_OPTIONS)
+
+FUZZ_SECONDS ?= 3600
+FUZZ_SEED ?= $(shell date +%s)
+
+fuzz: ## Feed the HTTP/2 connection with octets by chance for an hour (or FUZZ_SECONDS), on a release build.
+	@Scripts/setup.sh build
+	$(SWIFT_BUILD) -c release --product peal-lab
+	@exec .build/release/peal-lab fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_OPTIONS)
 
 format: ## Format the Swift sources in place.
 	swift format --in-place --recursive --parallel $(SWIFT_SOURCES)

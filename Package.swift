@@ -44,6 +44,7 @@ let package = Package(
     products: [
         .executable(name: "peal", targets: ["peal"]),
         .executable(name: "peal-sim", targets: ["peal-sim"]),
+        .executable(name: "peal-lab", targets: ["peal-lab"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -112,6 +113,10 @@ let package = Package(
                 nioSSL, nioTLS, x509, yams,
             ],
             swiftSettings: settings),
+        .executableTarget(name: "peal-lab", dependencies: ["PealLab", argumentParser], swiftSettings: settings),
+        .target(
+            name: "PealLab", dependencies: ["PealCore", "PealProviders", argumentParser, nioCore, nioHPACK],
+            swiftSettings: settings),
         .target(
             name: "PealTesting", dependencies: ["PealCore", "PealSQLite", "PealStore"], swiftSettings: settings),
 
@@ -143,6 +148,7 @@ let package = Package(
             name: "PealSimulatorTests",
             dependencies: ["PealSimulator", crypto, cryptoExtras, nioCore, nioPosix, nioSSL],
             swiftSettings: settings),
+        .testTarget(name: "PealLabTests", dependencies: ["PealLab"], swiftSettings: settings),
         .testTarget(
             name: "PealServerTests",
             dependencies: [

@@ -187,10 +187,11 @@ struct PoolTests {
 struct ConnectionPulseTests {
     private func tick(
         _ pulse: inout ConnectionPulse, _ seconds: Int, stream: UInt32 = 1, open: Int = 0, pongs: Int = 0,
-        isSettled: Bool = true
+        hasRoom: Bool = true, isSettled: Bool = true
     ) -> ConnectionPulse.Orders {
         pulse.tick(
-            uptime: .seconds(seconds), nextStreamID: stream, openCount: open, pongCount: pongs, isSettled: isSettled)
+            uptime: .seconds(seconds), nextStreamID: stream, openCount: open, hasRoom: hasRoom, pongCount: pongs,
+            isSettled: isSettled)
     }
 
     @Test("requests are overdue after the request time-out and not earlier")
@@ -231,6 +232,16 @@ struct ConnectionPulseTests {
         #expect(tick(&pulse, 300).isIdle)
         #expect(!tick(&pulse, 3599).sendsPing)
         #expect(tick(&pulse, 3600).sendsPing)
+    }
+
+    @Test("a peer that lets nothing begin is left, but not while requests are open or after a short while")
+    func shut() {
+        var pulse = ConnectionPulse(uptime: .zero)
+        #expect(!tick(&pulse, 9, hasRoom: false).isShut)
+        #expect(!tick(&pulse, 12, open: 1, hasRoom: false).isShut)
+        #expect(!tick(&pulse, 21, hasRoom: false).isShut)
+        #expect(tick(&pulse, 22, hasRoom: false).isShut)
+        #expect(!tick(&pulse, 23, hasRoom: true).isShut)
     }
 
     @Test("a peer that never says SETTINGS is left")

@@ -16,5 +16,7 @@ enum Exceptions {
     static let systemSources: [String: String] = [:]
 
     /// The composition root and what never runs inside `peal`.
-    static let systemSourceFolders = ["Sources/PealServer/", "Sources/PealSimulator/", "Sources/PealTesting/"]
+    static let systemSourceFolders = [
+        "Sources/PealServer/", "Sources/PealSimulator/", "Sources/PealTesting/", "Sources/PealLab/",
+    ]
 }

@@ -21,6 +21,8 @@ enum ImportRules {
         "peal": ["PealCommands"],
         "PealSimulator": [],
         "peal-sim": ["PealSimulator"],
+        "PealLab": ["PealCore", "PealProviders"],
+        "peal-lab": ["PealLab"],
         "PealTesting": ["PealCore", "PealSQLite", "PealPostgres", "PealStore"],
     ]
 

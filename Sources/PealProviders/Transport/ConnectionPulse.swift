@@ -13,6 +13,8 @@ struct ConnectionPulse {
         var isStalled = false
         /// Nothing was asked for long.
         var isIdle = false
+        /// Nothing may begin for long, although nothing is open: a limit of 0 is for short durations (RFC 9113 §6.5.2).
+        var isShut = false
     }
 
     /// Set by each read, taken by each tick.
@@ -22,6 +24,7 @@ struct ConnectionPulse {
     private let startedAt: Duration
     private var readAt: Duration
     private var usedAt: Duration
+    private var roomAt: Duration
     private var pingedAt: Duration?
     private var pongCount = 0
     /// Which stream was next at which time.
@@ -31,15 +34,17 @@ struct ConnectionPulse {
         startedAt = uptime
         readAt = uptime
         usedAt = uptime
+        roomAt = uptime
     }
 
     mutating func tick(
-        uptime: Duration, nextStreamID: UInt32, openCount: Int, pongCount: Int, isSettled: Bool
+        uptime: Duration, nextStreamID: UInt32, openCount: Int, hasRoom: Bool, pongCount: Int, isSettled: Bool
     ) -> Orders {
         var orders = Orders()
         if hasRead { readAt = uptime }
         hasRead = false
         if openCount > 0 { usedAt = uptime }
+        if openCount > 0 || hasRoom { roomAt = uptime }
         if pongCount != self.pongCount {
             self.pongCount = pongCount
             pingedAt = nil
@@ -61,6 +66,7 @@ struct ConnectionPulse {
             orders.sendsPing = uptime - readAt >= patience
             if orders.sendsPing { pingedAt = uptime }
         }
+        orders.isShut = uptime - roomAt >= .seconds(Limits.connectTimeoutSeconds)
         orders.isIdle = openCount == 0 && uptime - usedAt >= .seconds(Limits.idleConnectionSeconds)
         return orders
     }

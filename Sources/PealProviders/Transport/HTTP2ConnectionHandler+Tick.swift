@@ -6,19 +6,17 @@ extension HTTP2ConnectionHandler {
     func tick() {
         let orders = pulse.tick(
             uptime: pool.time.uptime, nextStreamID: state.nextStreamID, openCount: state.openCount,
-            pongCount: state.pongCount, isSettled: state.isSettled)
+            hasRoom: state.streamRoom > 0, pongCount: state.pongCount, isSettled: state.isSettled)
         if orders.isStalled {
             pool.logger.warning("connection stalled", metadata: metadata(""))
             return abort()
         }
         if let id = orders.giveUpBefore, state.openCount > 0 {
-            for ticket in state.giveUp(before: id, into: &out) {
-                endings.others.append(.init(ticket: ticket, kind: .lost("Timeout")))
-            }
+            state.giveUp(before: id, into: &out, endings: &endings)
             settleEndings()
         }
         if orders.sendsPing { state.ping(into: &out) }
-        if orders.isIdle, pool.isSpare(id) { finish() }
+        if orders.isShut || orders.isIdle && pool.isSpare(id) { finish() }
         pump()
         flush()
         closeIfDone()

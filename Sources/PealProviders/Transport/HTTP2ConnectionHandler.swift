@@ -65,6 +65,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // What a peer goes on to send while TLS says goodbye is not kept.
+        guard !hasEnded else { return }
         var buffer = unwrapInboundIn(data)
         if input.readableBytes > 0 {
             input.discardReadBytes()
@@ -73,7 +75,6 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
             input = buffer
         }
         pulse.hasRead = true
-        guard !hasEnded else { return }
         do throws(HTTP2Fault) {
             try state.receive(&input, into: &out, endings: &endings)
         } catch {
@@ -157,10 +158,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         guard !hasEnded else { return }
         hasEnded = true
         tickTask?.cancel()
-        settleEndings()
-        for ticket in state.giveUpAll() {
-            endings.others.append(.init(ticket: ticket, kind: .lost("ConnectionLost")))
-        }
+        state.giveUpAll(endings: &endings)
         settleEndings()
         pool.end(id, hasAnswered: hasAnswered)
     }

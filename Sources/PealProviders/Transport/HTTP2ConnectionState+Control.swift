@@ -79,16 +79,7 @@ extension HTTP2ConnectionState {
             lastStreamID: lastStreamID, code: code,
             reason: Self.reason(in: payload.readableBytesView) ?? goAway?.reason)
         for place in streams.places(where: { $0 > lastStreamID }) {
-            let slot = close(place)
-            // An answered stream was processed, whatever the id says.
-            let kind =
-                slot.status == 0
-                ? StreamEndings.Kind.unprocessed : .response(ProviderResponse(status: Int(slot.status)))
-            if slot.status == 200 {
-                endings.accepted.append(slot.ticket)
-            } else {
-                endings.others.append(.init(ticket: slot.ticket, kind: kind))
-            }
+            cutOff(place, .unprocessed, endings: &endings)
         }
     }
 

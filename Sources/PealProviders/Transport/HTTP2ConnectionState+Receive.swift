@@ -83,8 +83,7 @@ extension HTTP2ConnectionState {
     mutating func resetStream(
         _ place: Int, _ code: HTTP2Code, reason: String, into out: inout ByteBuffer, endings: inout StreamEndings
     ) {
-        let slot = close(place)
-        out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: slot.id, code.rawValue)
-        endings.others.append(.init(ticket: slot.ticket, kind: .lost(reason)))
+        out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: streams[place].id, code.rawValue)
+        cutOff(place, .lost(reason), endings: &endings)
     }
 }

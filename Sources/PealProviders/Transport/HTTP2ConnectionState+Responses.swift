@@ -108,7 +108,8 @@ extension HTTP2ConnectionState {
         guard status != 0 else {
             return resetStream(place, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
         }
-        let isTooLong = status != 200 && !keep(content, of: header.streamID)
+        if content.readableBytes > 0 { quietFrames = 0 }
+        let isTooLong = !keep(content, of: place)
         if header.has(HTTP2Frame.Flag.endStream) {
             finish(place, status: status, into: &out, endings: &endings)
         } else if isTooLong {
@@ -119,12 +120,16 @@ extension HTTP2ConnectionState {
         }
     }
 
-    /// Keeps an error's body, up to the limit. Returns whether it was all kept.
-    private mutating func keep(_ content: ByteBuffer, of streamID: UInt32) -> Bool {
-        var draft = drafts[streamID] ?? ResponseDraft()
-        let room = Limits.responseBodyBytesMax - draft.body.count
-        draft.body.append(contentsOf: content.readableBytesView.prefix(room))
-        drafts[streamID] = draft
+    /// Counts a body, and keeps an error's, up to the limit. Returns whether it was all within. A longer one would
+    /// wait for ever for a window of its stream that nobody opens.
+    private mutating func keep(_ content: ByteBuffer, of place: Int) -> Bool {
+        let room = Limits.responseBodyBytesMax - Int(streams[place].bodyBytes)
+        let kept = min(content.readableBytes, room)
+        streams[place].bodyBytes += Int32(kept)
+        if streams[place].status != 200 {
+            drafts[streams[place].id, default: ResponseDraft()].body.append(
+                contentsOf: content.readableBytesView.prefix(kept))
+        }
         return content.readableBytes <= room
     }
 
@@ -137,14 +142,16 @@ extension HTTP2ConnectionState {
         // A stream that was answered in full may be reset afterwards (RFC 9113 §8.1): nothing is left of it here.
         guard let place = streams.find(header.streamID) else { return }
         quietFrames = 0
-        let slot = streams[place]
-        if slot.status != 0 {
-            end(place, status: Int(slot.status), endings: &endings)
-        } else {
-            close(place)
-            let isRefused = code == HTTP2Code.refusedStream.rawValue
-            endings.others.append(.init(ticket: slot.ticket, kind: isRefused ? .unprocessed : .lost("StreamReset")))
-        }
+        let isRefused = code == HTTP2Code.refusedStream.rawValue
+        cutOff(place, isRefused ? .unprocessed : .lost("StreamReset"), endings: &endings)
+    }
+
+    /// Ends a stream before its answer did: as `kind`, unless its status came. That says what became of the request,
+    /// and an accepted one must not be sent again.
+    mutating func cutOff(_ place: Int, _ kind: StreamEndings.Kind, endings: inout StreamEndings) {
+        let status = Int(streams[place].status)
+        guard status == 0 else { return end(place, status: status, endings: &endings) }
+        endings.others.append(.init(ticket: close(place).ticket, kind: kind))
     }
 
     /// The answer is complete. Where the request is not, the rest of it is not wanted.

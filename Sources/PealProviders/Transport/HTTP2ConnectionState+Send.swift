@@ -139,6 +139,8 @@ extension HTTP2ConnectionState {
             sendWindow -= count
             streams[place].window -= count
             pendingBodies[position].sent += count
+            // However small the windows, each part brings the body nearer to its end.
+            quietFrames = 0
             if isLast { return true }
         }
     }

@@ -119,18 +119,20 @@ struct HTTP2ConnectionState {
         out.writeInteger(code.rawValue)
     }
 
-    /// Gives up every stream opened before `id`: their answers would come too late. Returns them.
-    mutating func giveUp(before id: UInt32, into out: inout ByteBuffer) -> [StreamTicket] {
-        streams.places { $0 < id }.map { place in
+    /// Gives up every stream opened before `id`: the rest of their answers would come too late.
+    mutating func giveUp(before id: UInt32, into out: inout ByteBuffer, endings: inout StreamEndings) {
+        for place in streams.places(where: { $0 < id }) {
             out.writeNumberFrame(
                 HTTP2Frame.Kind.reset, streamID: streams[place].id, HTTP2Code.cancel.rawValue)
-            return close(place).ticket
+            cutOff(place, .lost("Timeout"), endings: &endings)
         }
     }
 
-    /// Ends every stream, as the connection is gone. Returns them.
-    mutating func giveUpAll() -> [StreamTicket] {
-        streams.places { _ in true }.map { close($0).ticket }
+    /// Ends every stream, as the connection is gone.
+    mutating func giveUpAll(endings: inout StreamEndings) {
+        for place in streams.places(where: { _ in true }) {
+            cutOff(place, .lost("ConnectionLost"), endings: &endings)
+        }
     }
 
     /// Forgets a stream and all that was kept for it.

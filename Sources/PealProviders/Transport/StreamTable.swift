@@ -17,6 +17,8 @@ struct StreamTable {
         /// HTTP status of the final header block; 0 before it came.
         var status: Int16 = 0
         var ticket = StreamTicket(order: 0, index: 0)
+        /// Of the answer's body, as much as came; at most `Limits.responseBodyBytesMax`.
+        var bodyBytes: Int32 = 0
         /// What the peer lets us send on this stream; negative after it lowered its initial window.
         var window = 0
     }

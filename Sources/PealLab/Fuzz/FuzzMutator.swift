@@ -1,0 +1,70 @@
+/// Makes an input out of others: by frames, so that most of it still means something, and by octets.
+struct FuzzMutator {
+    var dice: Dice
+    static let inputBytesMax = 8192
+
+    mutating func mutate(_ seed: [UInt8], _ target: FuzzTarget, with other: [UInt8]) -> [UInt8] {
+        var bytes = seed
+        for _ in 0...dice.next(below: 4) {
+            if target != .hpack, !dice.hits(oneIn: 3) {
+                bytes = mutateFrames(Frame.parse(bytes), Frame.parse(other)).flatMap(\.bytes)
+            } else {
+                mutateOctets(&bytes, other)
+            }
+        }
+        return Array(bytes.prefix(Self.inputBytesMax))
+    }
+
+    private mutating func mutateFrames(_ frames: [Frame], _ others: [Frame]) -> [Frame] {
+        guard !frames.isEmpty else { return others }
+        var frames = frames
+        let place = dice.next(below: frames.count)
+        switch dice.next(below: 8) {
+        case 0: frames.remove(at: place)
+        case 1: frames.insert(contentsOf: Array(repeating: frames[place], count: dice.hits(oneIn: 50) ? 300 : 1), at: 0)
+        case 2: frames.swapAt(place, dice.next(below: frames.count))
+        case 3: frames += others
+        case 4: if !others.isEmpty { frames.insert(dice.pick(others), at: place) }
+        default: mutateFrame(&frames[place])
+        }
+        return frames
+    }
+
+    private mutating func mutateFrame(_ frame: inout Frame) {
+        switch dice.next(below: 7) {
+        case 0: frame.stream = UInt32(dice.next(below: 24))
+        case 1: frame.stream = dice.pick([0, 1, 2, 3, 127, 129, 257, 0x7FFF_FFFF, 0x8000_0001])
+        case 2: frame.kind = UInt8(dice.next(below: 11))
+        case 3: frame.flags ^= 1 << UInt8(dice.next(below: 8))
+        case 4: frame.claimedBytes = max(0, frame.payload.count + dice.next(below: 5) - 2)
+        case 5: mutateNumber(&frame.payload)
+        default: mutateOctets(&frame.payload, [])
+        }
+    }
+
+    /// Puts a number that is often a limit into four octets.
+    private mutating func mutateNumber(_ payload: inout [UInt8]) {
+        guard payload.count >= 4 else { return }
+        let limits: [UInt32] = [
+            0, 1, 2, 100, 4096, 16_383, 16_384, 16_385, 65_535, 0x00FF_FFFF, 0x0100_0000, 0x7FFF_FFFE, 0x7FFF_FFFF,
+            0x8000_0000, 0xFFFF_FFFF,
+        ]
+        let place = payload.count - 4 - dice.next(below: payload.count / 4) * 2
+        guard place >= 0 else { return }
+        payload.replaceSubrange(place..<place + 4, with: Frame.number(dice.pick(limits)))
+    }
+
+    private mutating func mutateOctets(_ bytes: inout [UInt8], _ other: [UInt8]) {
+        guard !bytes.isEmpty else { return bytes.append(dice.byte()) }
+        let place = dice.next(below: bytes.count)
+        switch dice.next(below: 7) {
+        case 0: bytes[place] ^= 1 << UInt8(dice.next(below: 8))
+        case 1: bytes[place] = dice.byte()
+        case 2: bytes[place] = dice.pick([0x00, 0x01, 0x0F, 0x1F, 0x20, 0x3F, 0x40, 0x7F, 0x80, 0x88, 0xBE, 0xFF])
+        case 3: bytes.insert(dice.byte(), at: place)
+        case 4: bytes.remove(at: place)
+        case 5: bytes.removeSubrange(place...)
+        default: bytes.insert(contentsOf: other.prefix(dice.next(below: other.count + 1)), at: place)
+        }
+    }
+}
