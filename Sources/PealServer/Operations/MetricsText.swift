@@ -3,7 +3,9 @@ internal import PealDelivery
 
 /// Prometheus' text format, version 0.0.4. Labels carry no names, users, addresses or provider texts.
 enum MetricsText {
-    static func render(_ delivery: DeliveryMetrics.Snapshot, census: StoreCensus?) -> String {
+    static func render(
+        _ delivery: DeliveryMetrics.Snapshot, census: StoreCensus?, credentials: CredentialMetrics?
+    ) -> String {
         var text = ""
         family("peal_notifications_total", "counter", "Notifications that ended, by provider and outcome.", into: &text)
         for (series, count) in delivery.notifications.sorted(by: { name($0.key) < name($1.key) }) {
@@ -27,7 +29,19 @@ enum MetricsText {
             delivery.leasesExtended, into: &text)
         single("peal_store_up", "gauge", "Whether the store answers.", census == nil ? 0 : 1, into: &text)
         if let census { render(census, into: &text) }
+        if let credentials { render(credentials, into: &text) }
         return text
+    }
+
+    private static func render(_ credentials: CredentialMetrics, into text: inout String) {
+        var name = "peal_credential_expires_at_seconds"
+        family(name, "gauge", "When a credential ends, in seconds since 1970.", into: &text)
+        for listed in credentials.ending {
+            text += "\(name){\(CredentialMetrics.labels(listed))} \(listed.record.expiresAt?.seconds ?? 0)\n"
+        }
+        name = "peal_credential_stopped"
+        family(name, "gauge", "1 for each credential that its provider refuses.", into: &text)
+        for listed in credentials.stopped { text += "\(name){\(CredentialMetrics.labels(listed))} 1\n" }
     }
 
     private static func render(_ census: StoreCensus, into text: inout String) {
