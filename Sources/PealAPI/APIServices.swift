@@ -22,7 +22,8 @@ package struct APIServices: Sendable {
     package init(
         store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider],
         channels: any ChannelDirectory, time: any TimeSource, randomness: any Randomness, hasher: any KeyHasher,
-        adminTokenHash: [UInt8], addressRules: AddressRules, options: APIOptions, operations: any Operations, logger: Logger
+        adminTokenHash: [UInt8], addressRules: AddressRules, options: APIOptions, operations: any Operations,
+        logger: Logger
     ) {
         self.store = store
         self.engine = engine

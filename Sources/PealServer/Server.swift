@@ -45,7 +45,8 @@ struct Server {
             options: options)
         let services = APIServices(
             store: storage.store, engine: delivery, providers: providers, channels: NoChannelDirectory(), time: time,
-            randomness: randomness, hasher: storage.masterKey, adminTokenHash: adminTokenHash, addressRules: configuration.addressRules,
+            randomness: randomness, hasher: storage.masterKey, adminTokenHash: adminTokenHash,
+            addressRules: configuration.addressRules,
             options: APIOptions(
                 messageLifeSeconds: configuration.messageLifeSeconds,
                 requestBodyBytesMax: configuration.requestBodyBytesMax,
@@ -55,7 +56,8 @@ struct Server {
         let watch = ExpiryWatch(store: storage.store, time: time, logger: logger)
         // Stopped in reverse: no new request first, then the pages in flight are settled.
         var group = ServiceGroupConfiguration(
-            services: [watch, delivery as any Service] + listeners.services, gracefulShutdownSignals: [.sigterm, .sigint],
+            services: [watch, delivery as any Service] + listeners.services,
+            gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
         let result = await Result { try await ServiceGroup(configuration: group).run() }
