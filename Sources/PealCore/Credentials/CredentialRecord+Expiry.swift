@@ -2,7 +2,8 @@ extension CredentialRecord {
     /// Days until the end, rounded down: 0 on the last day, negative from the end on; nil for what does not end.
     package func daysLeft(at now: Timestamp) -> Int64? {
         guard let expiresAt else { return nil }
-        return (expiresAt - now).milliseconds.floorDivided(by: 86_400_000)
+        let days = (expiresAt - now).milliseconds.floorDivided(by: 86_400_000)
+        return expiresAt > now ? days : min(days, -1)
     }
 
     /// The first of `Limits.expiryWarningDays` that still covers what is left, 0 once it has ended: a warning is worth

@@ -3,7 +3,8 @@
 ///
 /// A refusal of a platform counts where the author or the app speaks to that platform: its object is in the content,
 /// the audience names it, or the app has a credential for it. A platform of an audience like `all` that the app never
-/// had anything to do with refuses nothing. While an app has no credential at all, iOS counts.
+/// had anything to do with refuses nothing. While an app has no credential at all, iOS counts. The other dialects fill
+/// in every platform by themselves, and Windows as nobody ever checked it: there credentials for iOS and Android count.
 package struct MessagePreview: Sendable {
     package let providers: [ProviderName: any Provider]
 
@@ -104,11 +105,18 @@ extension MessagePreview {
             if let narrowed = audience.platforms { possible.formIntersection(narrowed) }
             platforms = Platform.addressable.filter(possible.contains)
             let providers = Set(records.map(\.provider))
-            let held = Platform.addressable.filter { platform in
-                Route(platform, .production).provider.map(providers.contains) ?? false
+            var counting = Set(
+                Platform.addressable.filter { platform in
+                    Route(platform, .production).provider.map(providers.contains) ?? false
+                })
+            if records.isEmpty { counting = [.ios] }
+            if draft.dialect == .native {
+                counting.formUnion(draft.content.platforms.keys)
+                counting.formUnion(addressed.union(audience.platforms ?? []))
+            } else {
+                counting.formIntersection([.ios, .android])
             }
-            counting = Set(draft.content.platforms.keys).union(audience.platforms ?? []).union(addressed)
-                .union(records.isEmpty ? [.ios] : held)
+            self.counting = counting
         }
 
         func counts(_ platform: Platform) -> Bool { counting.contains(platform) }

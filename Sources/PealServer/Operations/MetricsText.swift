@@ -29,19 +29,8 @@ enum MetricsText {
             delivery.leasesExtended, into: &text)
         single("peal_store_up", "gauge", "Whether the store answers.", census == nil ? 0 : 1, into: &text)
         if let census { render(census, into: &text) }
-        if let credentials { render(credentials, into: &text) }
+        if let credentials { text += credentials.text }
         return text
-    }
-
-    private static func render(_ credentials: CredentialMetrics, into text: inout String) {
-        var name = "peal_credential_expires_at_seconds"
-        family(name, "gauge", "When a credential ends, in seconds since 1970.", into: &text)
-        for listed in credentials.ending {
-            text += "\(name){\(CredentialMetrics.labels(listed))} \(listed.record.expiresAt?.seconds ?? 0)\n"
-        }
-        name = "peal_credential_stopped"
-        family(name, "gauge", "1 for each credential that its provider refuses.", into: &text)
-        for listed in credentials.stopped { text += "\(name){\(CredentialMetrics.labels(listed))} 1\n" }
     }
 
     private static func render(_ census: StoreCensus, into text: inout String) {
@@ -59,7 +48,8 @@ enum MetricsText {
         text += "\(name) \(value)\n"
     }
 
-    private static func family(_ name: String, _ type: String, _ meaning: String, into text: inout String) {
+    /// What stands before the series of one name.
+    static func family(_ name: String, _ type: String, _ meaning: String, into text: inout String) {
         text += "# HELP \(name) \(meaning)\n# TYPE \(name) \(type)\n"
     }
 
