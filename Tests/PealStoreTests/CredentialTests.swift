@@ -41,9 +41,10 @@ struct CredentialTests {
         let (app, now) = (fixture.app, fixture.now)
         for (provider, credential) in Self.forms {
             let record = try await fixture.store.write(.control) { store in
-                try store.putCredential(
-                    CredentialExamination(credential: credential, facts: .init([("a", ["b": .number("1.0")])])), app: app,
-                    provider: provider, environment: .production, now: now)
+                let facts = JSON.Members([("a", ["b": .number("1.0")])])
+                return try store.putCredential(
+                    CredentialExamination(credential: credential, facts: facts), app: app, provider: provider,
+                    environment: .production, now: now)
             }
             let kept = try await fixture.store.read { store in
                 try store.credential(app: app, provider: provider, environment: .production)

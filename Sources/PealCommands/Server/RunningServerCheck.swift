@@ -59,10 +59,11 @@ extension CredentialRecord {
         guard let provider = item["provider"]?.stringValue.flatMap(ProviderName.init(rawValue:)) else { return nil }
         let time = { (json: JSON?) in json?.stringValue.flatMap { Timestamp(rfc3339: $0) } }
         let health = item["health"]
+        let environment = item["environment"]?.stringValue.flatMap(Environment.init(rawValue:))
         let at = time(health?["at"]) ?? Timestamp(milliseconds: 0)
         self.init(
-            provider: provider, environment: item["environment"]?.stringValue.flatMap(Environment.init(rawValue:)) ?? .production,
-            kind: item["kind"]?.stringValue ?? "", fingerprint: item["fingerprint"]?.stringValue ?? "", facts: .init(),
+            provider: provider, environment: environment ?? .production, kind: item["kind"]?.stringValue ?? "",
+            fingerprint: item["fingerprint"]?.stringValue ?? "", facts: .init(),
             createdAt: time(item["created_at"]) ?? at, expiresAt: time(item["expires_at"]),
             health: health?["state"] == "stopped"
                 ? .stopped(at: at, reason: health?["reason"]?.stringValue ?? "") : .unknown)

@@ -1,5 +1,5 @@
-/// The VAPID keys that an app's Web Push subscriptions may have been made with (RFC 8292 §3.2: a push service takes only
-/// requests signed with the key that the subscription names).
+/// The VAPID keys that an app's Web Push subscriptions may have been made with (RFC 8292 §4: a push service takes only
+/// requests that are signed with the key of the subscription).
 package struct ApplicationServerKeys: Sendable, Hashable {
     /// Public keys in base64url, the newest last.
     package let publicKeys: [String]
@@ -12,8 +12,8 @@ package struct ApplicationServerKeys: Sendable, Hashable {
         publicKeys = facts?["keys"]?.arrayValue?.compactMap { $0["public_key"]?.stringValue } ?? []
     }
 
-    /// The address with its key as it is stored: the one that it names, else `fallback` while the app still has it, else
-    /// the newest; an address of another network, and one of an app without a key, stays as it is.
+    /// The address with its key as it is stored: the one that it names, else `fallback` while the app still has it,
+    /// else the newest; an address of another network, and one of an app without a key, stays as it is.
     /// - Throws: `invalid_field` with `address.application_server_key` for a key that the app does not have.
     package func complete(_ address: Address, fallback: String? = nil) throws(PealError) -> Address {
         guard address.route == .webPush, var members = address.json.objectValue else { return address }
