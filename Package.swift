@@ -153,7 +153,7 @@ let package = Package(
             name: "PealServerTests",
             dependencies: [
                 "PealCommands", "PealCore", "PealServer", "PealSimulator", "PealTesting", asyncHTTPClient,
-                configuration,
+                configuration, logging,
                 nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),

@@ -6,6 +6,7 @@ package struct APIServices: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
     package let providers: [ProviderName: any Provider]
+    package let channelDirectory: any ChannelDirectory
     package let time: any TimeSource
     package let randomness: any Randomness
     package let hasher: any KeyHasher
@@ -19,13 +20,15 @@ package struct APIServices: Sendable {
     let keyRing: KeyRing
 
     package init(
-        store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider], time: any TimeSource,
-        randomness: any Randomness, hasher: any KeyHasher, adminTokenHash: [UInt8], addressRules: AddressRules,
-        options: APIOptions, operations: any Operations, logger: Logger
+        store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider],
+        channels: any ChannelDirectory, time: any TimeSource, randomness: any Randomness, hasher: any KeyHasher,
+        adminTokenHash: [UInt8], addressRules: AddressRules, options: APIOptions, operations: any Operations,
+        logger: Logger
     ) {
         self.store = store
         self.engine = engine
         self.providers = providers
+        channelDirectory = channels
         self.time = time
         self.randomness = randomness
         self.hasher = hasher
@@ -42,10 +45,16 @@ package struct APIServices: Sendable {
     var keys: KeyVerbs {
         KeyVerbs(store: store, hasher: hasher, randomness: randomness, adminTokenHash: adminTokenHash)
     }
-    var devices: DeviceVerbs { DeviceVerbs(store: store) }
+    var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
+    var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
     var topics: TopicVerbs { TopicVerbs(store: store) }
     var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
     var preview: MessagePreview { MessagePreview(providers: providers) }
+
+    /// What may be told of an app's credentials.
+    func credentialRecords(_ app: App) async throws -> [CredentialRecord] {
+        try await store.read { try $0.credentialRecords(app: app.key) }
+    }
 
     func newDeviceID() -> DeviceID { randomness.identifier() }
     func newMessageID(at now: Timestamp) -> MessageID { randomness.timeOrderedIdentifier(at: now) }

@@ -6,17 +6,21 @@ struct PealCommand: AsyncParsableCommand {
         commandName: "peal",
         abstract: "A self-hosted push notification server.",
         discussion: """
-            Commands other than serve, migrate and version talk to a running server: --server or PEAL_SERVER_URL, \
-            with --api-key, PEAL_API_KEY or PEAL_ADMIN_TOKEN.
+            The client's commands talk to a running server: --server or PEAL_SERVER_URL, with --api-key, PEAL_API_KEY \
+            or PEAL_ADMIN_TOKEN.
             Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 server unreachable.
             """,
         groupedSubcommands: [
-            CommandGroup(name: "Server", subcommands: [ServeCommand.self, MigrateCommand.self, VersionCommand.self]),
+            CommandGroup(
+                name: "Server",
+                subcommands: [
+                    ServeCommand.self, MigrateCommand.self, DoctorCommand.self, VersionCommand.self,
+                ]),
             CommandGroup(
                 name: "Client",
                 subcommands: [
                     AppCommand.self, CredentialCommand.self, KeyCommand.self, DeviceCommand.self, TopicCommand.self,
-                    MessageCommand.self,
+                    ChannelCommand.self, MessageCommand.self,
                 ]),
         ])
 }

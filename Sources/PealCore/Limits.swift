@@ -18,6 +18,15 @@ package enum Limits {
     package static let localeCharactersMax = 35
     package static let timeZoneCharactersMax = 64
     package static let privateKeyBytesMax = 16 * 1024
+    package static let certificatesBytesMax = 16 * 1024
+    /// Of a PKCS#12 archive in base64.
+    package static let archiveCharactersMax = 64 * 1024
+    package static let secretBytesMax = 1024
+    package static let vapidKeysMax = 16
+    /// When the end of a certificate is warned of.
+    package static let expiryWarningDays: [Int64] = [30, 14, 7]
+    /// Credentials of all apps that metrics, `/readyz` and the watch over their ends list, the most urgent first.
+    package static let credentialsListedMax = 1000
     package static let signedUserIDBytesMax = 4608
 
     // Audiences

@@ -22,7 +22,7 @@ final class FileLock: Sendable {
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
-            throw StoreStartFailure("the database \(path) is in use by another process")
+            throw StoreStartFailure("the database \(path) is in use by another process", isInUse: true)
         }
     }
 

@@ -46,17 +46,20 @@ struct Server {
             store: storage.store, providers: providers.all, time: time, randomness: randomness, logger: logger,
             options: options)
         let services = APIServices(
-            store: storage.store, engine: delivery, providers: providers.all, time: time, randomness: randomness,
-            hasher: storage.masterKey, adminTokenHash: adminTokenHash, addressRules: configuration.addressRules,
+            store: storage.store, engine: delivery, providers: providers.all, channels: providers.channels, time: time,
+            randomness: randomness, hasher: storage.masterKey, adminTokenHash: adminTokenHash,
+            addressRules: configuration.addressRules,
             options: APIOptions(
                 messageLifeSeconds: configuration.messageLifeSeconds,
                 requestBodyBytesMax: configuration.requestBodyBytesMax,
                 servesMetrics: configuration.metricsPort == nil),
             operations: ServerOperations(store: storage.store, delivery: delivery), logger: logger)
         let listeners = try HTTPListeners(configuration, services: services, group: eventLoopGroup, logger: logger)
+        let watch = ExpiryWatch(store: storage.store, time: time, logger: logger)
         // Stopped in reverse: no new request first, then the pages in flight are settled.
         var group = ServiceGroupConfiguration(
-            services: [delivery as any Service] + listeners.services, gracefulShutdownSignals: [.sigterm, .sigint],
+            services: [watch, delivery as any Service] + listeners.services,
+            gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
         let result = await Result { try await ServiceGroup(configuration: group).run() }

@@ -51,6 +51,13 @@ struct Storage {
         }
     }
 
+    /// The key of a store that is there.
+    /// - Throws: `ConfigurationFailure` when the database cannot be one or its key cannot be read.
+    static func checkedKey(_ configuration: ServerConfiguration) throws -> MasterKey {
+        try checkFile(configuration.databasePath)
+        return try masterKey(configuration)
+    }
+
     private static func masterKey(_ configuration: ServerConfiguration) throws -> MasterKey {
         do {
             if let text = configuration.masterKey, let key = MasterKey(base64: text) { return key }

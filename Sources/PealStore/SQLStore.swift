@@ -39,6 +39,14 @@ package final class SQLStore: Store {
         }
     }
 
+    /// The schema version that this program brings a database to.
+    package static var newestSchemaVersion: Int { Migrator.newestVersion }
+
+    /// Whether the master key is the one that the database was made with; nil of a database that is not marked yet.
+    package func masterKeyMatches() async throws -> Bool? {
+        try await engine.read { [context] in try context.masterKey.matches($0) }
+    }
+
     /// The schema version of the database; 0 before the first migration.
     package func schemaVersion() async throws -> Int {
         try await engine.read { try Migrator.version($0) }

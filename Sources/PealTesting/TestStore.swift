@@ -47,6 +47,9 @@ package final class TestStore: Sendable {
         return try await TestStore(directory)
     }
 
+    /// Lets go of the database, whose files stay as long as this value.
+    package func close() throws { try store.close() }
+
     /// Stores an app and returns it.
     package func makeApp(_ name: String = "Test", randomness: SeededRandomness = .init()) async throws -> App {
         let app = App(id: randomness.identifier(), key: 0, name: name, createdAt: Timestamp(milliseconds: 0))

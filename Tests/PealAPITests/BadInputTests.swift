@@ -77,8 +77,30 @@ struct BadInputTests {
             .post, "…/messages", #"{"audience":{"all":true,"platforms":["ios","x"]},\#(saying)}"#,
             "invalid_field", "audience.platforms[1]"),
         Case(
-            .post, "…/messages", #"{"audience":{"channel":{"id":"a"}},\#(saying)}"#, "not_supported",
-            "audience.channel"),
+            .post, "…/messages", #"{"audience":{"channel":{"id":"AAAA"},"all":false},\#(saying)}"#, "invalid_field",
+            "audience.all"),
+        Case(
+            .post, "…/messages", #"{"audience":{"channel":{"id":"a b"}},\#(saying)}"#, "invalid_field",
+            "audience.channel.id"),
+        Case(
+            .post, "…/messages", #"{"audience":{"channel":{"environment":"sandbox"}},\#(saying)}"#, "missing_field",
+            "audience.channel.id"),
+        Case(
+            .post, "…/messages",
+            #"""
+            {"audience":{"channel":{"environment":"sandbox","id":"AAAA"}},"options":{"environment":"production"},
+            \#(saying)}
+            """#, "invalid_field", "audience.channel.environment"),
+        Case(
+            .post, "…/messages", #"{"audience":{"all":true},"content":{"windows":{"type":"sound"}}}"#, "invalid_field",
+            "content.windows.type"),
+        Case(
+            .post, "…/messages", #"{"audience":{"all":true},"content":{"web":{"payload":{"a":["x\u0000"]}}}}"#,
+            "invalid_field", "content.web.payload.a[0]"),
+        Case(
+            .post, "…/messages",
+            #"{"audience":{"all":true},"content":{"ios":{"payload":{"aps":{"alert":"\u001b[2J"}}}}}"#, "invalid_field",
+            "content.ios.payload.aps.alert"),
         Case(.post, "…/messages", #"{"audience":{"all":true}}"#, "missing_field", "content"),
         Case(.post, "…/messages", #"{"audience":{"all":true},"content":{}}"#, "invalid_field", "content"),
         Case(
@@ -169,10 +191,9 @@ struct BadInputTests {
             .post, "…/keys", #"{"dialect":"native","expires_at":"2020-01-01T00:00:00Z"}"#, "invalid_field",
             "expires_at"),
         Case(.put, "…/credentials/apns/production", #"{"kind":"token"}"#, "missing_field", "key_id"),
-        Case(.put, "…/credentials/apns/production", #"{"kind":"p12"}"#, "not_supported", "kind"),
+        Case(.put, "…/credentials/apns/production", #"{"kind":"p12"}"#, "missing_field", "data"),
         Case(.put, "…/credentials/apns/production", #"{"kind":"odd"}"#, "invalid_field", "kind"),
         Case(.put, "…/credentials/apns", "{}", "missing_field", "environment"),
-        Case(.put, "…/credentials/fcm", "{}", "not_supported", "provider"),
         Case(.put, "…/credentials/pigeon", "{}", "not_found", nil),
         Case(
             .put, "…/credentials/apns/sandbox",
@@ -184,7 +205,11 @@ struct BadInputTests {
             "invalid_field", "private_key"),
         Case(.get, "…/campaigns", "", "not_supported", "path"),
         Case(.put, "…/webhooks/a", "{}", "not_supported", "path"),
-        Case(.post, "…/channels/production", "{}", "not_supported", "path"),
+        Case(.post, "…/channels/production", "{}", "missing_field", "storage_policy"),
+        Case(.post, "…/channels/production", #"{"storage_policy":2}"#, "invalid_field", "storage_policy"),
+        Case(.post, "…/channels/production", #"{"storage_policy":"all"}"#, "invalid_field", "storage_policy"),
+        Case(.post, "…/channels/production", #"{"storage_policy":"none"}"#, "conflict", nil),
+        Case(.post, "…/channels/moon", #"{"storage_policy":"none"}"#, "not_found", nil),
         Case(.get, "/peal/v1/apps/00000000-0000-4000-8000-0000000000ff", "", "not_found", nil),
         Case(.get, "/peal/v1/apps/nonsense/devices", "", "not_found", nil),
         Case(.get, "/peal/v1/nothing", "", "not_found", nil), Case(.get, "/", "", "not_found", nil),

@@ -22,57 +22,14 @@ final class RecordingEngine: DeliveryEngine {
     }
 }
 
-/// Renders every message as its title, body and own payload, and refuses what is larger than APNs takes.
-final class FakeProvider: Provider {
-    let name = ProviderName.apns
-    let drained = Mutex<[String]>([])
-
-    func render(_ order: RenderOrder) throws(PealError) -> Notification {
-        var members = JSON.Members()
-        for (name, text) in [("title", order.content.title), ("body", order.content.body)] {
-            members[name] = text?.text(for: order.locale, fallback: order.content.defaultLocale).map(JSON.string)
-        }
-        members["payload"] = order.content.platforms[.ios]?.fields["payload"]
-        let body = JSON.object(members).bytes
-        guard body.count <= Limits.apnsPayloadBytesMax else {
-            throw PealError(.payloadTooLarge, "too large", field: "content.body")
-        }
-        return Notification(
-            route: order.route, path: .init(Array("/3/device/".utf8), gap: .addressHex),
-            headers: [
-                .init("apns-topic", order.providerAppID), .init("apns-expiration", String(order.expiresAt.seconds)),
-            ],
-            body: .init(body))
-    }
-
-    func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
-        guard case .apnsToken(let signing) = credential, signing.privateKey.hasPrefix("-----BEGIN") else {
-            throw .invalid("private_key", "must be PEM")
-        }
-        let facts = JSON.Members([
-            ("key_id", .string(signing.keyID)), ("team_id", .string(signing.teamID)),
-            ("bundle_id", .string(signing.bundleID)),
-        ])
-        return CredentialExamination(credential: credential, facts: facts)
-    }
-
-    func verify(
-        _ credential: Credential, fingerprint: String, environment: Environment
-    ) async -> CredentialVerification {
-        CredentialVerification(.accepted, status: 400, reason: "BadDeviceToken", detail: "the credential is good")
-    }
-
-    func send(_ order: PageOrder) { order.flight.answerRest(.accepted) }
-    func drain(fingerprint: String) { drained.withLock { $0.append(fingerprint) } }
-    func close() async {}
-}
-
 /// Ready, or failing as told.
 struct FakeOperations: Operations {
     var failure: String?
+    var stopped: [(app: AppID, record: CredentialRecord)] = []
 
     func readiness() async -> [(subsystem: String, failure: String?)] { [("store", failure), ("workers", nil)] }
     func stoppedApps() async -> Int { 2 }
+    func stoppedCredentials() async -> [(app: AppID, record: CredentialRecord)] { stopped }
     func metrics() async -> String { "peal_up 1\n" }
 }
 

@@ -47,9 +47,11 @@ struct House: Sendable {
     ) async throws {
         let file = try await StoreUnderTest.sqlite.open()
         let store: any Store = file.store
-        let (clock, engine, provider) = (ManualTime(), RecordingEngine(), FakeProvider())
+        let (clock, engine) = (ManualTime(), RecordingEngine())
+        let networks = Dictionary(uniqueKeysWithValues: ProviderName.allCases.map { ($0, FakeProvider($0)) })
+        let provider = try #require(networks[.apns])
         let services = APIServices(
-            store: store, engine: engine, providers: [.apns: provider], time: clock,
+            store: store, engine: engine, providers: networks, channels: FakeChannels(), time: clock,
             randomness: SeededRandomness(), hasher: FakeHasher(),
             adminTokenHash: FakeHasher().hash(adminToken), addressRules: AddressRules(), options: options,
             operations: operations, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

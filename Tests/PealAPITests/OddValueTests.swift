@@ -41,7 +41,22 @@ struct OddValueTests {
         Request(.patch, "…", #"{"name":"n","settings":{"pivotal":{"send_receipt":true},"contextpush":{"share":1}}}"#),
         Request(
             .put, "…/credentials/apns/sandbox",
-            #"{"kind":"token","key_id":"K","team_id":"T","private_key":"-----BEGIN","bundle_id":"b"}"#),
+            #"{"kind":"token","key_id":"K","team_id":"T","private_key":"-----BEGIN ","bundle_id":"b"}"#),
+        Request(
+            .put, "…/credentials/apns/production",
+            #"{"kind":"p12","data":"AAAA","passphrase":"p","bundle_id":"b"}"#),
+        Request(
+            .put, "…/credentials/fcm",
+            #"""
+            {"service_account":{"type":"service_account","project_id":"p","private_key_id":"i",
+            "private_key":"-----BEGIN ","client_email":"a@b","token_uri":"https://oauth2.googleapis.com/token"}}
+            """#),
+        Request(.put, "…/credentials/wns", #"{"tenant_id":"t","client_id":"c","client_secret":"s"}"#),
+        Request(.put, "…/credentials/mpns", #"{"certificate":"-----BEGIN ","private_key":"-----BEGIN "}"#),
+        Request(
+            .put, "…/credentials/webpush",
+            #"{"subject":"mailto:a@b","private_key":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}"#),
+        Request(.post, "…/channels/sandbox", #"{"storage_policy":"none"}"#),
         Request(
             .post, "/v1/registration",
             #"""

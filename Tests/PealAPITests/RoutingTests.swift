@@ -75,6 +75,27 @@ struct RoutingTests {
             #expect(!stranger.text.contains("disk"))
             let admin = try await house.admin(.get, "/readyz")
             #expect(admin["failures.store"] == "disk full")
+            #expect(admin["stopped"] == [])
+        }
+    }
+
+    @Test("names what is stopped, and why, only to the admin")
+    func stopped() async throws {
+        let at = Timestamp(milliseconds: 0)
+        let record = CredentialRecord(
+            provider: .apns, environment: .sandbox, kind: "token", fingerprint: "f", facts: .init(), createdAt: at,
+            health: .stopped(at: at, reason: "InvalidProviderToken"))
+        let app = AppID(high: 1, low: 1)
+        try await House.open(operations: FakeOperations(stopped: [(app, record)])) { house in
+            let stranger = try await house.call(.get, "/readyz", authorization: nil)
+            #expect(stranger.status == 200)
+            #expect(!stranger.text.contains("InvalidProviderToken") && !stranger.text.contains("\(app)"))
+            let admin = try await house.admin(.get, "/readyz")
+            #expect(
+                admin["stopped.0"] == [
+                    "app": .string(app.description), "provider": "apns", "environment": "sandbox",
+                    "since": "1970-01-01T00:00:00Z", "reason": "InvalidProviderToken",
+                ])
         }
     }
 }

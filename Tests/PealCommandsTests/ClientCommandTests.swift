@@ -36,6 +36,18 @@ import Testing
             (["credential", "delete", "apns", "sandbox"], "DELETE", "apps/APP/credentials/apns/sandbox", ""),
             (["credential", "verify", "fcm"], "POST", "apps/APP/credentials/fcm/verify", "{}"),
             (
+                ["credential", "delete", "webpush", "--fingerprint", "a-b_"], "DELETE",
+                "apps/APP/credentials/webpush/a-b_", ""
+            ),
+            (
+                ["channel", "create", "sandbox", "--storage-policy", "most_recent"], "POST",
+                "apps/APP/channels/sandbox",
+                #"{"storage_policy":"most_recent"}"#
+            ),
+            (["channel", "list", "production"], "GET", "apps/APP/channels/production?limit=200", ""),
+            (["channel", "show", "sandbox", "a+/b="], "GET", "apps/APP/channels/sandbox/a%2B%2Fb%3D", ""),
+            (["channel", "delete", "sandbox", "a+/b="], "DELETE", "apps/APP/channels/sandbox/a%2B%2Fb%3D", ""),
+            (
                 ["key", "create", "native", "--scope", "send", "--scope", "read"], "POST", "apps/APP/keys",
                 #"{"dialect":"native","scopes":["send","read"]}"#
             ),
@@ -109,18 +121,47 @@ import Testing
         #expect(request.headers["authorization"] == "Bearer key")
     }
 
-    @Test("read a credential's key from its file")
-    func credential() async throws {
-        let (code, _, seen) = try await run(
-            [
-                "credential", "put", "apns", "production", "--key-id", "K", "--team-id", "T", "--bundle-id", "b",
-                "--private-key-file", "key.p8",
-            ], files: ["key.p8": "-----BEGIN\nx\n"])
-        #expect(code == 0)
-        #expect(seen.first?.uri.hasSuffix("/credentials/apns/production") == true)
-        #expect(
-            seen.first?.body
-                == #"{"kind":"token","key_id":"K","team_id":"T","bundle_id":"b","private_key":"-----BEGIN\nx\n"}"#)
+    @Test(
+        "read a credential's secrets from their files",
+        arguments: [
+            (
+                "apns production --key-id K --team-id T --bundle-id b --private-key-file key",
+                #"{"kind":"token","key_id":"K","team_id":"T","bundle_id":"b","private_key":"-----BEGIN\nx\n"}"#
+            ),
+            (
+                "apns sandbox --bundle-id b --certificate-file certificate --private-key-file key",
+                #"{"kind":"certificate","bundle_id":"b","certificate":"-----C","private_key":"-----BEGIN\nx\n"}"#
+            ),
+            (
+                "apns sandbox --bundle-id b --p12-file archive --passphrase-file secret",
+                #"{"kind":"p12","bundle_id":"b","data":"cDEy","passphrase":"s3 cret"}"#
+            ),
+            ("fcm --service-account-file account", #"{"service_account":{"project_id":"p"}}"#),
+            (
+                "wns --package-sid ms-app://S-1 --client-secret-file secret",
+                #"{"package_sid":"ms-app://S-1","client_secret":"s3 cret"}"#
+            ),
+            (
+                "wns --tenant-id t --client-id c --client-secret-file secret",
+                #"{"tenant_id":"t","client_id":"c","client_secret":"s3 cret"}"#
+            ),
+            (
+                "mpns --certificate-file certificate --private-key-file key",
+                #"{"certificate":"-----C","private_key":"-----BEGIN\nx\n"}"#
+            ),
+            ("mpns", "{}"), ("webpush --subject mailto:a@b", #"{"subject":"mailto:a@b"}"#),
+        ])
+    func credential(arguments: String, body: String) async throws {
+        let words = arguments.split(separator: " ").map(String.init)
+        let (code, terminal, seen) = try await run(
+            ["credential", "put"] + words,
+            files: [
+                "key": "-----BEGIN\nx\n", "certificate": "-----C", "archive": "p12", "secret": "s3 cret\n",
+                "account": #"{"project_id":"p"}"#,
+            ])
+        #expect(code == 0, "\(terminal.errors)")
+        #expect(seen.first?.uri.contains("/credentials/\(words[0])") == true)
+        #expect(seen.first?.body == body)
     }
 
     @Test("lay options over the body of a file")
@@ -204,7 +245,9 @@ import Testing
             ["app", "show", "--app", "no-uuid"], ["app", "delete"], ["app", "list", "--server", "ftp://x"],
             ["app", "list", "--api-key", "a b"], ["app", "create", "--file", "absent.json"],
             ["app", "create", "--file", "broken.json"], ["app", "create", "--file", "list.json"],
-            ["credential", "put", "apns"], ["message", "send", "--data", "{"], ["message", "send", "--address", "x"],
+            ["credential", "put", "apns"], ["credential", "delete", "fcm", "--fingerprint", "x"],
+            ["credential", "put", "fcm", "--service-account-file", "absent.json"], ["channel", "list"],
+            ["message", "send", "--data", "{"], ["message", "send", "--address", "x"],
             ["message", "show"], ["version", "--nonsense"], ["app", "list", "--server", "http://"],
         ])
     func usage(arguments: [String]) async throws {

@@ -40,4 +40,20 @@ import Testing
         #expect(await terminal.run(["serve", "--http-port", "0", "--print-config"]) == 0)
         #expect(terminal.output.contains("debug") && !terminal.output.contains(secret))
     }
+
+    @Test("examines a server's surroundings: warnings end well, a failure does not")
+    func doctor() async throws {
+        let terminal = Terminal(environment: ["PEAL_STORE_URL": "sqlite:/tmp/peal-no-such-folder/peal.db"])
+        #expect(await terminal.run(["doctor", "--offline"]) == 0)
+        #expect(terminal.output.hasPrefix("ok       configuration  every key can be used\n"), "\(terminal.output)")
+        #expect(terminal.output.contains("\nwarning  store          there is no database"))
+
+        let broken = Terminal(environment: ["PEAL_HTTP_PORT": "x"])
+        #expect(await broken.run(["doctor", "--json"]) == 1)
+        let report = try JSONParser.parse(broken.output)
+        #expect(report["state"] == "failed")
+        #expect(report["checks"]?.arrayValue?.first?["subject"] == "configuration")
+        #expect(report["checks"]?.arrayValue?.first?["detail"]?.stringValue?.hasPrefix("PEAL_HTTP_PORT: ") == true)
+        #expect(broken.errors == "peal: 1 check failed\n")
+    }
 }

@@ -27,7 +27,7 @@ struct HealthRoutes: Sendable {
         ]
     }
 
-    /// Whether each subsystem works; why one does not is told only to the admin.
+    /// Whether each subsystem works; why one does not, and which apps are stopped, is told only to the admin.
     private func ready(_ call: Call) async throws -> Answer {
         let subsystems = await services.operations.readiness()
         let isReady = subsystems.allSatisfy { $0.failure == nil }
@@ -39,7 +39,19 @@ struct HealthRoutes: Sendable {
         if gatekeeper.isAdmin(call.headers) {
             let reasons = subsystems.compactMap { name, failure in failure.map { (name, JSON.string($0)) } }
             members["failures"] = .object(JSON.Members(reasons))
+            members["stopped"] = .array(await services.operations.stoppedCredentials().map(Self.json))
         }
         return Answer(isReady ? .ok : .serviceUnavailable, .object(members))
+    }
+
+    private static func json(_ app: AppID, _ record: CredentialRecord) -> JSON {
+        var members: [(String, JSON?)] = [
+            ("app", .string(app.description)), ("provider", .string(record.provider.rawValue)),
+            ("environment", record.provider == .apns ? .string(record.environment.rawValue) : nil),
+        ]
+        if case .stopped(let at, let reason) = record.health {
+            members += [("since", .string(at.description)), ("reason", .string(reason))]
+        }
+        return .compact(members)
     }
 }

@@ -56,6 +56,15 @@ struct APIClient: Sendable {
         }
     }
 
+    /// What monitors ask, `/readyz` for one: the document whatever the status, null where it is none.
+    /// - Throws: `unreachable` when no answer came.
+    func look(at path: String) async throws(CommandFailure) -> (status: Int, document: JSON) {
+        var request = HTTPClientRequest(url: base + path)
+        request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
+        let (head, bytes) = try await exchange(request)
+        return (Int(head.status.code), (try? JSONParser.parse(bytes)) ?? .null)
+    }
+
     /// Follows a list from page to page until `limit` items are there.
     /// - Returns: `{"items": […], "next_cursor": …}` with all of them.
     func list(_ path: APIPath, limit: Int) async throws(CommandFailure) -> JSON {

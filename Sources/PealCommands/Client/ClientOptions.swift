@@ -12,13 +12,18 @@ struct ClientOptions: ParsableArguments {
     @Flag(help: "Print one JSON document instead of a table.")
     var json = false
 
+    /// - Parameters:
+    ///   - address: the server's URL where nothing else names one.
+    ///   - secret: the key where nothing else gives one.
     /// - Throws: `CommandFailure.usage` when there is no key or the URL is none.
-    func client() throws(CommandFailure) -> APIClient {
-        let base = server ?? value("PEAL_SERVER_URL") ?? "http://127.0.0.1:8080"
+    func client(
+        at address: String = "http://127.0.0.1:8080", with secret: String? = nil
+    ) throws(CommandFailure) -> APIClient {
+        let base = server ?? value("PEAL_SERVER_URL") ?? address
         guard base.contains(#/^https?://[^/?#]/#) else {
             throw .usage("\(base) is not the URL of a server, as http://127.0.0.1:8080 is one")
         }
-        guard let key = apiKey ?? value("PEAL_API_KEY") ?? value("PEAL_ADMIN_TOKEN") else {
+        guard let key = apiKey ?? value("PEAL_API_KEY") ?? value("PEAL_ADMIN_TOKEN") ?? secret else {
             throw .usage("no API key: give --api-key, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN")
         }
         guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {

@@ -13,6 +13,9 @@ struct CredentialListCommand: AsyncParsableCommand {
         let path = try app.path("credentials")
         options.show(
             try await options.client().list(path, limit: list.limit),
-            columns: ["provider", "environment", "kind", "key_id", "bundle_id", "health.state", "fingerprint"])
+            columns: [
+                "provider", "environment", "kind", "key_id", "bundle_id", "project_id", "health.state",
+                "health.reason", "expires_at", "warning", "fingerprint",
+            ])
     }
 }

@@ -1,14 +1,17 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// `peal credential put`. The private key comes from a file, never from the command line, which others can read.
+/// `peal credential put`.
 struct CredentialPutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "put", abstract: "Store a credential; an earlier one is replaced.",
+        commandName: "put", abstract: "Store a credential; an earlier one is replaced, a VAPID key joins the others.",
         discussion: """
-            For APNs with a signing key:
-              peal credential put apns production --key-id ABC123DEFG --team-id DEF123GHIJ \\
-                --bundle-id com.example.app --private-key-file AuthKey_ABC123DEFG.p8
+            peal credential put apns production --key-id ABC123DEFG --team-id DEF123GHIJ \\
+              --bundle-id com.example.app --private-key-file AuthKey_ABC123DEFG.p8
+            peal credential put apns production --bundle-id com.example.app --p12-file push.p12 --passphrase-file secret
+            peal credential put fcm --service-account-file account.json
+            peal credential put wns --package-sid ms-app://S-1-15-2-… --client-secret-file secret
+            peal credential put webpush --subject mailto:push@example.com
             """)
 
     @OptionGroup var name: CredentialName
@@ -22,9 +25,19 @@ struct CredentialPutCommand: AsyncParsableCommand {
     @Option(help: "APNs: bundle id of the app.")
     var bundleID: String?
 
-    @Option(help: "APNs: file with the signing key (.p8), - for standard input.")
-    var privateKeyFile: String?
+    @Option(help: "WNS: package SID of an app of the Store.")
+    var packageSID: String?
 
+    @Option(help: "WNS: tenant of an app that Microsoft Entra knows.")
+    var tenantID: String?
+
+    @Option(help: "WNS: the app's client id in that tenant.")
+    var clientID: String?
+
+    @Option(help: "Web Push: mailto: or https: URI of who answers for the messages.")
+    var subject: String?
+
+    @OptionGroup(title: "Files") var files: CredentialFiles
     @OptionGroup var body: BodyOptions
     @OptionGroup var app: AppOptions
     @OptionGroup var options: ClientOptions
@@ -35,14 +48,12 @@ struct CredentialPutCommand: AsyncParsableCommand {
     }
 
     private func document() throws(CommandFailure) -> JSON {
-        var privateKey: String?
-        if let privateKeyFile {
-            privateKey = String(validating: try BodyOptions.bytes(privateKeyFile), as: UTF8.self)
-            guard privateKey != nil else { throw .usage("\(privateKeyFile) is not a PEM file") }
-        }
-        return try body.body([
-            ("kind", privateKey == nil ? nil : "token"), ("key_id", .text(keyID)), ("team_id", .text(teamID)),
-            ("bundle_id", .text(bundleID)), ("private_key", .text(privateKey)),
-        ])
+        try body.body(
+            [
+                ("kind", name.provider == ProviderName.apns.rawValue ? .text(files.kind) : nil),
+                ("key_id", .text(keyID)), ("team_id", .text(teamID)), ("bundle_id", .text(bundleID)),
+                ("package_sid", .text(packageSID)), ("tenant_id", .text(tenantID)), ("client_id", .text(clientID)),
+                ("subject", .text(subject)),
+            ] + (try files.members()))
     }
 }

@@ -10,7 +10,7 @@ struct CredentialVerifyCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try name.path(app, verb: "verify")
+        let path = try name.path(app, adding: "verify")
         options.show(try await options.client().send(.post, path, body: .empty))
     }
 }

@@ -49,7 +49,8 @@ enum Table {
         }
     }
 
-    private static func aligned(_ rows: [[String]]) -> String {
+    /// Rows of cells, each column as wide as its widest cell.
+    static func aligned(_ rows: [[String]]) -> String {
         let columnCount = rows.map(\.count).max() ?? 0
         let widths = (0..<columnCount).map { column in rows.map { $0[column].count }.max() ?? 0 }
         let lines = rows.map { row in

@@ -42,7 +42,8 @@ package struct AddressRules: Sendable {
         }
     }
 
-    /// Checks a broadcast channel's id under the field `id`: what APNs gave, base64.
+    /// Checks a broadcast channel's id under the field `id`: what APNs gave, base64 (RFC 4648 §4). The URL's alphabet
+    /// without padding (§5), in which the id can stand in a path, is brought to that form.
     /// - Throws: `invalid_field`.
     package func channel(_ value: JSON, environment: Environment) throws(PealError) -> Address {
         let isBase64 = { (byte: UInt8) in
@@ -54,7 +55,19 @@ package struct AddressRules: Sendable {
         else {
             throw .invalid("id", "a channel's id is 1 to \(Limits.channelIDBytesMax) characters of base64")
         }
-        return Address(route: .broadcast(environment), bytes: Array(text.utf8))
+        return Address(route: .broadcast(environment), bytes: Self.plainBase64(text))
+    }
+
+    private static func plainBase64(_ text: String) -> [UInt8] {
+        guard Base64URL.decode(text) != nil else { return Array(text.utf8) }
+        let bytes = text.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: byte
+            }
+        }
+        return bytes + Array(repeating: UInt8(ascii: "="), count: (4 - bytes.count % 4) % 4)
     }
 
     private func deviceToken(_ text: String) throws(PealError) -> [UInt8] {

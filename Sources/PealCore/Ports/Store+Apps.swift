@@ -36,6 +36,8 @@ package protocol CredentialReading {
     func credentialRecords(app: AppKey) throws -> [CredentialRecord]
     /// Of every app, those that end, the earliest first.
     func endingCredentials(limit: Int) throws -> [(app: AppID, record: CredentialRecord)]
+    /// Of every app, those whose health is stopped, the latest first.
+    func stoppedCredentials(limit: Int) throws -> [(app: AppID, record: CredentialRecord)]
 }
 
 package protocol CredentialWriting {

@@ -32,7 +32,8 @@ package struct CredentialVerbs: Sendable {
     }
 
     /// Checks the credential and stores it sealed, in place of an earlier one; a VAPID key joins the earlier ones.
-    /// - Throws: `invalid_field`; `not_supported` when this server has no such provider.
+    /// - Throws: `invalid_field`; `not_supported` when this server has no such provider; `conflict` beyond
+    ///   `Limits.vapidKeysMax`.
     package func put(
         _ credential: Credential, at place: Place, _ call: VerbCall
     ) async throws -> CredentialRecord {
@@ -43,6 +44,9 @@ package struct CredentialVerbs: Sendable {
             var examined = examined
             if let joined = examined.credential.joined(to: earlier?.credential) {
                 examined = try network.examine(joined, now: call.now)
+            }
+            if case .webPush(let keys) = examined.credential, keys.count > Limits.vapidKeysMax {
+                throw PealError(.conflict, "the app has \(Limits.vapidKeysMax) VAPID keys; delete one first")
             }
             let record = try store.putCredential(
                 examined, app: place.app, provider: place.provider, environment: place.environment, now: call.now)
@@ -92,34 +96,37 @@ package struct CredentialVerbs: Sendable {
         settle(place, earlier, unless: nil)
     }
 
-    /// Sends something harmless to the provider. An acceptance reopens a route that was stopped.
+    /// Sends something harmless to the provider. An acceptance reopens a route that was stopped, a refusal is what
+    /// lists show from then on. A repeated request asks nobody again.
     /// - Throws: `not_found` without a credential.
-    package func verify(at place: Place, _ call: VerbCall) async throws -> CredentialVerification {
+    package func verify(
+        at place: Place, _ call: VerbCall, reply: @escaping @Sendable (CredentialVerification) throws -> Reply
+    ) async throws -> Reply {
         let network = try network(place.provider)
+        if let request = call.request, let kept = try await store.answer(keptFor: request, now: call.now) {
+            return kept
+        }
         guard let known = try await store.read({ try $0.credential(at: place) }) else {
             throw PealError.notFound("credential")
         }
+        let fingerprint = known.record.fingerprint
         let verification = await network.verify(
-            known.credential, fingerprint: known.record.fingerprint, environment: place.environment)
-        let health: CredentialRecord.Health? =
-            switch verification.result {
-            case .accepted: .ok(at: call.now)
-            case .refused: .stopped(at: call.now, reason: verification.reason)
-            case .unreachable, .unverifiable: nil
-            }
-        try await store.write(.control) { store in
+            known.credential, fingerprint: fingerprint, environment: place.environment)
+        let answer = try await store.commit(.control, call, reply: reply) { store in
             try store.audit(
                 call, app: place.app, "credential.verify", "\(place.description) \(verification.result.rawValue)")
-            guard let health, try store.credential(at: place)?.record.fingerprint == known.record.fingerprint else {
-                return
+            if let health = verification.health(at: call.now),
+                try store.credential(at: place)?.record.fingerprint == fingerprint
+            {
+                try store.setHealth(
+                    health, app: place.app, provider: place.provider, environment: place.environment)
             }
-            try store.setHealth(
-                health, app: place.app, provider: place.provider, environment: place.environment)
-        }
+            return verification
+        }.reply
         if verification.result == .accepted {
             engine.credentialsChanged(app: place.app, provider: place.provider, environment: place.environment)
         }
-        return verification
+        return answer
     }
 
     private func network(_ name: ProviderName) throws(PealError) -> any Provider {
@@ -149,5 +156,16 @@ extension Credential {
         guard case .webPush(let new) = self, case .webPush(let known)? = earlier else { return nil }
         let names = Set(new.map(\.publicKey))
         return .webPush(known.filter { !names.contains($0.publicKey) } + new)
+    }
+}
+
+extension CredentialVerification {
+    /// What it says of the credential; nil when the provider said nothing of it.
+    fileprivate func health(at now: Timestamp) -> CredentialRecord.Health? {
+        switch result {
+        case .accepted: .ok(at: now)
+        case .refused: .stopped(at: now, reason: reason)
+        case .unreachable, .unverifiable: nil
+        }
     }
 }

@@ -76,7 +76,7 @@ package struct DeliveryTrail: Sendable {
             }
             let place = Place(device: nil, route: address.route, key: number)
             let log = try logged(place)
-            let own = matched(place, by: "its address") + (log.isEmpty ? unlogged(place) : log)
+            let own = try matched(place, by: "its address") + (log.isEmpty ? unlogged(place) : log)
             let reached = try devices.filter { device in try !logged(Place(device)).isEmpty }
             return try own + reached.flatMap { device in try events(of: device) }
         }
@@ -88,7 +88,7 @@ package struct DeliveryTrail: Sendable {
             case .no(let reason) where log.isEmpty:
                 return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
             case .no: return matched(place, by: "what it was then") + log
-            case .by(let reason): return matched(place, by: reason) + (log.isEmpty ? unlogged(place) : log)
+            case .by(let reason): return try matched(place, by: reason) + (log.isEmpty ? unlogged(place) : log)
             }
         }
 
@@ -118,7 +118,7 @@ package struct DeliveryTrail: Sendable {
         }
 
         /// What became of who has no row in the log: not reached yet, or dropped with the message.
-        private func unlogged(_ place: Place) -> [Event] {
+        private func unlogged(_ place: Place) throws -> [Event] {
             let ended = message.endedAt ?? begun
             switch message.state {
             case .sent: return []
@@ -126,8 +126,22 @@ package struct DeliveryTrail: Sendable {
             case .failed: return [Event(device: place.device, at: ended, name: .suppressed, detail: "MessageFailed")]
             case .expired: return [Event(device: place.device, at: ended, name: .expired, detail: "Expired")]
             case .scheduled, .planning, .sending, .paused:
-                return [Event(device: place.device, at: begun, name: .pending, detail: message.state.name)]
+                let detail = try [message.state.name, stop(of: place.route)].compactMap(\.self).joined(separator: "; ")
+                return [Event(device: place.device, at: begun, name: .pending, detail: detail)]
             }
+        }
+
+        /// Why nothing goes over the route at present; nil when nothing is known against it.
+        private func stop(of route: Route) throws -> String? {
+            let record = try store.credentialRecords(app: message.app).first { record in
+                record.provider == route.provider && record.environment == route.environment
+            }
+            guard case .stopped(let at, let reason)? = record?.health else { return nil }
+            return "\(network(route)) is stopped since \(at): \(reason)"
+        }
+
+        private func network(_ route: Route) -> String {
+            (route.provider?.rawValue ?? "none") + (route.provider == .apns ? " \(route.environment.rawValue)" : "")
         }
 
         private func logged(_ place: Place) throws -> [Event] {
@@ -148,9 +162,7 @@ package struct DeliveryTrail: Sendable {
             var events: [Event] = []
             if entry.attempt > 0 {
                 let locale = entry.locale.map { ", rendered in \($0)" } ?? ""
-                let detail =
-                    "attempt \(entry.attempt) over \(route.provider?.rawValue ?? "none")"
-                    + (route.provider == .apns ? " \(route.environment.rawValue)" : "") + locale
+                let detail = "attempt \(entry.attempt) over \(network(route))" + locale
                 events.append(Event(device: place.device, at: row.sentAt, name: .sent, detail: detail))
             }
             let answered = row.sentAt + .milliseconds(row.tookMilliseconds)

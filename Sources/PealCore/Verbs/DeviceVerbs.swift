@@ -1,46 +1,87 @@
 /// Registers, changes and erases devices, and subscribes them.
 package struct DeviceVerbs: Sendable {
     package let store: any Store
+    package let providers: [ProviderName: any Provider]
 
-    package init(store: any Store) { self.store = store }
+    /// - Parameter providers: check the addresses of their networks.
+    package init(store: any Store, providers: [ProviderName: any Provider]) {
+        self.store = store
+        self.providers = providers
+    }
 
+    /// - Throws: `invalid_field` with a field path beginning with `address`.
     package func register(
         _ registration: DeviceRegistration, app: AppKey, _ call: VerbCall,
         reply: @escaping @Sendable (DeviceRegistration.Result) throws -> Reply
     ) async throws -> Reply {
-        try await store.commit(.intake, call, reply: reply) { store in
-            try store.register(registration, app: app, now: call.now)
+        try await store.commit(.intake, call, reply: reply) { [self] store in
+            let check = try check(of: [registration.address], app: app, in: store)
+            return try store.register(try checked(registration, check, app: app, in: store), app: app, now: call.now)
         }.reply
     }
 
     /// What became of each device of a batch, in its order.
     package typealias BatchResult = Result<DeviceRegistration.Result, PealError>
 
-    /// Registers the good ones in one transaction and reports the others.
+    /// Registers the good ones in one transaction and reports the others; a refusal of an address names its field from
+    /// `address` on.
     package func register(
         _ batch: [Result<DeviceRegistration, PealError>], app: AppKey, _ call: VerbCall,
         reply: @escaping @Sendable ([BatchResult]) throws -> Reply
     ) async throws -> Reply {
-        try await store.commit(.intake, call, reply: reply) { store in
-            try batch.map { item -> BatchResult in
-                switch item {
-                case .failure(let error): return .failure(error)
-                case .success(let registration):
-                    return .success(try store.register(registration, app: app, now: call.now))
+        try await store.commit(.intake, call, reply: reply) { [self] store in
+            let addresses = batch.compactMap { try? $0.get().address }
+            let check = try check(of: addresses, app: app, in: store)
+            return try batch.map { item -> BatchResult in
+                let registration: DeviceRegistration
+                do {
+                    registration = try checked(try item.get(), check, app: app, in: store)
+                } catch let error as PealError where error.code.httpStatus < 500 {
+                    return .failure(error)
                 }
+                return .success(try store.register(registration, app: app, now: call.now))
             }
         }.reply
     }
 
     /// Edits what a device has. `edit` takes the device as it is, or nil, and gives the registration that replaces it.
+    /// An address that stays is not checked again.
     package func change(
         _ id: DeviceID, app: AppKey, _ call: VerbCall,
         edit: @escaping @Sendable (Device?) throws(PealError) -> DeviceRegistration
     ) async throws -> DeviceRegistration.Result {
-        try await store.write(.intake) { store in
-            let registration = try edit(try store.device(app: app, id: id))
+        try await store.write(.intake) { [self] store in
+            let device = try store.device(app: app, id: id)
+            var registration = try edit(device)
+            if registration.address != device?.address {
+                let check = try check(of: [registration.address], app: app, in: store)
+                registration = try checked(registration, check, app: app, in: store)
+            }
             return try store.register(registration, app: app, now: call.now)
         }
+    }
+
+    /// What `addresses` are checked by; the app's keys are read only where one of them needs a key.
+    private func check(of addresses: [Address], app: AppKey, in store: any StoreReading) throws -> AddressCheck {
+        let needsKeys = addresses.contains { $0.route == .webPush }
+        let records = needsKeys ? try store.credentialRecords(app: app) : []
+        return AddressCheck(providers: providers, keys: ApplicationServerKeys(records))
+    }
+
+    /// The registration with its address checked. A subscription that names no key keeps the one it was registered with
+    /// before: a browser that subscribes with another key gets another endpoint.
+    private func checked(
+        _ registration: DeviceRegistration, _ check: AddressCheck, app: AppKey, in store: any StoreReading
+    ) throws -> DeviceRegistration {
+        var registration = registration
+        let address = registration.address
+        var fallback: String?
+        if address.route == .webPush, address.applicationServerKey == nil {
+            let known = try store.devices(app: app, DeviceFilter(address: address), after: 0, limit: 1)
+            fallback = known.first?.address.applicationServerKey
+        }
+        registration.address = try check.checked(address, fallback: fallback)
+        return registration
     }
 
     /// - Throws: `not_found`; `invalid_field` when the device would have too many topics.

@@ -1,5 +1,10 @@
 /// Renders a message as the engine would, to refuse before accepting what no device could receive, and to show authors
 /// what will be sent.
+///
+/// A refusal of a platform counts where the author or the app speaks to that platform: its object is in the content,
+/// the audience names it, or the app has a credential for it. A platform of an audience like `all` that the app never
+/// had anything to do with refuses nothing. While an app has no credential at all, iOS counts. The other dialects fill
+/// in every platform by themselves, and Windows as nobody ever checked it: there credentials for iOS and Android count.
 package struct MessagePreview: Sendable {
     package let providers: [ProviderName: any Provider]
 
@@ -7,29 +12,72 @@ package struct MessagePreview: Sendable {
 
     /// One request as a device of that platform and locale will get it, or why none can be made.
     package struct Request: Sendable {
-        package let platform: Platform
+        package let route: Route
         package let locale: String?
+        /// Whether a refusal of it refuses the message.
+        package let counts: Bool
         package let result: Result<Notification, PealError>
+
+        package var platform: Platform { route.platform }
+        package var isPossible: Bool { if case .success = result { true } else { false } }
     }
 
     /// Every platform of the audience that has a provider here, in every locale of the content.
-    package func requests(_ draft: MessageDraft, app: App) -> [Request] {
-        let wanted = Self.platforms(draft.audience)
-        let locales: [String?] = draft.content.locales.isEmpty ? [nil] : draft.content.locales.sorted()
-        return Platform.addressable.filter(wanted.contains).flatMap { platform -> [Request] in
-            let options = draft.options.resolved(for: platform, in: draft.content)
-            let route = Route(platform, options.environment ?? .production)
-            guard let provider = route.provider.flatMap({ providers[$0] }) else { return [] }
-            return locales.map { locale in
-                let order = RenderOrder(
-                    message: draft.id, content: draft.content, options: options, locale: locale, route: route,
-                    providerAppID: app.bundleID ?? Self.unknownBundleID,
-                    expiresAt: options.expiry(start: draft.startAt ?? draft.createdAt), now: draft.createdAt)
-                let result = Result { () throws(PealError) in try provider.render(order) }
-                return Request(
-                    platform: platform, locale: locale,
-                    result: result.mapError { Self.place($0, platform, draft.content) })
+    /// - Parameter records: the app's credentials.
+    package func requests(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) -> [Request] {
+        let reach = Reach(draft, records)
+        return reach.platforms.flatMap { requests(draft, app: app, records, platform: $0, counts: reach.counts($0)) }
+    }
+
+    /// - Throws: the first refusal of a provider that counts, naming the field.
+    package func check(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(PealError) {
+        let reach = Reach(draft, records)
+        for platform in reach.platforms where reach.counts(platform) {
+            for request in requests(draft, app: app, records, platform: platform, counts: true) {
+                _ = try request.result.get()
             }
+        }
+    }
+
+    private func requests(
+        _ draft: MessageDraft, app: App, _ records: [CredentialRecord], platform: Platform, counts: Bool
+    ) -> [Request] {
+        let options = draft.options.resolved(for: platform, in: draft.content)
+        let route = Self.route(to: platform, draft, options, records)
+        guard let provider = route.provider.flatMap({ providers[$0] }) else { return [] }
+        let locales: [String?] = draft.content.locales.isEmpty ? [nil] : draft.content.locales.sorted()
+        return locales.map { locale in
+            let order = RenderOrder(
+                message: draft.id, content: draft.content, options: options, locale: locale, route: route,
+                providerAppID: Self.providerAppID(on: route, app: app, records),
+                expiresAt: options.expiry(start: draft.startAt ?? draft.createdAt), now: draft.createdAt)
+            let result = Result { () throws(PealError) in try provider.render(order) }
+            return Request(
+                route: route, locale: locale, counts: counts,
+                result: result.mapError { Self.place($0, platform, draft.content) })
+        }
+    }
+
+    /// The channel's route, else the environment asked for, else the one that the app has a credential for.
+    private static func route(
+        to platform: Platform, _ draft: MessageDraft, _ options: MessageOptions, _ records: [CredentialRecord]
+    ) -> Route {
+        let routes = draft.audience.addresses.map(\.route).filter { $0.platform == platform }
+        if let channel = routes.first(where: \.isBroadcast) { return channel }
+        let held = records.filter { $0.provider == .apns }.map(\.environment)
+        let environment = options.environment ?? (held == [.sandbox] ? .sandbox : .production)
+        return Route(platform, environment)
+    }
+
+    /// What the provider knows the app by, from the credential that the message would go under; of an app without one,
+    /// what the app itself says, or a word that shows where the id will stand.
+    private static func providerAppID(on route: Route, app: App, _ records: [CredentialRecord]) -> String {
+        let own = records.filter { $0.provider == route.provider }
+        let record = own.first { $0.environment == route.environment } ?? own.first
+        switch route.provider {
+        case .apns: return record?.facts["bundle_id"]?.stringValue ?? app.bundleID ?? "bundle.id"
+        case .fcm: return record?.facts["project_id"]?.stringValue ?? "project-id"
+        default: return ""
         }
     }
 
@@ -40,21 +88,39 @@ package struct MessagePreview: Sendable {
         }
         return error.under("content.\(platform.rawValue)")
     }
+}
 
-    /// The platforms that may be reached: of an audience of addresses alone, theirs.
-    private static func platforms(_ audience: Audience) -> Set<Platform> {
-        let isAddressed =
-            audience.isExplicit && audience.devices.isEmpty && audience.users.isEmpty
-            && audience.identifiers.isEmpty
-        let possible = isAddressed ? Set(audience.addresses.map(\.route.platform)) : Set(Platform.addressable)
-        return audience.platforms.map(possible.intersection) ?? possible
+extension MessagePreview {
+    /// Which platforms a message may reach, and whose refusals count.
+    private struct Reach {
+        /// In the order of `Platform.addressable`.
+        let platforms: [Platform]
+        private let counting: Set<Platform>
+
+        init(_ draft: MessageDraft, _ records: [CredentialRecord]) {
+            let audience = draft.audience
+            let isAddressed =
+                audience.isExplicit && audience.devices.isEmpty && audience.users.isEmpty
+                && audience.identifiers.isEmpty
+            let addressed = Set(audience.addresses.map(\.route.platform))
+            var possible = isAddressed ? addressed : Set(Platform.addressable)
+            if let narrowed = audience.platforms { possible.formIntersection(narrowed) }
+            platforms = Platform.addressable.filter(possible.contains)
+            let providers = Set(records.map(\.provider))
+            var counting = Set(
+                Platform.addressable.filter { platform in
+                    Route(platform, .production).provider.map(providers.contains) ?? false
+                })
+            if records.isEmpty { counting = [.ios] }
+            if draft.dialect == .native {
+                counting.formUnion(draft.content.platforms.keys)
+                counting.formUnion(addressed.union(audience.platforms ?? []))
+            } else {
+                counting.formIntersection([.ios, .android])
+            }
+            self.counting = counting
+        }
+
+        func counts(_ platform: Platform) -> Bool { counting.contains(platform) }
     }
-
-    /// - Throws: the first refusal of a provider, as `payload_too_large`.
-    package func check(_ draft: MessageDraft, app: App) throws(PealError) {
-        for request in requests(draft, app: app) { _ = try request.result.get() }
-    }
-
-    /// What stands where the app's own id will be, as long as neither the app nor a credential tells it.
-    private static let unknownBundleID = "bundle.id"
 }

@@ -32,6 +32,9 @@ package struct ServerConfiguration: Sendable {
     /// Key, present value (secrets masked) and whether it was given, for people.
     let values: [(key: ConfigurationKey, value: String?, isGiven: Bool)]
 
+    /// The present value of a key that is no secret; nil when it has none.
+    func value(of key: ConfigurationKey) -> String? { values.first { $0.key == key && !key.isSecret }?.value }
+
     /// Certificate chain and key, PEM.
     package struct TLSFiles: Sendable {
         package let certificate: String

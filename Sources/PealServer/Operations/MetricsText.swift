@@ -3,7 +3,9 @@ internal import PealDelivery
 
 /// Prometheus' text format, version 0.0.4. Labels carry no names, users, addresses or provider texts.
 enum MetricsText {
-    static func render(_ delivery: DeliveryMetrics.Snapshot, census: StoreCensus?) -> String {
+    static func render(
+        _ delivery: DeliveryMetrics.Snapshot, census: StoreCensus?, credentials: CredentialMetrics?
+    ) -> String {
         var text = ""
         family("peal_notifications_total", "counter", "Notifications that ended, by provider and outcome.", into: &text)
         for (series, count) in delivery.notifications.sorted(by: { name($0.key) < name($1.key) }) {
@@ -35,6 +37,7 @@ enum MetricsText {
             "peal_credentials_ended", "gauge", "Credentials that have ended.", delivery.credentialsEnded, into: &text)
         single("peal_store_up", "gauge", "Whether the store answers.", census == nil ? 0 : 1, into: &text)
         if let census { render(census, into: &text) }
+        if let credentials { text += credentials.text }
         return text
     }
 
@@ -53,7 +56,8 @@ enum MetricsText {
         text += "\(name) \(value)\n"
     }
 
-    private static func family(_ name: String, _ type: String, _ meaning: String, into text: inout String) {
+    /// What stands before the series of one name.
+    static func family(_ name: String, _ type: String, _ meaning: String, into text: inout String) {
         text += "# HELP \(name) \(meaning)\n# TYPE \(name) \(type)\n"
     }
 

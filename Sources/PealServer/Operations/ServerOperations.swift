@@ -19,8 +19,13 @@ struct ServerOperations: Operations {
         ((try? await store.read { try $0.census() })?.appsStopped) ?? 0
     }
 
+    func stoppedCredentials() async -> [(app: AppID, record: CredentialRecord)] {
+        (try? await store.read { try $0.stoppedCredentials(limit: Limits.credentialsListedMax) }) ?? []
+    }
+
     func metrics() async -> String {
         let census = try? await store.read { try $0.census() }
-        return MetricsText.render(delivery.metrics.snapshot, census: census)
+        let credentials = try? await store.read { try CredentialMetrics($0) }
+        return MetricsText.render(delivery.metrics.snapshot, census: census, credentials: credentials)
     }
 }

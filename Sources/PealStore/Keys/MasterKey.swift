@@ -58,17 +58,22 @@ extension MasterKey {
     /// Checks that a database was made with this key; a new one is marked with it.
     /// - Throws: `StoreStartFailure` when it was made with another.
     func check(_ connection: any SQLConnection) throws {
-        let mark = hash("peal master key check")
-        let kept = try connection.first("SELECT value FROM setting WHERE name = $1", [.text("master_key_check")]) {
-            $0.bytes(0)
-        }
-        guard let kept else {
+        switch try matches(connection) {
+        case true?: return
+        case false?: throw StoreStartFailure("the master key is not the one that this database was made with")
+        case nil:
             try connection.execute(
-                "INSERT INTO setting (name, value) VALUES ($1, $2)", [.text("master_key_check"), .bytes(mark)])
-            return
-        }
-        guard kept == mark else {
-            throw StoreStartFailure("the master key is not the one that this database was made with")
+                "INSERT INTO setting (name, value) VALUES ($1, $2)", [.text(Self.markName), .bytes(mark)])
         }
     }
+
+    /// Whether a database was made with this key; nil of one that is not marked yet.
+    func matches(_ connection: any SQLConnection) throws -> Bool? {
+        try connection.first("SELECT value FROM setting WHERE name = $1", [.text(Self.markName)]) {
+            $0.bytes(0) == mark
+        }
+    }
+
+    private static let markName = "master_key_check"
+    private var mark: [UInt8] { hash("peal master key check") }
 }

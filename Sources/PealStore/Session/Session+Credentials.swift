@@ -40,12 +40,21 @@ extension StoreSession {
     }
 
     func endingCredentials(limit: Int) throws -> [(app: AppID, record: CredentialRecord)] {
+        try credentials("c.expires_at IS NOT NULL ORDER BY c.expires_at", limit: limit)
+    }
+
+    func stoppedCredentials(limit: Int) throws -> [(app: AppID, record: CredentialRecord)] {
+        try credentials("c.health = 2 ORDER BY c.health_at DESC", limit: limit)
+    }
+
+    /// Those of every app that `condition` picks and sorts.
+    private func credentials(
+        _ condition: String, limit: Int
+    ) throws -> [(app: AppID, record: CredentialRecord)] {
         let columns = Self.columns.split(separator: ", ").map { "c.\($0)" }.joined(separator: ", ")
         return try connection.all(
-            """
-            SELECT \(columns), a.id FROM credential c JOIN app a ON a.app = c.app
-            WHERE c.expires_at IS NOT NULL ORDER BY c.expires_at LIMIT $1
-            """, [.int(limit)]
+            "SELECT \(columns), a.id FROM credential c JOIN app a ON a.app = c.app WHERE \(condition) LIMIT $1",
+            [.int(limit)]
         ) { row in (try row.id(10), try Self.record(row)) }
     }
 

@@ -144,4 +144,13 @@ import Testing
         #expect(address.identity == Array("https://fcm.googleapis.com/x".utf8))
         #expect(address.json["expirationTime"] == nil && address.json["keys"]?["auth"] == .string(Self.secret))
     }
+
+    @Test(
+        "brings a channel's id to plain base64, whatever alphabet it comes in",
+        arguments: [("a-_0AAA", "a+/0AAA="), ("a-_0", "a+/0"), ("a-_", "a+/="), ("a+/=", "a+/="), ("abcde", "abcde")])
+    func broadcastChannels(text: String, stored: String) throws {
+        let address = try rules.channel(.string(text), environment: .sandbox)
+        #expect(address.route == .apnsBroadcastSandbox)
+        #expect(String(decoding: address.bytes, as: UTF8.self) == stored)
+    }
 }

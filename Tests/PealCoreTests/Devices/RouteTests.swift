@@ -2,7 +2,7 @@ import PealCore
 import Testing
 
 @Suite("Routes") struct RouteTests {
-    @Test("lead back to their platform and environment", arguments: Route.allCases)
+    @Test("lead back to their platform and environment", arguments: Route.allCases.filter { !$0.isBroadcast })
     func roundTrip(route: Route) {
         #expect(Route(route.platform, route.environment) == route)
         #expect(Route.to(route.platform).contains(route))
@@ -10,7 +10,14 @@ import Testing
 
     @Test("have stored numbers that never change")
     func stored() {
-        #expect(Route.allCases.map(\.rawValue) == [1, 2, 3, 4, 5, 6, 7, 8])
+        #expect(Route.allCases.map(\.rawValue) == Array(1...10))
+    }
+
+    @Test("to channels hold no device and keep their environment", arguments: Environment.allCases)
+    func broadcast(environment: Environment) {
+        let route = Route.broadcast(environment)
+        #expect(route.isBroadcast && route.environment == environment && route.provider == .apns)
+        #expect(!Route.to(route.platform).contains(route))
     }
 
     @Test("reach every platform that an author may name through some provider")

@@ -3,11 +3,12 @@ internal import PealCore
 /// Reads who a message is for.
 struct AudienceReader {
     let rules: AddressRules
-    /// The environment of addresses that name none.
-    let environment: Environment
+    let check: AddressCheck
+    /// The environment that the message asks for, which is that of addresses and channels that name none.
+    let environment: Environment?
 
     func audience(_ fields: Fields) throws(PealError) -> Audience {
-        try fields.refuse("channel")
+        if let channel = try fields.object("channel") { return try audience(of: channel, fields) }
         var audience = Audience()
         audience.includesAll = try fields.flag("all") ?? false
         audience.devices = try devices(fields)
@@ -24,6 +25,29 @@ struct AudienceReader {
             throw PealError(
                 .missingField, "\(fields.path) must name somebody: all, devices, users, topics or addresses",
                 field: fields.path)
+        }
+        return audience
+    }
+
+    /// Everybody who follows a channel; APNs knows who they are, so nothing can be added or taken away.
+    private func audience(of channel: Fields, _ fields: Fields) throws(PealError) -> Audience {
+        let others = [
+            "all", "devices", "users", "topics", "addresses", "platforms", "interactive_only", "not_topics",
+        ]
+        for name in others where fields[name] != nil {
+            throw .invalid(fields.path(name), "a channel is an audience of its own: leave \(name) out")
+        }
+        let own = try channel.environment()
+        if let own, let environment, own != environment {
+            throw .invalid(
+                channel.path("environment"), "options.environment is \(environment.rawValue), the channel's another")
+        }
+        guard let id = channel["id"] else { throw .missing(channel.path("id")) }
+        var audience = Audience()
+        do {
+            audience.addresses = [try rules.channel(id, environment: own ?? environment ?? .production)]
+        } catch {
+            throw error.under(channel.path)
         }
         return audience
     }
@@ -48,10 +72,11 @@ struct AudienceReader {
             let item = try Fields(value, path: path)
             guard let platform = try item.platform() else { throw .missing(item.path("platform")) }
             guard let text = item["address"] else { throw .missing(item.path("address")) }
-            let environment = try item.environment() ?? environment
+            let environment = try item.environment() ?? environment ?? .production
             let address: Address
             do {
-                address = try rules.address(text, platform: platform, environment: environment)
+                address = try check.checked(
+                    try rules.address(text, platform: platform, environment: environment))
             } catch {
                 throw error.under(path)
             }

@@ -94,6 +94,8 @@ struct ContentReader {
         }
         var content = Content.PlatformContent(fields: object.members)
         content.fields["options"] = nil
+        try ControlCharacters.refuse(
+            in: JSON.object(content.fields), object.path, except: ControlCharacters.inContent)
         if let options = try object.object("options") { content.options = try OptionsReader().platformOptions(options) }
         return content
     }

@@ -4,15 +4,17 @@ extension MessagePreview.Request {
     /// As `messages:validate` shows it: the request as it will be written, `{address}` where the device's address goes.
     var nativeJSON: JSON {
         var members: [(String, JSON?)] = [
-            ("platform", .string(platform.rawValue)), ("locale", locale.map(JSON.string) ?? .null),
+            ("platform", .string(platform.rawValue)),
+            ("environment", route.provider == .apns ? .string(route.environment.rawValue) : nil),
+            ("locale", locale.map(JSON.string) ?? .null),
         ]
         switch result {
         case .success(let notification):
             let body = notification.body.shown
-            let headers = notification.headers.map { ($0.name, JSON.string($0.value)) }
             members += [
-                ("path", .string(String(decoding: notification.path.shown, as: UTF8.self))),
-                ("headers", .object(JSON.Members(headers))),
+                // Every push network takes its notifications by POST.
+                ("method", "POST"), ("path", .string(String(decoding: notification.path.shown, as: UTF8.self))),
+                ("headers", .object(JSON.Members(notification.shownHeaders))),
                 ("body", (try? JSONParser.parse(body)) ?? .string(String(decoding: body, as: UTF8.self))),
                 ("body_bytes", .integer(notification.body.prefix.count + notification.body.suffix.count)),
             ]
@@ -22,6 +24,15 @@ extension MessagePreview.Request {
     }
 }
 
+private let placeholder = "{address}"
+
+extension Notification {
+    fileprivate var shownHeaders: [(String, JSON)] {
+        let own = headers.map { ($0.name, JSON.string($0.value)) }
+        return own + (addressHeader.map { [($0, .string(placeholder))] } ?? [])
+    }
+}
+
 extension Notification.Gapped {
-    fileprivate var shown: [UInt8] { gap == .none ? prefix : prefix + Array("{address}".utf8) + suffix }
+    fileprivate var shown: [UInt8] { gap == .none ? prefix : prefix + Array(placeholder.utf8) + suffix }
 }

@@ -3,6 +3,7 @@ internal import PealCore
 /// Reads a request to send, or a change of one.
 struct MessageReader {
     let rules: AddressRules
+    let check: AddressCheck
     let lifeSecondsMax: Int64
 
     func draft(_ fields: Fields, id: MessageID, app: AppKey, now: Timestamp) throws(PealError) -> MessageDraft {
@@ -36,7 +37,7 @@ struct MessageReader {
     }
 
     private func audience(_ fields: Fields, _ options: MessageOptions) throws(PealError) -> Audience {
-        try AudienceReader(rules: rules, environment: options.environment ?? .production).audience(fields)
+        try AudienceReader(rules: rules, check: check, environment: options.environment).audience(fields)
     }
 
     /// When sending starts: nil = at once, also for an instant that has passed.

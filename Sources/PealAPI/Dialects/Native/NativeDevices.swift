@@ -72,8 +72,14 @@ struct NativeDevices: Sendable {
         switch result {
         case .success(let result):
             ["id": .string(result.device.id.description), "status": result.isNew ? "created" : "updated"]
-        case .failure(let error): ["index": .integer(index), "error": NativeEnvelope.json(error)]
+        case .failure(let error):
+            ["index": .integer(index), "error": NativeEnvelope.json(placed(error, index: index))]
         }
+    }
+
+    /// What the verb refuses of an address has no path from the body's root yet.
+    private static func placed(_ error: PealError, index: Int) -> PealError {
+        error.field?.hasPrefix("address") == true ? error.under("devices[\(index)]") : error
     }
 
     private func get(_ call: Call) async throws -> Answer {

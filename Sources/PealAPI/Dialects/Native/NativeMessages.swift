@@ -4,13 +4,8 @@ internal import PealCore
 /// Messages: sent, checked without sending, shown, listed, changed while they wait.
 struct NativeMessages: Sendable {
     private let services: APIServices
-    private let reader: MessageReader
 
-    init(_ services: APIServices) {
-        self.services = services
-        reader = MessageReader(
-            rules: services.addressRules, lifeSecondsMax: services.options.messageLifeSeconds)
-    }
+    init(_ services: APIServices) { self.services = services }
 
     func endpoints(_ app: String) -> [Endpoint] {
         [
@@ -22,15 +17,25 @@ struct NativeMessages: Sendable {
         ]
     }
 
-    private func draft(_ call: Call) throws(PealError) -> MessageDraft {
+    /// - Parameter records: the app's credentials.
+    private func reader(_ records: [CredentialRecord]) -> MessageReader {
+        MessageReader(
+            rules: services.addressRules,
+            check: AddressCheck(providers: services.providers, keys: ApplicationServerKeys(records)),
+            lifeSecondsMax: services.options.messageLifeSeconds)
+    }
+
+    private func draft(_ call: Call, _ records: [CredentialRecord]) throws(PealError) -> MessageDraft {
         let fields = try Fields(try call.object())
-        return try reader.draft(
+        return try reader(records).draft(
             fields, id: services.newMessageID(at: call.now), app: try call.app().key, now: call.now)
     }
 
     private func send(_ call: Call) async throws -> Answer {
-        let draft = try draft(call)
-        try services.preview.check(draft, app: try call.app())
+        let app = try call.app()
+        let records = try await services.credentialRecords(app)
+        let draft = try draft(call, records)
+        try services.preview.check(draft, app: app, records)
         let reply = try await services.messages.send(draft, call.verb) { accepted in
             Reply(
                 status: 202,
@@ -43,8 +48,10 @@ struct NativeMessages: Sendable {
     }
 
     private func validate(_ call: Call) async throws -> Answer {
-        let draft = try draft(call)
-        let requests = services.preview.requests(draft, app: try call.app())
+        let app = try call.app()
+        let records = try await services.credentialRecords(app)
+        let draft = try draft(call, records)
+        let requests = services.preview.requests(draft, app: app, records)
         // Counting reads the whole audience, so it must not hold the writer.
         let counts = try await services.store.read { store in
             try store.audienceCount(
@@ -57,16 +64,18 @@ struct NativeMessages: Sendable {
         return Answer(kept.reply)
     }
 
+    /// A request that cannot be made is shown where that refuses the message: nobody asked for the others.
     private static func json(_ counts: [Platform: Int], _ requests: [MessagePreview.Request]) -> JSON {
         let named = counts.sorted { $0.key.rawValue < $1.key.rawValue }
-        let isValid = requests.allSatisfy { if case .success = $0.result { true } else { false } }
+        let shown = requests.filter { $0.counts || $0.isPossible }
+        let isValid = shown.allSatisfy(\.isPossible)
         return [
             "valid": .bool(isValid),
             "audience": [
                 "devices": .integer(counts.values.reduce(0, +)),
                 "platforms": .object(JSON.Members(named.map { ($0.key.rawValue, .integer($0.value)) })),
             ],
-            "requests": .array(requests.map(\.nativeJSON)),
+            "requests": .array(shown.map(\.nativeJSON)),
         ]
     }
 
@@ -113,11 +122,13 @@ struct NativeMessages: Sendable {
     private func change(_ call: Call) async throws -> Answer {
         let json = try call.object()
         let app = try call.app()
+        let records = try await services.credentialRecords(app)
+        let reader = reader(records)
         let report = try await services.messages.change(
             try call.id("id", of: "message"), app: app.key, call.verb
-        ) { [reader, preview = services.preview] draft throws(PealError) in
+        ) { [preview = services.preview] draft throws(PealError) in
             try reader.apply(try Fields(json), to: &draft, now: call.now)
-            try preview.check(draft, app: app)
+            try preview.check(draft, app: app, records)
         }
         return Answer(.ok, report.nativeJSON)
     }

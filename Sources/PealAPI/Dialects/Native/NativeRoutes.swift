@@ -14,7 +14,7 @@ struct NativeRoutes: Sendable {
             + NativeKeys(services).endpoints(Self.app) + NativeDevices(services).endpoints(Self.app)
             + NativeTopics(services).endpoints(Self.app) + NativeMessages(services).endpoints(Self.app)
             + NativeMessageStates(services).endpoints(Self.app) + NativeDeliveries(services).endpoints(Self.app)
-            + NativeAudit(services).endpoints(Self.app) + unbuilt
+            + NativeChannels(services).endpoints(Self.app) + NativeAudit(services).endpoints(Self.app) + unbuilt
     }
 
     /// Documented paths that are not built yet say so, instead of seeming misspelt.
@@ -22,7 +22,6 @@ struct NativeRoutes: Sendable {
         let paths: [(String, APIKey.Scope)] = [
             ("campaigns", .read), ("campaigns/:campaign", .read), ("webhooks", .manage), ("webhooks/:name", .manage),
             ("webhooks/:name/deliveries", .manage), ("webhooks/:name/deliveries/:id/retry", .manage),
-            ("channels/:environment", .send), ("channels/:environment/:channel", .send),
         ]
         return paths.flatMap { path, scope in
             [.get, .put, .post, .delete].map { method in

@@ -14,7 +14,7 @@ struct PivotalPush: Sendable {
         let reader = PivotalReader(lifeSecondsMax: services.options.messageLifeSeconds)
         let (draft, timing) = try reader.draft(
             try call.object(), id: services.newMessageID(at: call.now), app: app, createdAt: call.now, now: call.now)
-        try services.preview.checkPivotal(draft, app: app)
+        try services.preview.checkPivotal(draft, app: app, try await services.credentialRecords(app))
         let reply = try await services.messages.send(draft, call.verb) { accepted in
             let name: (String, JSON) =
                 draft.startAt == nil

@@ -2,9 +2,9 @@ internal import PealCore
 
 extension MessagePreview {
     /// Checks a push and names the field of a refusal as the dialect does.
-    func checkPivotal(_ draft: MessageDraft, app: App) throws(PealError) {
+    func checkPivotal(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(PealError) {
         do {
-            try check(draft, app: app)
+            try check(draft, app: app, records)
         } catch {
             throw error.inPivotalTerms
         }

@@ -52,13 +52,14 @@ struct PivotalSchedules: Sendable {
         let given = try call.object().objectValue ?? .init()
         let id = try await services.store.read { store in try Self.find(name, app: app.key, in: store).id }
         let reader = PivotalReader(lifeSecondsMax: services.options.messageLifeSeconds)
+        let records = try await services.credentialRecords(app)
         _ = try await services.messages.change(id, app: app.key, call.verb) {
             [preview = services.preview] draft throws(PealError) in
             let merged = Self.merge(given, over: Self.push(of: draft))
             let changed = try reader.draft(
                 .object(merged), id: id, app: app, createdAt: draft.createdAt, now: call.now
             ).draft
-            try preview.checkPivotal(changed, app: app)
+            try preview.checkPivotal(changed, app: app, records)
             draft = changed
             draft.startAt = changed.startAt ?? call.now
         }

@@ -1,0 +1,71 @@
+/// Makes, shows and removes broadcast channels. APNs keeps them; what is kept here is who did it.
+package struct ChannelVerbs: Sendable {
+    package let store: any Store
+    package let directory: any ChannelDirectory
+
+    package init(store: any Store, directory: any ChannelDirectory) {
+        self.store = store
+        self.directory = directory
+    }
+
+    /// An app's channels in one environment.
+    package struct Place: Sendable, Hashable {
+        package let app: AppKey
+        package let environment: Environment
+
+        package init(app: AppKey, environment: Environment) {
+            self.app = app
+            self.environment = environment
+        }
+    }
+
+    /// Makes a channel; a repeated request makes none. Its answer is kept after APNs made the channel: a server that
+    /// ends between the two leaves one that `list` shows.
+    /// - Parameter reply: takes the channel's id.
+    /// - Throws: `conflict` without an APNs credential; what `ChannelDirectory.create` throws.
+    package func create(
+        _ policy: ChannelStoragePolicy, at place: Place, _ call: VerbCall,
+        reply: @escaping @Sendable (String) throws -> Reply
+    ) async throws -> Reply {
+        if let request = call.request, let kept = try await store.answer(keptFor: request, now: call.now) {
+            return kept
+        }
+        let channel = try await directory.create(policy, try await access(place))
+        return try await store.commit(.control, call, reply: reply) { store in
+            try store.audit(
+                call, app: place.app, "channel.create", "channel \(channel) \(place.environment.rawValue)")
+            return channel
+        }.reply
+    }
+
+    /// Ids of the app's channels, sorted.
+    /// - Throws: `conflict` without an APNs credential; what `ChannelDirectory.list` throws.
+    package func list(at place: Place) async throws -> [String] {
+        try await directory.list(try await access(place)).sorted()
+    }
+
+    /// - Throws: `conflict` without an APNs credential; `not_found`; what `ChannelDirectory.read` throws.
+    package func read(_ channel: String, at place: Place) async throws -> ChannelStoragePolicy {
+        try await directory.read(channel, try await access(place))
+    }
+
+    /// - Throws: `conflict` without an APNs credential; `not_found`; what `ChannelDirectory.delete` throws.
+    package func delete(_ channel: String, at place: Place, _ call: VerbCall) async throws {
+        try await directory.delete(channel, try await access(place))
+        try await store.write(.control) { store in
+            try store.audit(
+                call, app: place.app, "channel.delete", "channel \(channel) \(place.environment.rawValue)")
+        }
+    }
+
+    private func access(_ place: Place) async throws -> ChannelAccess {
+        let known = try await store.read { store in
+            try store.credential(app: place.app, provider: .apns, environment: place.environment)
+        }
+        guard let known else {
+            throw PealError(.conflict, "the app has no APNs credential for \(place.environment.rawValue)")
+        }
+        return ChannelAccess(
+            credential: known.credential, fingerprint: known.record.fingerprint, environment: place.environment)
+    }
+}

@@ -1,0 +1,70 @@
+package import PealCore
+
+/// What `peal doctor` found, in the order in which it looked.
+package struct Diagnosis: Sendable {
+    /// How one thing is.
+    package struct Check: Sendable, Hashable {
+        package let state: State
+        /// What was looked at.
+        package let subject: String
+        /// What was seen, or what is wrong, in one line.
+        package let detail: String
+
+        package init(_ state: State, _ subject: String, _ detail: String) {
+            self.state = state
+            self.subject = subject
+            self.detail = detail
+        }
+    }
+
+    package enum State: String, Sendable, Comparable, CaseIterable {
+        case ok, warning, failed
+
+        package static func < (left: State, right: State) -> Bool { left.order < right.order }
+        private var order: Int { State.allCases.firstIndex(of: self) ?? 0 }
+    }
+
+    package private(set) var checks: [Check] = []
+    /// The credentials that were seen; nil while nobody could look.
+    package private(set) var credentials: [CredentialRecord]?
+    /// Whether a running server has the store, so that only that server can tell what is in it.
+    package var isStoreInUse = false
+
+    package init() {}
+
+    /// The worst of all.
+    package var state: State { checks.map(\.state).max() ?? .ok }
+
+    package mutating func add(_ state: State, _ subject: String, _ detail: String) {
+        checks.append(Check(state, subject, detail))
+    }
+
+    /// Judges the credentials of one app.
+    package mutating func add(_ records: [CredentialRecord], app: String, now: Timestamp) {
+        credentials = (credentials ?? []) + records
+        checks += records.map { Check($0, app: app, now: now) }
+    }
+
+    /// All credentials were looked at; there may be none.
+    package mutating func endCredentials() {
+        if credentials?.isEmpty ?? true { add(.ok, "credentials", "none is stored") }
+        credentials = credentials ?? []
+    }
+}
+
+extension Diagnosis.Check {
+    /// A stopped or ended credential has failed, one that ends soon is warned of.
+    init(_ record: CredentialRecord, app: String, now: Timestamp) {
+        let environment = record.provider == .apns ? " \(record.environment.rawValue)" : ""
+        let subject = "credential \(record.provider.rawValue)\(environment) of \(app)"
+        let end = record.expiresAt.map { " (\($0))" } ?? ""
+        if case .stopped(let at, let reason) = record.health {
+            self.init(.failed, subject, "stopped since \(at): \(reason)")
+        } else if let warning = record.warning(at: now) {
+            self.init(record.warningDays(at: now) == 0 ? .failed : .warning, subject, warning + end)
+        } else {
+            let life = record.expiresAt.map { ", expires \($0)" } ?? ""
+            self.init(.ok, subject, record.kind + life)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import PealCommands
+import PealCore
+import Synchronization
+import Testing
+
+/// `peal doctor` beside a server that runs.
+@Suite("The doctor beside a running server")
+struct DoctorProgramTests {
+    @Test("asks that server for the credentials, and says when it may not")
+    func besideServer() async throws {
+        let world = try await World()
+        let server = try await world.startServer()
+        let app = try await world.makeApp(server)
+        let environment = [
+            "PEAL_STORE_URL": "sqlite:\(world.folder.path)/peal.db", "PEAL_SERVER_URL": server.address,
+            "PEAL_ADMIN_TOKEN": World.adminToken,
+        ]
+        let (code, report) = try await doctor(environment)
+        #expect(code == 0, "\(report.text)")
+        let checks = report["checks"]?.arrayValue ?? []
+        #expect(report["state"] == "ok")
+        let id = app.split(separator: "/").last ?? ""
+        #expect(checks.contains { $0["subject"] == .string("credential apns production of world (\(id))") })
+
+        let stranger = try await doctor(environment.merging(["PEAL_API_KEY": "nobody"]) { $1 })
+        #expect(stranger.code == 0)
+        #expect(stranger.report["state"] == "warning", "\(stranger.report.text)")
+        try await server.program.stop()
+    }
+
+    private func doctor(_ environment: [String: String]) async throws -> (code: Int32, report: JSON) {
+        let printed = Printed()
+        let surroundings = Surroundings(
+            environment: environment, print: { text in printed.text.withLock { $0 += text } }, warn: { _ in },
+            read: { _ in nil })
+        let code = await PealProgram.run(["doctor", "--offline", "--json"], in: surroundings)
+        return (code, try JSONParser.parse(printed.text.withLock { $0 }))
+    }
+
+    private final class Printed: Sendable {
+        let text = Mutex("")
+    }
+}

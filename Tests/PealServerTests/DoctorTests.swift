@@ -1,0 +1,159 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import PealCore
+import PealTesting
+import Testing
+
+@testable import PealServer
+
+@Suite("The doctor")
+struct DoctorTests {
+    /// A configuration for a database that need not be there.
+    private func configuration(
+        _ path: String, _ environment: [String: String] = [:]
+    ) async throws -> ServerConfiguration {
+        try await ServerConfiguration.load(
+            arguments: [], environment: ["PEAL_STORE_URL": "sqlite:\(path)"].merging(environment) { $1 })
+    }
+
+    private func examine(
+        _ configuration: ServerConfiguration, at time: ManualTime = ManualTime()
+    ) async -> Diagnosis {
+        var diagnosis = Diagnosis()
+        await Doctor(configuration, time: time).examine(&diagnosis)
+        return diagnosis
+    }
+
+    /// A database that was closed, with one app and these credentials, and where it is.
+    private func closedStore(_ credentials: [(CredentialExamination, CredentialRecord.Health)]) async throws
+        -> TestStore
+    {
+        let file = try await StoreUnderTest.sqlite.open()
+        let app = try await file.makeApp("Cheese")
+        let store: any Store = file.store
+        try await store.write(.control) { store in
+            for (number, (examination, health)) in credentials.enumerated() {
+                let environment = Environment.allCases[number]
+                _ = try store.putCredential(
+                    examination, app: app.key, provider: .apns, environment: environment,
+                    now: Timestamp(milliseconds: 0))
+                try store.setHealth(health, app: app.key, provider: .apns, environment: environment)
+            }
+        }
+        try file.close()
+        return file
+    }
+
+    private static func certificate(endingIn days: Int64, at time: ManualTime) -> CredentialExamination {
+        CredentialExamination(
+            credential: .apnsCertificate(
+                .init(identity: .init(certificates: "c", privateKey: "k"), bundleID: "com.example")),
+            facts: .init(), expiresAt: time.now + .seconds(days * 86_400 + 60))
+    }
+
+    @Test("finds everything well with a store that has nothing wrong in it")
+    func well() async throws {
+        let time = ManualTime()
+        let file = try await closedStore([(Self.certificate(endingIn: 90, at: time), .ok(at: time.now))])
+        let diagnosis = await examine(try await configuration(file.path), at: time)
+        #expect(diagnosis.state == .ok, "\(diagnosis.checks)")
+        #expect(diagnosis.checks.map(\.subject).contains { $0.hasPrefix("credential apns production of Cheese (") })
+        #expect(diagnosis.credentials?.count == 1)
+    }
+
+    @Test(
+        "warns of ends that are near, and tells what has ended or is stopped",
+        arguments: [
+            (29, .warning, "expires in 29 days"), (6, .warning, "expires in 6 days"), (-1, .failed, "expired"),
+            (31, .ok, "certificate, expires"),
+        ] as [(Int64, Diagnosis.State, String)])
+    func ends(days: Int64, state: Diagnosis.State, detail: String) async throws {
+        let time = ManualTime()
+        let file = try await closedStore([(Self.certificate(endingIn: days, at: time), .unknown)])
+        let diagnosis = await examine(try await configuration(file.path), at: time)
+        let check = try #require(diagnosis.checks.first { $0.subject.hasPrefix("credential") })
+        #expect(check.state == state)
+        #expect(check.detail.hasPrefix(detail), "\(check.detail)")
+    }
+
+    @Test("says why an app is stopped")
+    func stopped() async throws {
+        let time = ManualTime()
+        let file = try await closedStore([
+            (Self.certificate(endingIn: 90, at: time), .stopped(at: time.now, reason: "TopicDisallowed"))
+        ])
+        let diagnosis = await examine(try await configuration(file.path), at: time)
+        #expect(diagnosis.state == .failed)
+        #expect(diagnosis.checks.last?.detail == "stopped since 2026-11-21T00:00:00Z: TopicDisallowed")
+    }
+
+    @Test("makes nothing where there is no database yet")
+    func absent() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let diagnosis = await examine(try await configuration(folder.appendingPathComponent("peal.db").path))
+        #expect(diagnosis.state == .warning)
+        #expect(diagnosis.checks.last?.subject == "store")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    }
+
+    @Test("knows a store that a server has, a foreign file, and another database's key")
+    func stores() async throws {
+        let open = try await StoreUnderTest.sqlite.open()
+        let inUse = await examine(try await configuration(open.path))
+        #expect(inUse.isStoreInUse && inUse.state == .ok && inUse.credentials == nil, "\(inUse.checks)")
+
+        let foreign = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString).db")
+        try Data("hello, this is no database".utf8).write(to: foreign)
+        defer { try? FileManager.default.removeItem(at: foreign) }
+        let strange = await examine(try await configuration(foreign.path))
+        #expect(strange.checks.last?.detail.contains("is not an SQLite database") == true, "\(strange.checks)")
+        #expect(strange.state == .failed)
+
+        let file = try await closedStore([])
+        let otherKey = Data(repeating: 1, count: 32).base64EncodedString()
+        let locked = await examine(try await configuration(file.path, ["PEAL_MASTER_KEY": otherKey]))
+        #expect(locked.checks.contains { $0.subject == "master key" && $0.state == .failed }, "\(locked.checks)")
+    }
+
+    @Test("knows files that cannot be used and a clock that is wrong")
+    func surroundings() async throws {
+        let settings = [
+            "PEAL_PROVIDERS_CA_FILE": "/nowhere/ca.pem", "PEAL_HTTP_TLS_CERTIFICATE": "/nowhere/c.pem",
+            "PEAL_HTTP_TLS_KEY": "/nowhere/k.pem",
+        ]
+        let diagnosis = await examine(
+            try await configuration("/nowhere/peal.db", settings), at: ManualTime(now: Timestamp(milliseconds: 0)))
+        let failed = diagnosis.checks.filter { $0.state == .failed }.map(\.subject)
+        #expect(failed == ["clock", "HTTPS certificate", "trust roots"])
+    }
+
+    @Test("connects to the hosts that credentials need, and fails for those alone")
+    func hosts() async throws {
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(listener.localAddress?.port)
+        let configuration = try await configuration(
+            "/nowhere/peal.db",
+            [
+                "PEAL_PROVIDERS_APNS_PRODUCTION_URL": "https://127.0.0.1:\(port)",
+                "PEAL_PROVIDERS_APNS_SANDBOX_URL": "https://127.0.0.1:1",
+            ])
+        func states(_ environments: [Environment]) async -> [Diagnosis.State] {
+            var diagnosis = Diagnosis()
+            let records = environments.map { environment in
+                CredentialRecord(
+                    provider: .apns, environment: environment, kind: "token", fingerprint: "f", facts: .init(),
+                    createdAt: Timestamp(milliseconds: 0))
+            }
+            diagnosis.add(records, app: "Cheese", now: Timestamp(milliseconds: 0))
+            await Doctor(configuration, time: ManualTime()).reach(&diagnosis)
+            return diagnosis.checks.dropFirst(environments.count).map(\.state)
+        }
+        #expect(await states([.production]) == [.ok])
+        #expect(await states([.production, .sandbox]) == [.ok, .failed])
+        try await listener.close()
+    }
+}
