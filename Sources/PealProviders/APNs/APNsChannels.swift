@@ -126,7 +126,7 @@ final class APNsChannels: ChannelDirectory {
             return try await client.send(request)
         } catch {
             switch error {
-            case .unsent(let reason):
+            case .unsent(let reason), .unusable(let reason), .unreachable(let reason):
                 throw PealError(.unavailable, "APNs' channel management could not be reached (\(reason))")
             case .lost(let reason):
                 throw PealError(
