@@ -79,12 +79,28 @@ struct Server {
         do {
             let provider = try APNsProvider(
                 configuration: apns, eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
-            return [.apns: provider]
+            return [.apns: provider, .wns: try makeWNS(), .mpns: makeMPNS()]
+        } catch let error as WNSConfigurationError {
+            throw ConfigurationFailure(error.isTenant ? .wnsTenantTokenURL : .wnsTokenURL, "\(error)")
         } catch let error as APNsConfigurationError {
             throw ConfigurationFailure(.apnsProductionURL, "\(error)")
         } catch {
             throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") holds no PEM certificates: \(error)")
         }
+    }
+
+    private func makeWNS() throws -> WNSProvider {
+        try WNSProvider(
+            configuration: WNSConfiguration(
+                tokenURL: configuration.wnsTokenURL, tenantTokenURL: configuration.wnsTenantTokenURL,
+                addressRules: configuration.addressRules, caFile: configuration.caFile),
+            eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
+    }
+
+    private func makeMPNS() -> MPNSProvider {
+        MPNSProvider(
+            configuration: MPNSConfiguration(addressRules: configuration.addressRules, caFile: configuration.caFile),
+            eventLoopGroup: eventLoopGroup, time: time, logger: logger)
     }
 }
 

@@ -22,6 +22,8 @@ extension ServerConfiguration {
             apnsProductionURL: checked.text(.apnsProductionURL),
             apnsSandboxURL: checked.text(.apnsSandboxURL),
             apnsConnectionsMax: checked.integer(.apnsConnectionsMax),
+            wnsTokenURL: checked.text(.wnsTokenURL),
+            wnsTenantTokenURL: checked.text(.wnsTenantTokenURL),
             caFile: checked.optional(.caFile),
             addressRules: addressRules(checked),
             messageLifeSeconds: Int64(checked.integer(.messageLife)),

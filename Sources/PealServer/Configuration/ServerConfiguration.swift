@@ -16,6 +16,8 @@ package struct ServerConfiguration: Sendable {
     package var apnsProductionURL: String
     package var apnsSandboxURL: String
     package var apnsConnectionsMax: Int
+    package var wnsTokenURL: String
+    package var wnsTenantTokenURL: String
     package var caFile: String?
     package var addressRules: AddressRules
     package var messageLifeSeconds: Int64
