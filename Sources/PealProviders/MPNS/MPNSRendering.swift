@@ -1,6 +1,7 @@
 import PealCore
 
-/// Renders a message for MPNS (Microsoft: "Sending push notifications for Windows Phone 8", "Toasts for Windows Phone 8").
+/// Renders a message for MPNS (Microsoft: "Sending push notifications for Windows Phone 8", "Toasts for Windows Phone
+/// 8").
 enum MPNSRendering {
     private static let declaration = Array(#"<?xml version="1.0" encoding="utf-8"?>"#.utf8)
 
@@ -31,8 +32,8 @@ enum MPNSRendering {
             expiresAt: expiresAt)
     }
 
-    /// What is urgent goes at once; normal and low let MPNS gather for 450 and 900 seconds, but never beyond what is left
-    /// of the message's life.
+    /// What is urgent goes at once; normal and low let MPNS gather for 450 and 900 seconds, but never beyond what is
+    /// left of the message's life.
     static func delay(
         _ priority: MessageOptions.Priority, until expiresAt: Timestamp?, now: Timestamp
     ) -> MPNSType.Delay {
@@ -56,6 +57,7 @@ enum MPNSRendering {
         if let template = try fields.string("template") {
             return MPNSTile.Template(name: template) == nil ? .toast : .tile
         }
+        if fields["fields"] != nil { return .toast }
         let hasText = try !fields.lines().isEmpty
         return hasText && !isBackground ? .toast : .raw
     }

@@ -54,8 +54,8 @@ struct WNSExchange: RequestExchange {
         return headers
     }
 
-    /// A correlation vector of version 1 (github.com/microsoft/CorrelationVector): 16 characters of base64, new for each
-    /// request, and the place in its tree.
+    /// A correlation vector of version 1 (github.com/microsoft/CorrelationVector): 16 characters of base64, new for
+    /// each request, and the place in its tree.
     private func correlationVector() -> String {
         let base = Base64URL.encode(randomness.bytes(12)).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
         return String(base) + ".0"

@@ -1,9 +1,9 @@
 import Crypto
 import PealCore
 
-/// Renders a message for WNS (Microsoft: "Push notification service request and response headers"). What is the device's
-/// or the moment's own (channel URI, access token, the life that is left, the correlation vector) comes in when it is
-/// sent.
+/// Renders a message for WNS (Microsoft: "Push notification service request and response headers"). What is the
+/// device's or the moment's own (channel URI, access token, the life that is left, the correlation vector) comes in
+/// when it is sent.
 enum WNSRendering {
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     static func notification(_ order: RenderOrder) throws(PealError) -> Notification {
@@ -39,6 +39,7 @@ enum WNSRendering {
         }
         if let template = try fields.string("template") { return template.hasPrefix("Tile") ? .tile : .toast }
         if fields["value"] != nil { return .badge }
+        if fields["fields"] != nil || fields["launch"] != nil { return .toast }
         let hasText = try !fields.lines().isEmpty
         return hasText && !isBackground ? .toast : .raw
     }

@@ -1,7 +1,7 @@
 import PealCore
 
-/// Writes tiles: adaptive ones in every size by default, one size where the author names it, or a template of Windows 8's
-/// catalogue (Microsoft: "Create adaptive tiles", "The tile template catalog").
+/// Writes tiles: adaptive ones in every size by default, one size where the author names it, or a template of Windows
+/// 8's catalogue (Microsoft: "Create adaptive tiles", "The tile template catalog").
 enum WNSTile {
     enum Size: String, CaseIterable, Sendable {
         case small = "TileSmall"

@@ -1,6 +1,7 @@
 import PealCore
 
-/// WNS' answers and what they mean (Microsoft: "Push notification service request and response headers", response codes).
+/// WNS' answers and what they mean (Microsoft: "Push notification service request and response headers", response
+/// codes).
 enum WNSVerdicts {
     /// How long one device waits whose channel is throttled, where WNS does not say.
     static let channelHold = Duration.seconds(300)

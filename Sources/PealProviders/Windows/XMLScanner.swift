@@ -1,7 +1,7 @@
 import PealCore
 
-/// Reads a document that an author wrote and tells whether it is well-formed XML (XML 1.0, Namespaces in XML 1.0), as far
-/// as push payloads need: ASCII names, the five predefined entities, no document type, no processing instructions.
+/// Reads a document that an author wrote and tells whether it is well-formed XML (XML 1.0, Namespaces in XML 1.0), as
+/// far as push payloads need: ASCII names, the five predefined entities, no document type, no processing instructions.
 struct XMLScanner {
     /// Why a document is refused.
     struct Fault: Error, Hashable {

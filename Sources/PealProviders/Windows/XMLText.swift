@@ -6,8 +6,8 @@ struct XMLText: Sendable, Hashable {
     let text: String
 
     /// - Parameter field: named when the text is refused.
-    /// - Throws: `invalid_field` for control characters but tab and line ends, and for what XML has no place for (XML 1.0
-    ///   §2.2).
+    /// - Throws: `invalid_field` for control characters but tab and line ends, and for what XML has no place for (XML
+    ///   1.0 §2.2).
     init(_ text: String, field: String) throws(PealError) {
         guard text.unicodeScalars.allSatisfy(Self.isLegal) else {
             throw .invalid(field, "\(field) holds a control character, which XML cannot carry")
@@ -39,7 +39,8 @@ struct XMLText: Sendable, Hashable {
             case ">": out += "&gt;"
             case "\"": out += "&quot;"
             case "'": out += "&apos;"
-            // Readers turn these into blanks and line feeds unless they are written as references (XML 1.0 §2.11, §3.3.3).
+            // Readers turn these into blanks and line feeds unless they are written as references (XML 1.0 §2.11,
+            // §3.3.3).
             case "\r": out += "&#13;"
             case "\n" where isAttribute: out += "&#10;"
             case "\t" where isAttribute: out += "&#9;"

@@ -61,13 +61,19 @@ extension ConfigurationKey {
     static let fcmStartRate = ConfigurationKey(
         "providers.fcm.start.rate.per.second", .integer(1...1_000_000), default: String(Limits.fcmStartRatePerSecond),
         "Requests a second that a Firebase project is begun with after a pause; the most is reached in a minute")
-    static let wnsTokenURL = ConfigurationKey("providers.wns.token.url", .url, "WNS tokens (kept for later)")
+    static let wnsTokenURL = ConfigurationKey(
+        "providers.wns.token.url", .url, default: "https://login.live.com/accesstoken.srf",
+        "Access tokens for WNS, Store apps")
     static let wnsTenantTokenURL = ConfigurationKey(
-        "providers.wns.tenant.token.url", .text, "WNS tokens of tenants, with {tenant_id} (kept for later)")
+        "providers.wns.tenant.token.url", .text,
+        default: "https://login.microsoftonline.com/{tenant_id}/oauth2/v2.0/token",
+        "Access tokens for WNS, Windows App SDK; {tenant_id} stands for the credential's")
     static let wnsHosts = ConfigurationKey(
-        "providers.wns.allowed.hosts", .hosts, "More hosts for WNS channel URIs than Microsoft's")
+        "providers.wns.allowed.hosts", .hosts,
+        "More hosts for WNS channel URIs than Microsoft's; this machine only where it is listed")
     static let mpnsHosts = ConfigurationKey(
-        "providers.mpns.allowed.hosts", .hosts, "More hosts for MPNS channel URIs than Microsoft's")
+        "providers.mpns.allowed.hosts", .hosts,
+        "More hosts for MPNS channel URIs than Microsoft's; this machine only where it is listed")
     static let webPushHosts = ConfigurationKey(
         "providers.webpush.allowed.hosts", .hosts, "More hosts for Web Push endpoints than the browsers' own")
     static let webPushOpen = ConfigurationKey(

@@ -31,6 +31,8 @@ extension ServerConfiguration {
             fcmConnectionsMax: checked.integer(.fcmConnectionsMax),
             fcmRatePerSecond: checked.integer(.fcmRate),
             fcmStartRatePerSecond: checked.integer(.fcmStartRate),
+            wnsTokenURL: checked.text(.wnsTokenURL),
+            wnsTenantTokenURL: checked.text(.wnsTenantTokenURL),
             caFile: checked.optional(.caFile),
             addressRules: addressRules(checked),
             messageLifeSeconds: Int64(checked.integer(.messageLife)),

@@ -21,6 +21,8 @@ package struct ServerConfiguration: Sendable {
     package var fcmConnectionsMax: Int
     package var fcmRatePerSecond: Int
     package var fcmStartRatePerSecond: Int
+    package var wnsTokenURL: String
+    package var wnsTenantTokenURL: String
     package var caFile: String?
     package var addressRules: AddressRules
     package var messageLifeSeconds: Int64

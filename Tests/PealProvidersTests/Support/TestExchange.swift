@@ -40,7 +40,7 @@ struct TestExchange: RequestExchange {
 func requestOrder(
     _ addresses: [String], notifications: [Notification]? = nil, route: Route = .wns,
     credential: Credential = .mpns(.init(identity: nil)), lane: Slice.Lane = .bulk,
-    deadline: Duration = .seconds(3_000_000), control: SendControl = .init()
+    deadline: Duration = .seconds(3_000_000), control: SendControl = .init(), fingerprint: String = "test"
 ) -> PageOrder {
     var page = DevicePage(through: DeviceKey(addresses.count), isLast: true, readAt: Timestamp(seconds: 0))
     for (number, address) in addresses.enumerated() {
@@ -51,7 +51,7 @@ func requestOrder(
     let plain = Notification(route: route, path: .init([]), headers: [], body: .init(Array("hello".utf8)))
     return PageOrder(
         slice: Slice.ID(app: 1, message: MessageID(high: 7, low: 9), route: route, window: 0, part: 0),
-        credential: credential, fingerprint: "test", page: page, notifications: notifications ?? [plain],
+        credential: credential, fingerprint: fingerprint, page: page, notifications: notifications ?? [plain],
         variants: Array(repeating: 0, count: addresses.count), lane: lane, deadline: deadline, control: control)
 }
 
