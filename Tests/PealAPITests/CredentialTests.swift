@@ -81,7 +81,8 @@ struct CredentialTests {
         ("webpush", "{}", "missing_field", "subject"),
         ("webpush", #"{"subject":"a@example.com"}"#, "invalid_field", "subject"),
         ("webpush", #"{"subject":"mailto:"}"#, "invalid_field", "subject"),
-        ("webpush", #"{"subject":"mailto:a@b","private_key":"AAAA"}"#, "invalid_field", "private_key"),
+        ("webpush", #"{"subject":"mailto:a@b","private_key":""}"#, "invalid_field", "private_key"),
+        ("webpush", #"{"subject":"mailto:a@b","private_key":"A\u0000"}"#, "invalid_field", "private_key"),
         ("apns/sandbox", #"{"kind":"p12","data":"!","bundle_id":"b"}"#, "invalid_field", "data"),
         ("apns/sandbox", #"{"kind":"p12","data":"","bundle_id":"b"}"#, "invalid_field", "data"),
         (

@@ -32,10 +32,10 @@ struct CredentialFiles: ParsableArguments {
     /// - Throws: `CommandFailure.usage` for a file that cannot be read or holds something else.
     func members() throws(CommandFailure) -> [(String, JSON?)] {
         [
-            ("certificate", .text(try text(certificateFile))), ("private_key", .text(try text(privateKeyFile))),
-            ("data", .text(try archive())), ("passphrase", .text(try line(passphraseFile))),
+            ("certificate", .text(try text(certificateFile))), ("private_key", .text(try privateKey())),
+            ("data", .text(try archive())), ("passphrase", .text(try text(passphraseFile).map(Self.line))),
             ("service_account", try serviceAccountFile.map(BodyOptions.document)),
-            ("client_secret", .text(try line(clientSecretFile))),
+            ("client_secret", .text(try text(clientSecretFile).map(Self.line))),
         ]
     }
 
@@ -47,9 +47,15 @@ struct CredentialFiles: ParsableArguments {
         return text
     }
 
-    /// A text without the line's end that editors put there.
-    private func line(_ file: String?) throws(CommandFailure) -> String? {
-        guard var line = try text(file) else { return nil }
+    /// PEM as it is; what is one line goes without its end.
+    private func privateKey() throws(CommandFailure) -> String? {
+        guard let text = try text(privateKeyFile) else { return nil }
+        return text.hasPrefix("-----") ? text : Self.line(text)
+    }
+
+    /// The text without the line's end that editors put there.
+    private static func line(_ text: String) -> String {
+        var line = text
         while line.last?.isNewline == true { line.removeLast() }
         return line
     }

@@ -30,11 +30,14 @@ struct ProviderHost: Sendable {
 
     /// Those whose address is known before a device is: channels and subscriptions bring their own.
     static func all(_ configuration: ServerConfiguration) -> [ProviderHost] {
-        [
-            ProviderHost(.apns, configuration.apnsProductionURL, environment: .production),
-            ProviderHost(.apns, configuration.apnsSandboxURL, environment: .sandbox),
-            ProviderHost(.fcm, configuration.value(of: .fcmURL) ?? "https://fcm.googleapis.com"),
-            ProviderHost(.fcm, "https://oauth2.googleapis.com"),
+        let google = "https://fcm.googleapis.com"
+        let fcm = configuration.value(of: .fcmURL) ?? google
+        return [
+            ProviderHost(.apns, configuration.value(of: .apnsProductionURL) ?? "", environment: .production),
+            ProviderHost(.apns, configuration.value(of: .apnsSandboxURL) ?? "", environment: .sandbox),
+            ProviderHost(.fcm, fcm),
+            // Where service accounts get their access tokens; who aims FCM elsewhere has accounts of their own.
+            fcm.hasPrefix(google) ? ProviderHost(.fcm, "https://oauth2.googleapis.com") : nil,
             ProviderHost(.wns, configuration.value(of: .wnsTokenURL) ?? "https://login.live.com", kind: "package"),
             ProviderHost(
                 .wns, configuration.value(of: .wnsTenantTokenURL) ?? "https://login.microsoftonline.com",

@@ -41,13 +41,19 @@ extension Fields {
         try requiredText(name, bytesMax: Limits.secretBytesMax)
     }
 
-    /// PEM (RFC 7468): lines of text; nil when absent.
-    func pem(_ name: String, bytesMax: Int = Limits.privateKeyBytesMax) throws(PealError) -> String? {
+    /// A text that may have line ends; nil when absent.
+    func lines(_ name: String, bytesMax: Int) throws(PealError) -> String? {
         guard let text = try freeText(name) else { return nil }
         guard (1...bytesMax).contains(text.utf8.count) else {
             throw .invalid(path(name), "\(path(name)) must be 1 to \(bytesMax) bytes long")
         }
         try ControlCharacters.refuse(in: text, path(name), except: ControlCharacters.inContent)
+        return text
+    }
+
+    /// PEM (RFC 7468): lines of text; nil when absent.
+    func pem(_ name: String, bytesMax: Int = Limits.privateKeyBytesMax) throws(PealError) -> String? {
+        guard let text = try lines(name, bytesMax: bytesMax) else { return nil }
         guard text.contains("-----BEGIN ") else {
             throw .invalid(path(name), "\(path(name)) must be PEM: -----BEGIN …")
         }
