@@ -68,8 +68,8 @@ package final class Simulator: Sendable {
         }
     }
 
-    /// Writes the authority's certificate, the provider key, and the client certificate; says whether the latter is there
-    /// in PKCS#12 too.
+    /// Writes the authority's certificate, the provider key, and the client certificate; says whether the latter is
+    /// there in PKCS#12 too.
     private static func writeIdentities(
         _ folder: SimulatorFolder, _ authority: CertificateAuthority, _ parts: SimulatorParts
     ) async throws -> Bool {

@@ -52,8 +52,8 @@ struct SimulatorFolder {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path(file))
     }
 
-    /// Puts certificate and key, which are written already, into one file of PKCS#12. Says whether it could: it takes the
-    /// `openssl` program.
+    /// Puts certificate and key, which are written already, into one file of PKCS#12. Says whether it could: it takes
+    /// the `openssl` program.
     func writeP12() async -> Bool {
         let arguments = [
             "openssl", "pkcs12", "-export", "-in", path(.certificate), "-inkey", path(.certificateKey), "-out",

@@ -96,6 +96,46 @@ def test_h2load_gets_every_answer(either_mode, tmp_path, streams):
     assert (summary["accepted"], summary["devices"], summary["refused"]) == (requests, devices, {})
 
 
+def fcm_access_token(simulator):
+    """Exchanges an assertion for an access token, as any client of Google's does."""
+    account = json.loads(pathlib.Path(simulator.description["fcm"]["service_account_file"]).read_text())
+    now = int(time.time())
+    claims = {"iss": account["client_email"], "aud": account["token_uri"], "iat": now, "exp": now + 3_600}
+    claims["scope"] = "https://www.googleapis.com/auth/firebase.messaging"
+    assertion = jwt.encode(claims, account["private_key"], "RS256", {"kid": account["private_key_id"]})
+    command = ["curl", "-sS", "--http2", "--cacert", simulator.ca_file, account["token_uri"]]
+    command += ["--data-urlencode", "grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer"]
+    command += ["--data-urlencode", f"assertion={assertion}"]
+    out = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+    return json.loads(out)["access_token"]
+
+
+def fcm_url(simulator):
+    return simulator.description["fcm_url"] + "/v1/projects/peal-demo/messages:send"
+
+
+@pytest.mark.parametrize("version", ["--http2", "--http1.1"])
+def test_curl_sends_to_fcm(either_mode, version):
+    body = {"message": {"token": "a:b", "notification": {"title": "Grüße"}}}
+    command = ["curl", "-sS", version, "--cacert", either_mode.ca_file, fcm_url(either_mode), "-d", json.dumps(body)]
+    command += ["-H", f"authorization: Bearer {fcm_access_token(either_mode)}", "-w", "%{http_version} %{http_code}"]
+    out = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+    assert out.startswith('{"name":"projects/') and out.endswith({"--http2": "}2 200", "--http1.1": "}1.1 200"}[version])
+    (item,) = either_mode.inbox("?provider=fcm&device=a:b")
+    assert item["payload"] == body["message"]
+
+
+@pytest.mark.skipif(shutil.which("h2load") is None, reason=H2LOAD_MISSING)
+def test_h2load_gets_every_answer_of_fcm(either_mode, tmp_path):
+    requests = 2_000
+    (tmp_path / "body").write_text('{"message":{"token":"a","data":{"b":"c"}}}')
+    command = ["h2load", fcm_url(either_mode), "-n", str(requests), "-c", "2", "-m", "50", "-d", tmp_path / "body"]
+    command += ["-H", f"authorization: Bearer {fcm_access_token(either_mode)}"]
+    out = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert f"{requests} succeeded, 0 failed, 0 errored" in out, out
+    assert either_mode.summary()["by_provider"]["fcm"]["accepted"] == requests
+
+
 @pytest.mark.parametrize("signalled_mode", ["strict", "fast"])
 def test_the_program_ends_cleanly(simulate, signalled_mode):
     simulator = simulate("--mode", signalled_mode)

@@ -145,6 +145,25 @@ def test_a_fault_may_lower_the_stream_limit(either_mode):
     assert connection.status(1) == "200"
 
 
+def test_too_many_errors_end_a_connection(simulate):
+    connection = Connection(simulate("--errors-per-connection-max", "3"))
+    for stream, expected in [(1, "200"), (3, "400"), (5, "400")]:
+        connection.request(stream, device=DEVICE if expected == "200" else "abc")
+        assert connection.status(stream) == expected
+    farewell = connection.wait(h2.events.ConnectionTerminated)
+    assert (farewell.error_code, farewell.last_stream_id) == (0, 5)
+
+
+def test_a_refusal_may_close_the_streams_until_the_next_success(simulate):
+    connection = Connection(simulate("--stream-limit-after-refusal"))
+    connection.request(1)
+    assert [connection.limit(), connection.status(1), connection.limit()] == [1, "200", 1_000]
+    connection.request(3, device="abc")
+    assert (connection.status(3), connection.limit()) == ("400", 1)
+    connection.request(5)
+    assert (connection.status(5), connection.limit()) == ("200", 1_000)
+
+
 def test_the_control_interface_names_wrong_fields(simulate):
     simulator = simulate()
     for method, path, body, status, field in [

@@ -36,7 +36,7 @@ struct FCMMessageTests {
             (#"{"token":"t","android":{"collapse_key":"k","notification":{"notification_count":"3"}}}"#, "t"),
             (#"{"token":"t","androidV2":{"remoteNotification":{"notification":{"id":7}},"ttl":"0s"}}"#, "t"),
             (
-                #"{"token":"t","android":{"notification":{"lightSettings":{"color":{"red":1},"lightOnDuration":"1s"}}}}"#,
+                #"{"fid":"t","android":{"notification":{"lightSettings":{"color":{"red":1},"lightOnDuration":"1s"}}}}"#,
                 "t"
             ),
             (#"{"token":"t","apns":{"headers":{"apns-priority":"5"},"payload":{"aps":{"badge":1},"x":[1]}}}"#, "t"),

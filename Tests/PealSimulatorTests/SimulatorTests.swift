@@ -1,4 +1,6 @@
+import CryptoExtras
 import Foundation
+import NIOSSL
 import Testing
 
 @testable import PealSimulator
@@ -24,6 +26,29 @@ struct SimulatorTests {
 
         options.controlPort = simulator.description.controlPort
         await #expect(throws: SimulatorError.self) { try await Simulator.start(options) }
+        await simulator.stop()
+    }
+
+    @Test("writes credentials that other libraries can read")
+    func credentials() async throws {
+        let options = SimulatorOptions(directory: directory())
+        defer { try? FileManager.default.removeItem(atPath: options.directory) }
+        let simulator = try await Simulator.start(options)
+        let description = try #require(JSONValue(bytes: simulator.description.json.utf8))
+        let apns = try #require(description["apns"])
+        #expect(try NIOSSLCertificate.fromPEMFile(try #require(apns["certificate_file"]?.string)).count == 1)
+        _ = try NIOSSLPrivateKey(file: try #require(apns["certificate_key_file"]?.string), format: .pem)
+        // Only where there is an `openssl` program.
+        if let file = apns["p12_file"]?.string, let passphrase = apns["p12_passphrase"]?.string {
+            #expect(try NIOSSLPKCS12Bundle(file: file, passphrase: passphrase.utf8).certificateChain.count == 1)
+        }
+        let account = try String(contentsOfFile: simulator.description.serviceAccountFile, encoding: .utf8)
+        let file = try #require(JSONValue(bytes: account.utf8))
+        _ = try _RSA.Signing.PrivateKey(pemRepresentation: try #require(file["private_key"]?.string))
+        #expect(file["token_uri"] == description["fcm"]?["token_url"])
+        for name in ["fcm_url", "wns_url", "mpns_url", "mpns_secure_url", "webpush_url", "apns_management_url"] {
+            #expect(description[name]?.string?.contains("://127.0.0.1:") == true)
+        }
         await simulator.stop()
     }
 

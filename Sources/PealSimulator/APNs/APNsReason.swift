@@ -1,5 +1,6 @@
 /// The reasons with which APNs refuses a notification, each with its status
-/// (https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns and, for channels,
+/// (https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
+/// and, for channels,
 /// https://developer.apple.com/documentation/usernotifications/handling-error-responses-from-apns).
 package enum APNsReason: String, Sendable, CaseIterable {
     case badCertificate = "BadCertificate"

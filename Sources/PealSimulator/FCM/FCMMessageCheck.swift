@@ -1,4 +1,5 @@
-/// Checks what a message says, once its shape is right (https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages).
+/// Checks what a message says, once its shape is right
+/// (https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages).
 struct FCMMessageCheck {
     private(set) var violations: [FieldViolation] = []
     private let message: JSONValue

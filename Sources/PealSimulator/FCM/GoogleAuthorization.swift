@@ -68,7 +68,8 @@ struct GoogleAuthorization: Sendable {
         }
         try checkSignature(parts)
         try checkTimes(parts.claims, nowSeconds)
-        // The audience is this very endpoint, as the client calls it; libraries of Google's name the real one all the same.
+        // The audience is this very endpoint, as the client calls it; libraries of Google's name the real one all the
+        // same.
         guard let audience = parts.claims["aud"]?.string, [request.uri, Self.realAudience].contains(audience) else {
             throw Refusal("invalid_grant", "Invalid JWT: Failed audience check.")
         }

@@ -9,8 +9,8 @@ enum FastFCM {
     static let authorizationRoute = Array("/token".utf8)
     private static let keys = [Array(#""token""#.utf8), Array(#""fid""#.utf8), Array(#""topic""#.utf8)]
 
-    /// The first string that is called `token` in `body`, else `fid` or `topic`: no JSON is read for it. Empty when there
-    /// is none.
+    /// The first string that is called `token` in `body`, else `fid` or `topic`: no JSON is read for it. Empty when
+    /// there is none.
     static func device(_ body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         for key in keys {
             if let device = text(after: key, in: body) { return device }

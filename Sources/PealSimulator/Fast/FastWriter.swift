@@ -91,7 +91,8 @@ struct FastWriter {
         }
     }
 
-    /// The head of an answer of FCM with 200: `content-type: application/json`, its name by its place in the static table.
+    /// The head of an answer of FCM with 200: `content-type: application/json`, its name by its place in the static
+    /// table.
     mutating func successOfFCM(stream: UInt32) {
         head(FastFrame.Kind.headers, flags: FastFrame.Flag.endHeaders, stream: stream, bytes: 20)
         buffer.writeMultipleIntegers(UInt8(0x88), UInt8(0x0F), UInt8(0x10), UInt8(16))

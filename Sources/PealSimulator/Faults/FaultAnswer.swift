@@ -1,7 +1,8 @@
 /// An answer that a fault puts in the place of the network's own, in words that mean something to the network.
 struct FaultAnswer: Sendable, Equatable {
     var status: Int
-    /// APNs' `reason`, FCM's `errorCode`, what WNS and MPNS call a status or describe, the reason of a Web Push service.
+    /// APNs' `reason`, FCM's `errorCode`, what WNS and MPNS call a status or describe, the reason of a Web Push
+    /// service.
     var reason = ""
     /// Milliseconds since 1970: goes with 410 of APNs.
     var timestamp: Int64?
@@ -23,7 +24,8 @@ struct FaultAnswer: Sendable, Equatable {
         "status", "reason", "error_code", "timestamp", "retry_after", "headers", "body",
     ]
 
-    /// Reads an answer. An `error_code` of FCM brings its status along. Throws a `SimulatorError` that names the member.
+    /// Reads an answer. An `error_code` of FCM brings its status along. Throws a `SimulatorError` that names the
+    /// member.
     init(_ fields: Fields) throws {
         let code = try fields.text("error_code")
         let standard = code.flatMap { FCMErrorCode(rawValue: $0)?.status }

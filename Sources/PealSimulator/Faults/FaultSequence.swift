@@ -12,8 +12,8 @@ struct FaultSequence: Sendable, Equatable {
     /// Members of JSON or YAML that describe one.
     static let members = Fault.members.union(["sequence", "repeat"])
 
-    /// Reads `sequence` (with `repeat`), or else one fault. Throws a `SimulatorError` that names the member, with `path`
-    /// before it.
+    /// Reads `sequence` (with `repeat`), or else one fault. Throws a `SimulatorError` that names the member, with
+    /// `path` before it.
     init(_ members: [String: Any], path: String) throws {
         let fields = Fields(members, path: path)
         guard let steps = members["sequence"] else {

@@ -16,7 +16,8 @@ package struct ConnectionMemory: Sendable {
     var tokensSeen: [UInt64] = []
     var issuedAtSeconds: Int64 = 0
     var updatedAtSeconds: Int64?
-    /// Whether the streams have been opened, points for error answers, and whether the stream limit has been lowered because of one.
+    /// Whether the streams have been opened, points for error answers, and whether the stream limit has been lowered
+    /// because of one.
     var isOpened = false
     var errorPoints = 0
     var isSlowedDown = false

@@ -3,7 +3,8 @@ import SwiftASN1
 import X509
 
 /// Looks at client certificates: one that the simulator's authority has signed is good for the topics in Apple's own
-/// extension (1.2.840.113635.100.6.3.6), in the environments that markers 6.3.1 (development) and 6.3.2 (production) name.
+/// extension (1.2.840.113635.100.6.3.6), in the environments that markers 6.3.1 (development) and 6.3.2 (production)
+/// name.
 struct ClientCertificateJudge: Sendable {
     static let development: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 3, 1]
     static let production: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 3, 2]

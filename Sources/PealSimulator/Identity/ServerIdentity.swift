@@ -6,8 +6,8 @@ struct ServerIdentity {
     let chain: [NIOSSLCertificate]
     let key: NIOSSLPrivateKey
 
-    /// A TLS context that speaks `protocols` (ALPN), TLS 1.2 or later. One that asks for a client certificate takes any,
-    /// and none: `acceptAny` has to be its verification, since the judges want to refuse in words.
+    /// A TLS context that speaks `protocols` (ALPN), TLS 1.2 or later. One that asks for a client certificate takes
+    /// any, and none: `acceptAny` has to be its verification, since the judges want to refuse in words.
     func context(protocols: [String], asksForCertificate: Bool = false) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))

@@ -6,10 +6,11 @@ struct InboxItem: Sendable {
     let at: Int64
     var provider = PushProvider.apns
     var environment = PushEnvironment.production
-    /// The device token in lower case, the registration token, channel URI or endpoint; of a broadcast the channel's id.
+    /// The device token in lower case, the registration token, channel URI or endpoint; of a broadcast the channel's
+    /// id.
     let device: String
-    /// The notification's id, as the answer told it: `apns-id`, FCM's name, the message id of WNS and MPNS, the location
-    /// of Web Push.
+    /// The notification's id, as the answer told it: `apns-id`, FCM's name, the message id of WNS and MPNS, the
+    /// location of Web Push.
     let id: String
     /// The request's headers as a JSON object, without the provider token.
     let headersJSON: String

@@ -1,4 +1,5 @@
-/// Counts what came: in total, by network, by reason, and by device. It holds no notification, so it may count for days.
+/// Counts what came: in total, by network, by reason, and by device. It holds no notification, so it may count for
+/// days.
 struct Ledger {
     private struct DeviceCount {
         var accepted: UInt32 = 0

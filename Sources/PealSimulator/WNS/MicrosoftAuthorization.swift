@@ -1,5 +1,5 @@
-/// The token endpoints of WNS: `/accesstoken.srf` of login.live.com for Store apps, and the one of Microsoft Entra ID for
-/// the Windows App SDK.
+/// The token endpoints of WNS: `/accesstoken.srf` of login.live.com for Store apps, and the one of Microsoft Entra ID
+/// for the Windows App SDK.
 struct MicrosoftAuthorization: Sendable {
     private static let storeRoute = "/accesstoken.srf"
     private static let tenantRoute = "/oauth2/v2.0/token"
