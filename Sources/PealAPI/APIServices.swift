@@ -12,6 +12,7 @@ package struct APIServices: Sendable {
     /// By `hasher`; never the token itself.
     package let adminTokenHash: [UInt8]
     package let addressRules: AddressRules
+    package let webhookRules: WebhookRules
     package let options: APIOptions
     package let operations: any Operations
     package let logger: Logger
@@ -21,7 +22,7 @@ package struct APIServices: Sendable {
     package init(
         store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider], time: any TimeSource,
         randomness: any Randomness, hasher: any KeyHasher, adminTokenHash: [UInt8], addressRules: AddressRules,
-        options: APIOptions, operations: any Operations, logger: Logger
+        webhookRules: WebhookRules = WebhookRules(), options: APIOptions, operations: any Operations, logger: Logger
     ) {
         self.store = store
         self.engine = engine
@@ -31,6 +32,7 @@ package struct APIServices: Sendable {
         self.hasher = hasher
         self.adminTokenHash = adminTokenHash
         self.addressRules = addressRules
+        self.webhookRules = webhookRules
         self.options = options
         self.operations = operations
         self.logger = logger
@@ -45,6 +47,7 @@ package struct APIServices: Sendable {
     var devices: DeviceVerbs { DeviceVerbs(store: store) }
     var topics: TopicVerbs { TopicVerbs(store: store) }
     var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
+    var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: webhookRules) }
     var preview: MessagePreview { MessagePreview(providers: providers) }
 
     func newDeviceID() -> DeviceID { randomness.identifier() }

@@ -16,7 +16,7 @@ struct PealCommand: AsyncParsableCommand {
                 name: "Client",
                 subcommands: [
                     AppCommand.self, CredentialCommand.self, KeyCommand.self, DeviceCommand.self, TopicCommand.self,
-                    MessageCommand.self,
+                    MessageCommand.self, WebhookCommand.self,
                 ]),
         ])
 }

@@ -57,9 +57,9 @@ extension ConfigurationKey {
     static let webPushHosts = ConfigurationKey(
         "providers.webpush.allowed.hosts", .hosts, "More hosts for Web Push endpoints than the browsers' own")
     static let caFile = ConfigurationKey(
-        "providers.ca.file", .path, "PEM with trust roots for provider TLS beside the system's")
+        "providers.ca.file", .path, "PEM with trust roots for provider and webhook TLS beside the system's")
     static let webhookHosts = ConfigurationKey(
-        "webhooks.allowed.hosts", .hosts, "Private hosts that a webhook may reach (kept for later)")
+        "webhooks.allowed.hosts", .hosts, "Private hosts that a webhook may reach; loopback ones also over http")
 
     static let messageLife = ConfigurationKey(
         "limits.message.ttl.seconds", .integer(60...31_536_000), default: String(Limits.messageLifeSecondsDefault),

@@ -24,6 +24,7 @@ extension ServerConfiguration {
             apnsConnectionsMax: checked.integer(.apnsConnectionsMax),
             caFile: checked.optional(.caFile),
             addressRules: addressRules(checked),
+            webhookRules: WebhookRules(allowedHosts: checked.list(.webhookHosts)),
             messageLifeSeconds: Int64(checked.integer(.messageLife)),
             requestBodyBytesMax: checked.integer(.requestBodyBytes),
             pagesInFlightMax: checked.integer(.pagesInFlight),

@@ -18,6 +18,7 @@ package struct ServerConfiguration: Sendable {
     package var apnsConnectionsMax: Int
     package var caFile: String?
     package var addressRules: AddressRules
+    package var webhookRules: WebhookRules
     package var messageLifeSeconds: Int64
     package var requestBodyBytesMax: Int
     package var pagesInFlightMax: Int

@@ -1,9 +1,12 @@
 internal import PealCore
 internal import PealDelivery
+internal import PealReports
 
 /// Prometheus' text format, version 0.0.4. Labels carry no names, users, addresses or provider texts.
 enum MetricsText {
-    static func render(_ delivery: DeliveryMetrics.Snapshot, census: StoreCensus?) -> String {
+    static func render(
+        _ delivery: DeliveryMetrics.Snapshot, webhooks: WebhookMetrics.Snapshot, census: StoreCensus?
+    ) -> String {
         var text = ""
         family("peal_notifications_total", "counter", "Notifications that ended, by provider and outcome.", into: &text)
         for (series, count) in delivery.notifications.sorted(by: { name($0.key) < name($1.key) }) {
@@ -25,9 +28,19 @@ enum MetricsText {
         single(
             "peal_leases_extended_total", "counter", "Leases extended without a settlement.",
             delivery.leasesExtended, into: &text)
+        render(webhooks, into: &text)
         single("peal_store_up", "gauge", "Whether the store answers.", census == nil ? 0 : 1, into: &text)
         if let census { render(census, into: &text) }
         return text
+    }
+
+    private static func render(_ webhooks: WebhookMetrics.Snapshot, into text: inout String) {
+        let name = "peal_webhook_deliveries_total"
+        family(name, "counter", "Attempts to deliver to webhooks, by outcome.", into: &text)
+        let outcomes = [
+            ("delivered", webhooks.delivered), ("retried", webhooks.retried), ("failed", webhooks.failed),
+        ]
+        for (outcome, count) in outcomes { text += "\(name){outcome=\"\(outcome)\"} \(count)\n" }
     }
 
     private static func render(_ census: StoreCensus, into text: inout String) {

@@ -7,6 +7,7 @@ struct Migration: Sendable {
 extension Migration {
     /// Every step, ascending.
     static let all: [Migration] = [
-        Migration(version: 1, statements: Schema1.apps + Schema1.devices + Schema1.messages + Schema1.delivery)
+        Migration(version: 1, statements: Schema1.apps + Schema1.devices + Schema1.messages + Schema1.delivery),
+        Migration(version: 2, statements: Schema2.webhooks),
     ]
 }
