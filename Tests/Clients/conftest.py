@@ -1,4 +1,4 @@
-"""Starts `peal-sim` for clients that nobody of this project wrote."""
+"""Starts `peal-sim` and `peal` for programs that nobody of this project wrote."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from peal_server import Peal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("PEAL_SIM", str(ROOT / ".build" / "debug" / "peal-sim"))
@@ -73,6 +74,20 @@ def simulate(tmp_path):
     yield start
     for simulator in running:
         simulator.stop()
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Starts `peal serve` with the given environment, and stops it after."""
+    running = []
+
+    def start(environment=None):
+        running.append(Peal(tmp_path / f"peal-{len(running)}", environment))
+        return running[-1]
+
+    yield start
+    for peal in running:
+        peal.stop()
 
 
 @pytest.fixture(params=["strict", "fast"])
