@@ -9,7 +9,8 @@ struct BatchPlan {
         kind.itemsPerRequestMax == 1 ? requestCount : 2 * kind.itemsPerRequestMax * requestCount
     }
 
-    /// The requests that are due, oldest first: of one type each, full or begun by an event that has waited long enough.
+    /// The requests that are due, oldest first: of one type each, full or begun by an event that has waited long
+    /// enough.
     /// - Parameter events: the oldest that wait, in order.
     func batches(_ events: [OutboxEvent], now: Timestamp) -> [[OutboxEvent]] {
         guard kind.itemsPerRequestMax > 1 else { return events.filter { $0.dueAt <= now }.map { [$0] } }

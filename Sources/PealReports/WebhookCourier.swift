@@ -4,9 +4,9 @@ internal import ServiceLifecycle
 
 /// Takes what waits in the outbox and carries it to webhooks until each receiver has said that it has it, for a day.
 ///
-/// Each webhook is served by a lane of its own, so that a slow receiver delays nobody else's. It holds no truth: an event
-/// becomes a delivery in one transaction, and a delivery is leased while it is sent, so that after a crash it is sent
-/// again under the same id, and several processes on one database share the work.
+/// Each webhook is served by a lane of its own, so that a slow receiver delays nobody else's. It holds no truth: an
+/// event becomes a delivery in one transaction, and a delivery is leased while it is sent, so that after a crash it is
+/// sent again under the same id, and several processes on one database share the work.
 package final class WebhookCourier: Service {
     /// How long a stop waits for requests on the wire.
     private static let drain: Duration = .seconds(5)

@@ -183,7 +183,6 @@ struct BadInputTests {
             #"{"kind":"token","key_id":"K","team_id":"T","private_key":"x","bundle_id":"b"}"#,
             "invalid_field", "private_key"),
         Case(.get, "…/campaigns", "", "not_supported", "path"),
-        Case(.put, "…/webhooks/a", "{}", "not_supported", "path"),
         Case(.post, "…/channels/production", "{}", "not_supported", "path"),
         Case(.get, "/peal/v1/apps/00000000-0000-4000-8000-0000000000ff", "", "not_found", nil),
         Case(.get, "/peal/v1/apps/nonsense/devices", "", "not_found", nil),

@@ -36,8 +36,8 @@ package protocol OutboxReading {
 }
 
 package protocol OutboxWriting {
-    /// Queues the event for each webhook of its app that has one of `kinds` and is in service. Called in the transaction
-    /// that makes true what the event tells. Returns for how many.
+    /// Queues the event for each webhook of its app that has one of `kinds` and is in service. Called in the
+    /// transaction that makes true what the event tells. Returns for how many.
     /// - Throws: `internal` when the payload is larger than `Limits.webhookPayloadBytesMax`.
     @discardableResult
     func enqueue(_ event: OutboxEvent, for kinds: [Webhook.Kind]) throws -> Int

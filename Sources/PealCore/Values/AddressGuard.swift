@@ -1,6 +1,7 @@
 /// Tells addresses of the public internet from all others, so that a URL from outside cannot aim the server at its own
-/// network: at loopback, at a neighbour, at a cloud's metadata service. It judges bytes that were resolved, never names:
-/// whoever connects must connect to the very address that was judged, or a second look-up could answer otherwise.
+/// network: at loopback, at a neighbour, at a cloud's metadata service. It judges bytes that were resolved, never
+/// names: whoever connects must connect to the very address that was judged, or a second look-up could answer
+/// otherwise.
 ///
 /// Facts: IANA's registries of special-purpose addresses for IPv4 and IPv6 (RFC 6890), multicast (RFC 5771).
 package enum AddressGuard {
