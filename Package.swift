@@ -78,7 +78,7 @@ let package = Package(
         .target(
             name: "PealServer",
             dependencies: [
-                "PealAPI", "PealCore", "PealDelivery", "PealProviders", "PealSQLite", "PealStore",
+                "PealAPI", "PealCore", "PealDelivery", "PealProviders", "PealReports", "PealSQLite", "PealStore",
                 configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, httpTypes, logging,
                 nioHTTPTypes, nioCore,
                 nioPosix,
@@ -101,6 +101,12 @@ let package = Package(
             dependencies: [
                 "PealCore", asn1, asyncHTTPClient, crypto, cryptoExtras, logging, nioCore, nioHPACK, nioHTTP1, nioPosix,
                 nioSSL, x509,
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "PealReports",
+            dependencies: [
+                "PealCore", asyncHTTPClient, crypto, logging, nioCore, nioHTTP1, nioPosix, nioSSL, serviceLifecycle,
             ],
             swiftSettings: settings),
 
@@ -135,6 +141,12 @@ let package = Package(
             dependencies: [
                 "PealCore", "PealProviders", "PealTesting", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioEmbedded,
                 nioHPACK, nioHTTP1, nioPosix, nioSSL,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PealReportsTests",
+            dependencies: [
+                "PealCore", "PealReports", "PealStore", "PealTesting", crypto, nioCore, nioHTTP1, nioPosix,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -13,6 +13,7 @@ package struct APIServices: Sendable {
     /// By `hasher`; never the token itself.
     package let adminTokenHash: [UInt8]
     package let addressRules: AddressRules
+    package let webhookRules: WebhookRules
     package let options: APIOptions
     package let operations: any Operations
     package let logger: Logger
@@ -22,8 +23,8 @@ package struct APIServices: Sendable {
     package init(
         store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider],
         channels: any ChannelDirectory, time: any TimeSource, randomness: any Randomness, hasher: any KeyHasher,
-        adminTokenHash: [UInt8], addressRules: AddressRules, options: APIOptions, operations: any Operations,
-        logger: Logger
+        adminTokenHash: [UInt8], addressRules: AddressRules, webhookRules: WebhookRules = WebhookRules(),
+        options: APIOptions, operations: any Operations, logger: Logger
     ) {
         self.store = store
         self.engine = engine
@@ -34,6 +35,7 @@ package struct APIServices: Sendable {
         self.hasher = hasher
         self.adminTokenHash = adminTokenHash
         self.addressRules = addressRules
+        self.webhookRules = webhookRules
         self.options = options
         self.operations = operations
         self.logger = logger
@@ -49,6 +51,7 @@ package struct APIServices: Sendable {
     var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
     var topics: TopicVerbs { TopicVerbs(store: store) }
     var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
+    var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: webhookRules) }
     var preview: MessagePreview { MessagePreview(providers: providers) }
 
     /// What may be told of an app's credentials.

@@ -162,3 +162,31 @@ extension Limits {
     package static let fcmStartRatePerSecond = 2000
     package static let fcmPayloadBytesMax = 4096
 }
+
+extension Limits {
+    // Webhooks
+    package static let webhooksPerAppMax = 16
+    package static let webhookURLBytesMax = 2048
+    package static let webhookSecretBytesMax = 1024
+    package static let webhookSigningKeyBytesMin = 24
+    package static let webhookSigningKeyBytesMax = 64
+    package static let webhookPayloadBytesMax = 64 * 1024
+    package static let webhookItemsPerRequestMax = 100
+    package static let webhookBodyBytesMax = 1024 * 1024
+    package static let webhookGatherSeconds: Int64 = 5
+    package static let webhookPollMilliseconds: Int64 = 500
+    package static let webhookTimeoutSeconds: Int64 = 15
+    package static let webhookReplyBytesMax = 64 * 1024
+    package static let webhookRequestsInFlightMax = 8
+    package static let webhooksServedMax = 128
+    package static let webhookRoundsMax = 64
+    package static let webhookLeaseSeconds: Int64 = 60
+    package static let webhookRetrySecondsMin: Int64 = 5
+    package static let webhookRetrySecondsMax: Int64 = 3600
+    package static let webhookRetryLifeSeconds: Int64 = 24 * 3600
+    package static let webhookEventLifeSeconds: Int64 = 7 * 24 * 3600
+    package static let webhookDeliveredLifeSeconds: Int64 = 7 * 24 * 3600
+    package static let webhookFailedLifeSeconds: Int64 = 30 * 24 * 3600
+    package static let webhookIdleConnectionSeconds: Int64 = 60
+    package static let webhookResolutionsMax = 16
+}

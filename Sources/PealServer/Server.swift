@@ -7,6 +7,7 @@ internal import PealAPI
 internal import PealCore
 internal import PealDelivery
 internal import PealProviders
+internal import PealReports
 internal import PealSQLite
 internal import PealStore
 internal import ServiceLifecycle
@@ -45,21 +46,21 @@ struct Server {
         let delivery = DeliveryService(
             store: storage.store, providers: providers.all, time: time, randomness: randomness, logger: logger,
             options: options)
+        let courier = try makeCourier(storage)
         let services = APIServices(
             store: storage.store, engine: delivery, providers: providers.all, channels: providers.channels, time: time,
             randomness: randomness, hasher: storage.masterKey, adminTokenHash: adminTokenHash,
-            addressRules: configuration.addressRules,
+            addressRules: configuration.addressRules, webhookRules: configuration.webhookRules,
             options: APIOptions(
                 messageLifeSeconds: configuration.messageLifeSeconds,
                 requestBodyBytesMax: configuration.requestBodyBytesMax,
                 servesMetrics: configuration.metricsPort == nil),
-            operations: ServerOperations(store: storage.store, delivery: delivery), logger: logger)
+            operations: ServerOperations(store: storage.store, delivery: delivery, courier: courier), logger: logger)
         let listeners = try HTTPListeners(configuration, services: services, group: eventLoopGroup, logger: logger)
         let watch = ExpiryWatch(store: storage.store, time: time, logger: logger)
-        // Stopped in reverse: no new request first, then the pages in flight are settled.
+        // Stopped in reverse: no new request first, then the pages in flight are settled, then what ended is told.
         var group = ServiceGroupConfiguration(
-            services: [watch, delivery as any Service] + listeners.services,
-            gracefulShutdownSignals: [.sigterm, .sigint],
+            services: [watch, courier, delivery] + listeners.services, gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
         let result = await Result { try await ServiceGroup(configuration: group).run() }
@@ -72,6 +73,19 @@ struct Server {
                 .httpPort, "cannot listen on \(place): \(String(cString: strerror(error.errnoCode)))")
         } catch is SocketAddressError.UnknownHost {
             throw ConfigurationFailure(.httpHost, "there is no address for \(configuration.httpHost)")
+        }
+    }
+
+    private func makeCourier(_ storage: Storage) throws -> WebhookCourier {
+        do {
+            let transport = try CheckedTransport(
+                caFile: configuration.caFile, group: eventLoopGroup, time: time,
+                resolver: SystemResolver(threadCount: Limits.webhookResolutionsMax))
+            return WebhookCourier(
+                store: storage.store, transport: transport, composers: [.events: NativeReport()],
+                rules: configuration.webhookRules, time: time, randomness: randomness, logger: logger)
+        } catch {
+            throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") holds no PEM certificates: \(error)")
         }
     }
 }

@@ -53,7 +53,8 @@ struct House: Sendable {
         let services = APIServices(
             store: store, engine: engine, providers: networks, channels: FakeChannels(), time: clock,
             randomness: SeededRandomness(), hasher: FakeHasher(),
-            adminTokenHash: FakeHasher().hash(adminToken), addressRules: AddressRules(), options: options,
+            adminTokenHash: FakeHasher().hash(adminToken), addressRules: AddressRules(),
+            webhookRules: WebhookRules(allowedHosts: ["localhost", "10.0.0.1:8443"]), options: options,
             operations: operations, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let id = AppID("00000000-0000-4000-8000-00000000000a")!
         let app = App(id: id, key: 0, name: "Cheese", bundleID: "com.example.cheese", createdAt: clock.now)

@@ -97,6 +97,11 @@ import Testing
                 #"{"audience":{"addresses":[{"platform":"ios","environment":"sandbox","address":"00ff"},"#
                     + #"{"platform":"windows","address":"https://h/x"}]}}"#
             ),
+            (["webhook", "list"], "GET", "apps/APP/webhooks?limit=200", ""),
+            (["webhook", "show", "a b"], "GET", "apps/APP/webhooks/a%20b", ""),
+            (["webhook", "delete", "w"], "DELETE", "apps/APP/webhooks/w", ""),
+            (["webhook", "deliveries", "w"], "GET", "apps/APP/webhooks/w/deliveries?limit=200", ""),
+            (["webhook", "retry", "w", "d"], "POST", "apps/APP/webhooks/w/deliveries/d/retry", "{}"),
             (["message", "list", "--state", "sent"], "GET", "apps/APP/messages?state=sent&limit=200", ""),
             (["message", "show", "m"], "GET", "apps/APP/messages/m", ""),
             (["message", "cancel", "m"], "POST", "apps/APP/messages/m/cancel", "{}"),
@@ -162,6 +167,27 @@ import Testing
         #expect(code == 0, "\(terminal.errors)")
         #expect(seen.first?.uri.contains("/credentials/\(words[0])") == true)
         #expect(seen.first?.body == body)
+    }
+
+    @Test(
+        "read a webhook's secret from its file, under the name of its kind",
+        arguments: [
+            (["basic", "--username", "u"], #"{"type":"basic","username":"u","password":"s3cret"}"#),
+            (["bearer"], #"{"type":"bearer","token":"s3cret"}"#),
+            (["header", "--header", "X-Key"], #"{"type":"header","name":"X-Key","value":"s3cret"}"#),
+            (["signature"], #"{"type":"signature","secret":"s3cret"}"#),
+            (["secret"], #"{"type":"secret","secret":"s3cret"}"#),
+        ])
+    func webhook(authentication: [String], expected: String) async throws {
+        let (code, _, seen) = try await run(
+            [
+                "webhook", "put", "main", "--url", "https://e.org/", "--kind", "events", "--secret-file", "s.txt",
+                "--authentication",
+            ] + authentication, files: ["s.txt": "s3cret\n"])
+        #expect(code == 0)
+        #expect(seen.first?.method == "PUT")
+        #expect(seen.first?.uri.hasSuffix("/webhooks/main") == true)
+        #expect(seen.first?.body == #"{"url":"https://e.org/","kind":"events","authentication":\#(expected)}"#)
     }
 
     @Test("lay options over the body of a file")

@@ -9,10 +9,12 @@ struct QueryPlanTests {
     /// Whole tables may be walked by none of the hot statements; what is made on the way (`pick`) may.
     private static let allowedScans = ["SCAN pick", "SCAN sample"]
 
-    @Test("every hot statement goes by an index and sorts nothing", arguments: HotSQL.all.map(\.key))
+    private static let statements = HotSQL.all.map { $0 } + WebhookSQL.all.map { $0 }
+
+    @Test("every hot statement goes by an index and sorts nothing", arguments: statements.map(\.key))
     func plan(_ name: String) async throws {
         let test = try await StoreUnderTest.sqlite.open()
-        let sql = try #require(HotSQL.all.first { $0.key == name }?.value)
+        let sql = try #require(Self.statements.first { $0.key == name }?.value)
         let steps = try await test.engine.read { connection in
             try connection.all(
                 "EXPLAIN QUERY PLAN " + SQLDialect.sqlite.text(of: sql), Array(repeating: .int(1), count: 20)
@@ -40,10 +42,15 @@ struct QueryPlanTests {
             ("routeSample", "COVERING INDEX device_active"),
             ("settle", "PRIMARY KEY (app=? AND message=? AND route=? AND window_no=? AND part=?)"),
             ("leaveStreams", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq=?)"),
+            ("webhook.events", "sqlite_autoindex_outbox_1 (app=? AND webhook=?)"),
+            ("webhook.nextPending", "webhook_delivery_due"), ("webhook.pendingDue", "webhook_delivery_due"),
+            ("webhook.leaseDeliveries", "webhook_delivery_due"),
+            ("webhook.newestDeliveries", "webhook_delivery_newest"),
+            ("webhook.pruneDeliveries", "webhook_delivery_ended"),
         ])
     func index(_ name: String, _ index: String) async throws {
         let test = try await StoreUnderTest.sqlite.open()
-        let sql = try #require(HotSQL.all.first { $0.key == name }?.value)
+        let sql = try #require(Self.statements.first { $0.key == name }?.value)
         let steps = try await test.engine.read { connection in
             try connection.all(
                 "EXPLAIN QUERY PLAN " + SQLDialect.sqlite.text(of: sql), Array(repeating: .int(1), count: 20)

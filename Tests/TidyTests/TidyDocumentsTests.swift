@@ -34,10 +34,12 @@ import Testing
         #expect(names.filter { !listed.contains($0) } == [])
     }
 
-    @Test("states.md names every state of messages and slices")
+    @Test("states.md names every state of messages, slices and deliveries")
     func states() throws {
         let text = try repository.file("docs/states.md").text
-        let names = Message.State.allCases.map(\.name) + Slice.State.allCases.map { String(describing: $0) }
+        let names =
+            Message.State.allCases.map(\.name) + Slice.State.allCases.map { String(describing: $0) }
+            + WebhookDelivery.State.allCases.map(\.name)
         #expect(names.filter { !text.contains($0) } == [])
     }
 }

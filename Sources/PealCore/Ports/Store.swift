@@ -16,10 +16,11 @@ package enum WriteLane: Int, CaseIterable, Sendable {
 }
 
 package protocol StoreReading:
-    AppReading, KeyReading, CredentialReading, DeviceReading, TopicReading, MessageReading, DeliveryReading
+    AppReading, KeyReading, CredentialReading, DeviceReading, TopicReading, MessageReading, DeliveryReading,
+    WebhookReading, OutboxReading
 {}
 
 package protocol StoreWriting:
     StoreReading, AppWriting, KeyWriting, CredentialWriting, DeviceWriting, TopicWriting, MessageWriting,
-    DeliveryWriting, IdempotencyWriting, AuditWriting
+    DeliveryWriting, IdempotencyWriting, AuditWriting, WebhookWriting, OutboxWriting
 {}

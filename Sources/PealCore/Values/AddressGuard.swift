@@ -49,7 +49,15 @@ package struct AddressGuard: Sendable {
         exceptions.contains(address) || Self.isPublic(address.bytes)
     }
 
-    private static func isPublic(_ bytes: [UInt8]) -> Bool {
+    /// Whether an address is loopback: 127.0.0.0/8 or ::1.
+    /// - Parameter bytes: 4 bytes of IPv4 or 16 of IPv6, in network order.
+    package static func isLoopback(_ bytes: [UInt8]) -> Bool {
+        bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]
+    }
+
+    /// Whether an address is one of the public Internet.
+    /// - Parameter bytes: 4 bytes of IPv4 or 16 of IPv6, in network order; any other number is no address.
+    package static func isPublic(_ bytes: [UInt8]) -> Bool {
         if bytes.count == 4 { return !refusedIPv4.contains { $0.contains(bytes) } }
         if let (_, start) = carriers.first(where: { $0.0.contains(bytes) }) {
             return isPublic(Array(bytes[start..<start + 4]))

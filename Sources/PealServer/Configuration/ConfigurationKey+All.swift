@@ -80,9 +80,9 @@ extension ConfigurationKey {
         "providers.webpush.open", .choice(["true", "false"]), default: "false",
         "Send Web Push to any https host on port 443 with public addresses, not only to those listed")
     static let caFile = ConfigurationKey(
-        "providers.ca.file", .path, "PEM with trust roots for provider TLS beside the system's")
+        "providers.ca.file", .path, "PEM with trust roots for provider and webhook TLS beside the system's")
     static let webhookHosts = ConfigurationKey(
-        "webhooks.allowed.hosts", .hosts, "Private hosts that a webhook may reach (kept for later)")
+        "webhooks.allowed.hosts", .hosts, "Private hosts that a webhook may reach; loopback ones also over http")
 
     static let messageLife = ConfigurationKey(
         "limits.message.ttl.seconds", .integer(60...31_536_000), default: String(Limits.messageLifeSecondsDefault),

@@ -35,6 +35,7 @@ extension ServerConfiguration {
             wnsTenantTokenURL: checked.text(.wnsTenantTokenURL),
             caFile: checked.optional(.caFile),
             addressRules: addressRules(checked),
+            webhookRules: WebhookRules(allowedHosts: checked.list(.webhookHosts)),
             messageLifeSeconds: Int64(checked.integer(.messageLife)),
             requestBodyBytesMax: checked.integer(.requestBodyBytes),
             pagesInFlightMax: checked.integer(.pagesInFlight),

@@ -25,6 +25,7 @@ package struct ServerConfiguration: Sendable {
     package var wnsTenantTokenURL: String
     package var caFile: String?
     package var addressRules: AddressRules
+    package var webhookRules: WebhookRules
     package var messageLifeSeconds: Int64
     package var requestBodyBytesMax: Int
     package var pagesInFlightMax: Int

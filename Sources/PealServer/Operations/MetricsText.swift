@@ -1,10 +1,12 @@
 internal import PealCore
 internal import PealDelivery
+internal import PealReports
 
 /// Prometheus' text format, version 0.0.4. Labels carry no names, users, addresses or provider texts.
 enum MetricsText {
     static func render(
-        _ delivery: DeliveryMetrics.Snapshot, census: StoreCensus?, credentials: CredentialMetrics?
+        _ delivery: DeliveryMetrics.Snapshot, webhooks: WebhookMetrics.Snapshot, census: StoreCensus?,
+        credentials: CredentialMetrics?
     ) -> String {
         var text = ""
         family("peal_notifications_total", "counter", "Notifications that ended, by provider and outcome.", into: &text)
@@ -35,10 +37,20 @@ enum MetricsText {
             into: &text)
         single(
             "peal_credentials_ended", "gauge", "Credentials that have ended.", delivery.credentialsEnded, into: &text)
+        render(webhooks, into: &text)
         single("peal_store_up", "gauge", "Whether the store answers.", census == nil ? 0 : 1, into: &text)
         if let census { render(census, into: &text) }
         if let credentials { text += credentials.text }
         return text
+    }
+
+    private static func render(_ webhooks: WebhookMetrics.Snapshot, into text: inout String) {
+        let name = "peal_webhook_deliveries_total"
+        family(name, "counter", "Attempts to deliver to webhooks, by outcome.", into: &text)
+        let outcomes = [
+            ("delivered", webhooks.delivered), ("retried", webhooks.retried), ("failed", webhooks.failed),
+        ]
+        for (outcome, count) in outcomes { text += "\(name){outcome=\"\(outcome)\"} \(count)\n" }
     }
 
     private static func render(_ census: StoreCensus, into text: inout String) {

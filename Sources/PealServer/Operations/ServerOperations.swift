@@ -1,12 +1,14 @@
 internal import PealAPI
 internal import PealCore
 internal import PealDelivery
+internal import PealReports
 internal import PealStore
 
 /// What operations may ask of the running server.
 struct ServerOperations: Operations {
     let store: SQLStore
     let delivery: DeliveryService
+    let courier: WebhookCourier
 
     func readiness() async -> [(subsystem: String, failure: String?)] {
         [
@@ -26,6 +28,7 @@ struct ServerOperations: Operations {
     func metrics() async -> String {
         let census = try? await store.read { try $0.census() }
         let credentials = try? await store.read { try CredentialMetrics($0) }
-        return MetricsText.render(delivery.metrics.snapshot, census: census, credentials: credentials)
+        return MetricsText.render(
+            delivery.metrics.snapshot, webhooks: courier.metrics.snapshot, census: census, credentials: credentials)
     }
 }

@@ -42,6 +42,7 @@ extension StoreSession {
                 .int(message.app), .id(message.id), .int(state.rawValue), .time(now),
                 .bytes(CountsCoding.encode([Route: OutcomeCounts]())),
             ])
+        try reportEnd(message, state: state, at: now)
         return Plan(state: state, leasedSlices: [])
     }
 

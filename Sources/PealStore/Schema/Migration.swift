@@ -8,6 +8,7 @@ extension Migration {
     /// Every step, ascending.
     static let all: [Migration] = [
         Migration(version: 1, statements: Schema1.apps + Schema1.devices + Schema1.messages + Schema1.delivery),
+        Migration(version: 2, statements: Schema2.webhooks),
         Migration(version: 3, statements: Schema3.identifiers),
     ]
 }

@@ -63,8 +63,8 @@ extension StoreSession {
     /// Everything of an app but the audit log, which tells of the deletion too.
     private static let tablesOfApp = [
         "api_key", "credential", "device", "device_detail", "device_identifier", "topic", "device_topic",
-        "topic_member", "message",
-        "message_content", "message_predicate", "message_keys", "message_address", "slice", "delivery_page",
+        "topic_member", "message", "message_content", "message_predicate", "message_keys", "message_address", "slice",
+        "delivery_page", "webhook", "outbox", "webhook_delivery",
     ]
 
     func setting(_ name: String) throws -> [UInt8]? {

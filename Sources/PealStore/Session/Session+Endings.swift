@@ -13,7 +13,8 @@ extension StoreSession {
         return try end(place, now: now)
     }
 
-    /// The last slice is settled: folds the slices' counts into the message and deletes them. The log stays.
+    /// The last slice is settled: folds the slices' counts into the message and deletes them, and tells of
+    /// the end. The log stays.
     private func end(_ place: MessageChanges.Place, now: Timestamp) throws -> Message.State? {
         guard let message = try message(app: place.app, id: place.message) else { return nil }
         let routes = try sliceCounts(app: place.app, id: place.message)
@@ -28,6 +29,7 @@ extension StoreSession {
                 .int(state.rawValue), .time(message.endedAt ?? now), .bytes(CountsCoding.encode(routes)),
             ])
         try connection.execute("DELETE FROM slice WHERE app = $1 AND message = $2", values)
+        try reportEnd(message, state: state, at: message.endedAt ?? now)
         return state
     }
 }

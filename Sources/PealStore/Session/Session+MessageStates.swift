@@ -13,7 +13,14 @@ extension StoreSession {
             [.int(app), .id(id), .int(target.rawValue), .int(message.state.rawValue), .time(ended)])
         guard count == 1 else { return nil }
         try moveSlices(app: app, id: id, to: target, now: now)
+        if target.isFinal, try hasNoSlices(app: app, id: id) { try reportEnd(message, state: target, at: now) }
         return message.state
+    }
+
+    /// One that has some ends for its reports when the last of them is settled.
+    private func hasNoSlices(app: AppKey, id: MessageID) throws -> Bool {
+        try connection.int(
+            "SELECT slices_open FROM message WHERE app = $1 AND message = $2", [.int(app), .id(id)]) == 0
     }
 
     private static func resumed(_ message: Message, _ state: Message.State, _ now: Timestamp) -> Message.State {

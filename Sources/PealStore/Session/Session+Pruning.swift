@@ -4,9 +4,29 @@ extension StoreSession {
     /// First records of requests, then messages past their retention with all that is theirs, a part of a long log at a
     /// time.
     func prune(now: Timestamp, limit: Int) throws -> Int {
-        let records = try pruneRecords(now: now, limit: limit)
-        guard records < limit else { return records }
-        return records + (try pruneMessages(now: now, limit: limit - records))
+        var count = try pruneRecords(now: now, limit: limit)
+        if count < limit { count += try pruneWebhooks(now: now, limit: limit - count) }
+        if count < limit { count += try pruneMessages(now: now, limit: limit - count) }
+        return count
+    }
+
+    /// Deliveries past their retention, and events that could not even be made into a request in time.
+    private func pruneWebhooks(now: Timestamp, limit: Int) throws -> Int {
+        var room = limit
+        let lives: [(WebhookDelivery.State, Int64)] = [
+            (.delivered, Limits.webhookDeliveredLifeSeconds), (.failed, Limits.webhookFailedLifeSeconds),
+        ]
+        for (state, seconds) in lives where room > 0 {
+            room -= try connection.execute(
+                WebhookSQL.pruneDeliveries,
+                [.int(state.rawValue), .time(now - .seconds(seconds)), .int(room)])
+        }
+        let earliest = now - .seconds(Limits.webhookEventLifeSeconds)
+        for place in try webhookQueues() where room > 0 {
+            room -= try connection.execute(
+                WebhookSQL.pruneEvents, Self.values(place) + [.time(earliest), .int(room)])
+        }
+        return limit - room
     }
 
     private func pruneRecords(now: Timestamp, limit: Int) throws -> Int {

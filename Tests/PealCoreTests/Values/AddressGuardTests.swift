@@ -46,6 +46,15 @@ import Testing
         #expect(try !permits(text))
     }
 
+    @Test("knows loopback, and what is no address")
+    func loopback() {
+        #expect(AddressGuard.isLoopback([127, 9, 9, 9]))
+        #expect(AddressGuard.isLoopback([UInt8](repeating: 0, count: 15) + [1]))
+        #expect(!AddressGuard.isLoopback([128, 0, 0, 1]))
+        #expect(!AddressGuard.isLoopback([UInt8](repeating: 0, count: 16)))
+        #expect(!AddressGuard.isPublic([8, 8, 8]))
+    }
+
     @Test("lets through what it was told to")
     func exceptions() throws {
         let loopback = try #require(IPAddress("127.0.0.1"))

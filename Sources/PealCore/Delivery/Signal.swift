@@ -1,8 +1,9 @@
-internal import PealCore
 internal import Synchronization
 
 /// Wakes one loop: a `set` that nobody awaits is kept for the next `wait`, any number of them as one.
-final class Signal: Sendable {
+package final class Signal: Sendable {
+    package init() {}
+
     private struct State {
         var isSet = false
         var waiter: CheckedContinuation<Void, Never>?
@@ -10,7 +11,7 @@ final class Signal: Sendable {
 
     private let state = Mutex(State())
 
-    func set() {
+    package func set() {
         state.withLock { state -> CheckedContinuation<Void, Never>? in
             if let waiter = state.waiter.take() { return waiter }
             state.isSet = true
@@ -19,7 +20,7 @@ final class Signal: Sendable {
     }
 
     /// Returns when set, or when the task is cancelled. One caller at a time.
-    func wait() async {
+    package func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isDue = state.withLock { state in
@@ -38,14 +39,14 @@ final class Signal: Sendable {
     }
 
     /// Returns when set, at the latest after `duration`.
-    func wait(atMost duration: Duration, on time: any TimeSource) async {
+    package func wait(atMost duration: Duration, on time: any TimeSource) async {
         await time.race(atMost: duration) { await self.wait() }
     }
 }
 
 extension TimeSource {
     /// Runs `operation`, which must end when it is cancelled, and cancels it after `duration`.
-    func race(atMost duration: Duration, _ operation: @escaping @Sendable () async -> Void) async {
+    package func race(atMost duration: Duration, _ operation: @escaping @Sendable () async -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await self.sleep(for: duration) }
             group.addTask { await operation() }

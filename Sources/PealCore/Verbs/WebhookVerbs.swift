@@ -1,0 +1,77 @@
+/// Puts, removes and retries what an app is told by.
+package struct WebhookVerbs: Sendable {
+    package let store: any Store
+    package let rules: WebhookRules
+
+    package init(store: any Store, rules: WebhookRules) {
+        self.store = store
+        self.rules = rules
+    }
+
+    /// A checked wish for a webhook.
+    package struct Draft: Sendable {
+        package var app: AppKey
+        package var name: String
+        package var url: String
+        package var kind: Webhook.Kind
+        package var authentication: Webhook.Authentication
+
+        package init(
+            app: AppKey, name: String, url: String, kind: Webhook.Kind, authentication: Webhook.Authentication
+        ) {
+            self.app = app
+            self.name = name
+            self.url = url
+            self.kind = kind
+            self.authentication = authentication
+        }
+    }
+
+    /// Makes a webhook or replaces the one of that name.
+    /// - Throws: `invalid_field` for a URL that may not be reached; `conflict` when the app has as many as it may.
+    package func put(_ draft: Draft, _ call: VerbCall) async throws -> (webhook: Webhook, isNew: Bool) {
+        _ = try rules.target(draft.url)
+        let webhook = Webhook(
+            key: 0, app: draft.app, name: draft.name, url: draft.url, kind: draft.kind,
+            authentication: draft.authentication, createdAt: call.now, changedAt: call.now)
+        return try await store.write(.control) { store in
+            let put = try store.putWebhook(webhook)
+            let count = try store.webhooks(app: draft.app, after: nil, limit: Limits.webhooksPerAppMax + 1).count
+            guard !put.isNew || count <= Limits.webhooksPerAppMax else {
+                throw PealError(.conflict, "an app has \(Limits.webhooksPerAppMax) webhooks at most")
+            }
+            try store.audit(call, app: draft.app, "webhook.put", "webhook \(draft.name)")
+            return put
+        }
+    }
+
+    /// - Throws: `not_found`.
+    package func delete(_ name: String, app: AppKey, _ call: VerbCall) async throws {
+        try await store.write(.control) { store in
+            guard try store.deleteWebhook(app: app, name: name) else { throw PealError.notFound("webhook") }
+            try store.audit(call, app: app, "webhook.delete", "webhook \(name)")
+        }
+    }
+
+    /// Has a failed delivery tried for another day, and a pending one at once.
+    /// - Throws: `not_found`; `conflict` when it is delivered, has no request, or its webhook is disabled.
+    package func retry(
+        _ id: WebhookDeliveryID, of name: String, app: AppKey, _ call: VerbCall,
+        reply: @escaping @Sendable (WebhookDelivery) throws -> Reply
+    ) async throws -> Reply {
+        try await store.commit(.control, call, reply: reply) { store in
+            guard let webhook = try store.webhook(app: app, name: name) else { throw PealError.notFound("webhook") }
+            guard let known = try store.delivery(of: webhook.place, id: id) else {
+                throw PealError.notFound("delivery")
+            }
+            guard webhook.disabledAt == nil else {
+                throw PealError(.conflict, "the webhook is disabled: put it again")
+            }
+            guard known.state.successors.contains(.pending),
+                let retried = try store.retryDelivery(of: webhook.place, id: id, now: call.now)
+            else { throw PealError(.conflict, "the delivery is \(known.state.name) and has nothing to be sent again") }
+            try store.audit(call, app: app, "webhook.retry", "delivery \(id) of webhook \(name)")
+            return retried
+        }.reply
+    }
+}

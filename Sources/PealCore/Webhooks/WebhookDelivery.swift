@@ -1,0 +1,84 @@
+/// One request to a webhook, with everything that was and will be tried to get it there. Its id goes along with every
+/// attempt, so that the receiver knows a repetition.
+package struct WebhookDelivery: Sendable, Hashable {
+    package var id: WebhookDeliveryID
+    package var place: WebhookPlace
+    package var type: String
+    package var state: State
+    /// Events in the request.
+    package var itemCount: Int
+    package var attempts: Int
+    /// The HTTP status of the last attempt; nil before the first and where there was no answer.
+    package var lastStatus: Int?
+    /// Why the last attempt got no answer, as `Timeout`.
+    package var lastError: String?
+    package var createdAt: Timestamp
+    /// From when on it is retried: its making, or when somebody asked for it to be tried again.
+    package var startedAt: Timestamp
+    package var nextAttemptAt: Timestamp
+    /// When it was delivered or given up.
+    package var endedAt: Timestamp?
+
+    package init(
+        id: WebhookDeliveryID, place: WebhookPlace, type: String, state: State = .pending, itemCount: Int,
+        attempts: Int = 0, lastStatus: Int? = nil, lastError: String? = nil, createdAt: Timestamp,
+        startedAt: Timestamp? = nil, nextAttemptAt: Timestamp? = nil, endedAt: Timestamp? = nil
+    ) {
+        self.id = id
+        self.place = place
+        self.type = type
+        self.state = state
+        self.itemCount = itemCount
+        self.attempts = attempts
+        self.lastStatus = lastStatus
+        self.lastError = lastError
+        self.createdAt = createdAt
+        self.startedAt = startedAt ?? createdAt
+        self.nextAttemptAt = nextAttemptAt ?? createdAt
+        self.endedAt = endedAt
+    }
+}
+
+extension WebhookDelivery {
+    /// The life of a delivery; `docs/states.md` draws it. The raw value is stored.
+    package enum State: Int64, CaseIterable, Sendable, Hashable {
+        case pending = 0
+        case delivered = 1
+        case failed = 2
+
+        /// The states that may follow.
+        package var successors: Set<State> {
+            switch self {
+            case .pending: [.pending, .delivered, .failed]
+            case .delivered: []
+            case .failed: [.pending]
+            }
+        }
+
+        /// The word in the API.
+        package var name: String { String(describing: self) }
+    }
+
+    /// Why a delivery failed without having been sent, in `lastError`.
+    package enum Refusal: String, Sendable {
+        /// The message is past its retention, or its report cannot be made.
+        case noReport = "NoReport"
+        /// The webhook's receiver had said that it is gone.
+        case disabled = "Disabled"
+    }
+}
+
+/// A delivery that this process may send until its lease ends.
+package struct LeasedDelivery: Sendable, Hashable {
+    package var delivery: WebhookDelivery
+    package var body: [UInt8]
+    package var owner: String
+    package var term: Int64
+
+    package init(delivery: WebhookDelivery, body: [UInt8], owner: String, term: Int64) {
+        self.delivery = delivery
+        self.body = body
+        self.owner = owner
+        self.term = term
+    }
+}

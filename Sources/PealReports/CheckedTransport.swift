@@ -1,0 +1,122 @@
+internal import AsyncHTTPClient
+package import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+package import PealCore
+
+/// Sends over HTTP to checked addresses only: the host is resolved once for each request, every address is judged, and
+/// the connection goes to one of those. Redirects are not followed: they would lead where nobody checked.
+package final class CheckedTransport: WebhookTransport {
+    /// How long an answer's body is read, so that its connection can be used again.
+    private static let readingTime: Duration = .seconds(2)
+
+    private let resolver: any AddressResolver
+    private let time: any TimeSource
+    private let clients: ClientCache
+
+    /// - Parameters:
+    ///   - caFile: PEM file with trust roots besides the system's; nil = none.
+    ///   - group: Runs the connections.
+    /// - Throws: when the file holds no certificates.
+    package init(
+        caFile: String?, group: any EventLoopGroup, time: any TimeSource, resolver: any AddressResolver
+    ) throws {
+        self.resolver = resolver
+        self.time = time
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        if let caFile {
+            tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(caFile))]
+        }
+        var configuration = HTTPClient.Configuration(
+            tlsConfiguration: tls, redirectConfiguration: .disallow,
+            timeout: .init(
+                connect: .seconds(Limits.connectTimeoutSeconds), read: .seconds(Limits.webhookTimeoutSeconds)))
+        configuration.httpVersion = .http1Only
+        // The courier tries again by itself.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Limits.webhookRequestsInFlightMax
+        let basis = configuration
+        clients = ClientCache(time: time) { key in
+            var configuration = basis
+            configuration.dnsOverride = [key.host: key.address]
+            return HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
+        }
+    }
+
+    package func send(
+        _ request: WebhookRequest, to target: WebhookRules.Target, attempt: Int
+    ) async -> WebhookAnswer {
+        let begun = time.uptime
+        let addresses = await resolver.addresses(of: target.host)
+        guard !addresses.isEmpty else { return .failed(.unknownHost) }
+        guard addresses.allSatisfy(target.allows) else { return .failed(.privateAddress) }
+        // The lease lasts for the request; who waited too long for the resolver must not begin it any more.
+        guard time.uptime - begun < .seconds(Limits.webhookTimeoutSeconds) else { return .failed(.timeout) }
+        let address = Self.text(addresses[attempt % addresses.count])
+        return await clients.withClient(.init(host: target.host, address: address)) { client in
+            await exchange(request, client)
+        }
+    }
+
+    package func tidy() async { await clients.close(idleFor: .seconds(Limits.webhookIdleConnectionSeconds)) }
+
+    package func close() async {
+        await clients.close(idleFor: .zero)
+        await resolver.close()
+    }
+
+    private func exchange(_ request: WebhookRequest, _ client: HTTPClient) async -> WebhookAnswer {
+        var outgoing = HTTPClientRequest(url: request.url)
+        outgoing.method = .POST
+        for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
+        outgoing.body = .bytes(request.body)
+        do {
+            let response = try await client.execute(outgoing, timeout: .seconds(Limits.webhookTimeoutSeconds))
+            await readAway(response)
+            let seconds = response.headers.first(name: "retry-after").flatMap { Int64($0) }
+            return .answered(
+                status: Int(response.status.code),
+                retryAfter: seconds.map { .seconds(min(max(0, $0), Limits.webhookRetrySecondsMax)) })
+        } catch {
+            return .failed(Self.failure(error))
+        }
+    }
+
+    /// A body that is too long or too slow costs its connection.
+    private func readAway(_ response: HTTPClientResponse) async {
+        await time.race(atMost: Self.readingTime) {
+            do {
+                var byteCount = 0
+                for try await part in response.body {
+                    byteCount += part.readableBytes
+                    guard byteCount <= Limits.webhookReplyBytesMax else { return }
+                }
+            } catch {
+                // The status is known, and nobody reads the rest.
+            }
+        }
+    }
+
+    private static func failure(_ error: any Error) -> WebhookFailure {
+        switch error {
+        case let error as HTTPClientError:
+            let late: [HTTPClientError] = [
+                .deadlineExceeded, .readTimeout, .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout,
+            ]
+            return late.contains(error) ? .timeout : .connectionLost
+        case ChannelError.connectTimeout: return .timeout
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: return .tlsFailed
+        case is NIOConnectionError, is IOError: return .noConnection
+        default: return .connectionLost
+        }
+    }
+
+    /// `192.0.2.1`, or eight groups of an IPv6 address.
+    private static func text(_ address: [UInt8]) -> String {
+        guard address.count == 16 else { return address.map(String.init).joined(separator: ".") }
+        return stride(from: 0, to: 16, by: 2)
+            .map { String(UInt16(address[$0]) << 8 | UInt16(address[$0 + 1]), radix: 16) }.joined(separator: ":")
+    }
+}

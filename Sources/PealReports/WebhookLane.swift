@@ -1,0 +1,114 @@
+internal import Logging
+internal import PealCore
+
+/// Serves one webhook: deliveries that are to be tried again first, then what is new, until nothing is due.
+struct WebhookLane: Sendable {
+    let context: CourierContext
+    let place: WebhookPlace
+
+    /// Returns when nothing is due, the process stops, or others should have their turn.
+    func run() async {
+        for _ in 0..<Limits.webhookRoundsMax {
+            guard !context.isStopping, !Task.isCancelled else { return }
+            do {
+                guard let work = try await take() else { return }
+                await send(work)
+            } catch is Overtaken {
+                return
+            } catch {
+                context.logger.error("a webhook could not be served", metadata: metadata(["error": "\(error)"]))
+                return
+            }
+        }
+    }
+
+    private struct Work: Sendable {
+        let webhook: Webhook
+        let leased: [LeasedDelivery]
+    }
+
+    /// What was found in one state of the store.
+    private struct Finding: Sendable {
+        let webhook: Webhook
+        let room: Int
+        let isDeliveryDue: Bool
+        let batches: [[OutboxEvent]]
+        let facts: [MessageID: MessageFacts]
+    }
+
+    /// Another process took the same events first.
+    private struct Overtaken: Error {}
+
+    /// Leases what is due and cuts what is new, in one transaction; nil when there is neither.
+    private func take() async throws -> Work? {
+        let now = context.time.now
+        guard let finding = try await context.store.read({ try find(in: $0, now: now) }) else { return nil }
+        guard finding.isDeliveryDue || !finding.batches.isEmpty else { return nil }
+        let requests = finding.batches.prefix(finding.room).map { request($0, finding, now: now) }
+        let (place, owner, until) = (place, context.owner, now + .seconds(Limits.webhookLeaseSeconds))
+        let leased = try await context.store.write(.rest) { store in
+            var leased = try store.leaseDeliveries(
+                of: place, limit: finding.room, owner: owner, until: until, now: now)
+            for request in requests.prefix(finding.room - leased.count) {
+                let cut = try store.cut(
+                    request.events, into: request.delivery, body: request.body, owner: owner, until: until)
+                guard let cut else { throw Overtaken() }
+                leased.append(cut)
+            }
+            return leased
+        }
+        let failed = leased.filter { $0.delivery.state == .failed }
+        if !failed.isEmpty {
+            context.metrics.change { $0.failed += failed.count }
+            context.logger.warning(
+                "reports of messages could not be made", metadata: metadata(["deliveries": "\(failed.count)"]))
+        }
+        return leased.isEmpty
+            ? nil : Work(webhook: finding.webhook, leased: leased.filter { $0.delivery.state == .pending })
+    }
+
+    private func find(in store: any StoreReading, now: Timestamp) throws -> Finding? {
+        guard let webhook = try store.webhook(place), webhook.disabledAt == nil else { return nil }
+        let plan = BatchPlan(kind: webhook.kind)
+        let room = context.room(for: webhook)
+        let events = try store.outboxEvents(for: place, limit: plan.eventsToRead(requestCount: room))
+        let batches = plan.batches(events, now: now)
+        var facts: [MessageID: MessageFacts] = [:]
+        for event in batches.joined() where event.payload == nil {
+            guard let message = event.message else { continue }
+            facts[message] = try store.facts(app: place.app, message: message)
+        }
+        return Finding(
+            webhook: webhook, room: room, isDeliveryDue: try store.isDeliveryDue(for: place, now: now),
+            batches: batches, facts: facts)
+    }
+
+    private func request(
+        _ events: [OutboxEvent], _ finding: Finding, now: Timestamp
+    ) -> (events: [OutboxEvent], delivery: WebhookDelivery, body: [UInt8]?) {
+        let body = context.writer.body(events, for: finding.webhook.kind, facts: finding.facts)
+        var delivery = WebhookDelivery(
+            id: context.randomness.timeOrderedIdentifier(at: now), place: place, type: events.first?.type ?? "",
+            itemCount: events.count, createdAt: now)
+        if body == nil {
+            delivery.state = .failed
+            delivery.lastError = WebhookDelivery.Refusal.noReport.rawValue
+            delivery.endedAt = now
+        }
+        return (events, delivery, body)
+    }
+
+    private func send(_ work: Work) async {
+        let isFine = await withTaskGroup(of: Bool.self) { group in
+            for leased in work.leased {
+                group.addTask { await WebhookAttempt(context: context, webhook: work.webhook).run(leased) }
+            }
+            return await group.reduce(true) { $0 && $1 }
+        }
+        context.note(place, isFailing: !isFine)
+    }
+
+    private func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
+        more.merging(["app": "\(place.app)", "webhook": "\(place.webhook)"]) { $1 }
+    }
+}

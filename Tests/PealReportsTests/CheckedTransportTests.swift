@@ -1,0 +1,178 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import PealCore
+@testable import PealReports
+import PealTesting
+import Synchronization
+import Testing
+
+@Suite("The way out to webhooks")
+struct CheckedTransportTests {
+    private struct Resolver: AddressResolver {
+        let answers: [[UInt8]]
+        func addresses(of host: String) async -> [[UInt8]] { answers }
+        func close() async {}
+    }
+
+    private static let loopback: [UInt8] = [127, 0, 0, 1]
+
+    private func send(
+        _ url: String, allowed: [String] = [], resolved: [[UInt8]], attempt: Int = 0
+    ) async throws -> WebhookAnswer {
+        let transport = try CheckedTransport(
+            caFile: nil, group: MultiThreadedEventLoopGroup.singleton, time: ManualTime(),
+            resolver: Resolver(answers: resolved))
+        let target = try WebhookRules(allowedHosts: allowed).target(url)
+        let webhook = Webhook(
+            key: 1, app: 1, name: "w", url: url, kind: .events, authentication: .bearer(accessToken: "a"),
+            createdAt: .init(seconds: 0), changedAt: .init(seconds: 0))
+        let delivery = WebhookDelivery(
+            id: .init(high: 0, low: 1), place: webhook.place, type: "t", itemCount: 1, createdAt: .init(seconds: 0))
+        let request = WebhookRequest(
+            delivery, body: Array("{}".utf8), to: target, of: webhook, now: .init(seconds: 0))
+        let answer = await transport.send(request, to: target, attempt: attempt)
+        await transport.close()
+        return answer
+    }
+
+    @Test(
+        "a public name that resolves to a private address is refused, one address is enough",
+        arguments: [
+            [[10, 0, 0, 1]], [[127, 0, 0, 1]], [[169, 254, 169, 254]], [[1, 1, 1, 1], [192, 168, 0, 1]],
+            [[UInt8](repeating: 0, count: 15) + [1]],
+        ] as [[[UInt8]]])
+    func privateAddress(_ resolved: [[UInt8]]) async throws {
+        #expect(try await send("https://example.com/", resolved: resolved) == .failed(.privateAddress))
+    }
+
+    @Test("a host without an address is unknown")
+    func unknown() async throws {
+        #expect(try await send("https://example.com/", resolved: []) == .failed(.unknownHost))
+    }
+
+    @Test("plain http to what is not loopback after all is refused")
+    func plain() async throws {
+        let answer = try await send(
+            "http://localhost/", allowed: ["localhost"], resolved: [Self.loopback, [1, 1, 1, 1]])
+        #expect(answer == .failed(.privateAddress))
+    }
+
+    @Test("a port where nobody listens is no connection")
+    func refused() async throws {
+        let receiver = try await Receiver(status: .ok)
+        try await receiver.close()
+        let answer = try await send(
+            "http://localhost:\(receiver.port)/", allowed: ["localhost"], resolved: [Self.loopback])
+        #expect(answer == .failed(.noConnection))
+    }
+
+    @Test("a connection goes to the address that was checked, with the name in its headers")
+    func connected() async throws {
+        let receiver = try await Receiver(status: .created)
+        // Nobody else resolves this name.
+        let answer = try await send(
+            "http://receiver.localhost:\(receiver.port)/a?b=c", allowed: [".localhost"],
+            resolved: [[127, 0, 0, 1]])
+        #expect(answer == .answered(status: 201, retryAfter: nil))
+        let head = try #require(receiver.heads.first)
+        #expect(head.method == .POST)
+        #expect(head.uri == "/a?b=c")
+        #expect(head.headers["host"] == ["receiver.localhost:\(receiver.port)"])
+        #expect(head.headers["authorization"] == ["Bearer a"])
+        #expect(head.headers["content-length"] == ["2"])
+        try await receiver.close()
+    }
+
+    @Test("a redirect is an answer and is not followed")
+    func redirect() async throws {
+        let other = try await Receiver(status: .ok)
+        let receiver = try await Receiver(
+            status: .temporaryRedirect, headers: ["location": "http://localhost:\(other.port)/"])
+        let answer = try await send(
+            "http://localhost:\(receiver.port)/", allowed: ["localhost"], resolved: [Self.loopback])
+        #expect(answer == .answered(status: 307, retryAfter: nil))
+        #expect(other.heads.isEmpty)
+        try await receiver.close()
+        try await other.close()
+    }
+
+    @Test("a longer answer than anybody reads is still an answer, and a wish for time is read")
+    func longAnswer() async throws {
+        let receiver = try await Receiver(
+            status: .serviceUnavailable, headers: ["retry-after": "7"], bodyBytes: 4 * Limits.webhookReplyBytesMax)
+        let answer = try await send(
+            "http://localhost:\(receiver.port)/", allowed: ["localhost"], resolved: [Self.loopback])
+        #expect(answer == .answered(status: 503, retryAfter: .seconds(7)))
+        try await receiver.close()
+    }
+
+    @Test("the system finds this machine")
+    func system() async throws {
+        let resolver = SystemResolver(threadCount: 1)
+        let found = await resolver.addresses(of: "localhost")
+        #expect(!found.isEmpty)
+        #expect(found.allSatisfy { AddressGuard.isLoopback($0) })
+        #expect(await resolver.addresses(of: "10.1.2.3") == [[10, 1, 2, 3]])
+        #expect(await resolver.addresses(of: "no.such.host.invalid") == [])
+        await resolver.close()
+    }
+}
+
+/// Answers every request alike, on a free port of loopback.
+final class Receiver: Sendable {
+    let port: Int
+    private let channel: any Channel
+    private let seen: Seen
+
+    private final class Seen: Sendable {
+        let heads = Mutex<[HTTPRequestHead]>([])
+    }
+
+    var heads: [HTTPRequestHead] { seen.heads.withLock { $0 } }
+
+    init(status: HTTPResponseStatus, headers: HTTPHeaders = [:], bodyBytes: Int = 0) async throws {
+        let seen = Seen()
+        self.seen = seen
+        let body = ByteBuffer(repeating: UInt8(ascii: "x"), count: bodyBytes)
+        var all = headers
+        all.add(name: "content-length", value: String(bodyBytes))
+        let head = HTTPResponseHead(version: .http1_1, status: status, headers: all)
+        channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(Handler(head: head, body: body, seen: seen))
+                }
+            }.bind(host: "127.0.0.1", port: 0).get()
+        port = channel.localAddress?.port ?? 0
+    }
+
+    func close() async throws { try await channel.close() }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundOut = HTTPServerResponsePart
+
+        private let head: HTTPResponseHead
+        private let body: ByteBuffer
+        private let seen: Seen
+
+        init(head: HTTPResponseHead, body: ByteBuffer, seen: Seen) {
+            self.head = head
+            self.body = body
+            self.seen = seen
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch Self.unwrapInboundIn(data) {
+            case .head(let head): seen.heads.withLock { $0.append(head) }
+            case .body: break
+            case .end:
+                context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+                context.write(Self.wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+                context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+import PealCore
+import PealStore
+import PealTesting
+import Testing
+
+@Suite("Webhooks in the store")
+struct WebhookStoreTests {
+    private static func webhook(
+        _ fixture: Fixture, _ name: String = "main", kind: Webhook.Kind = .events,
+        authentication: Webhook.Authentication = .bearer(accessToken: "s3cret")
+    ) -> Webhook {
+        Webhook(
+            key: 0, app: fixture.app, name: name, url: "https://example.com/\(name)", kind: kind,
+            authentication: authentication, createdAt: fixture.now, changedAt: fixture.now)
+    }
+
+    @discardableResult
+    private static func put(_ webhook: Webhook, _ fixture: Fixture) async throws -> (webhook: Webhook, isNew: Bool) {
+        try await fixture.store.write(.control) { try $0.putWebhook(webhook) }
+    }
+
+    @Test(
+        "every kind of authentication comes back whole and is sealed",
+        arguments: [
+            Webhook.Authentication.basic(username: "u", password: "pä"), .bearer(accessToken: "t"),
+            .header(name: "X-Key", value: "v"), .signature(key: Array(0..<32)), .secret("s"),
+        ])
+    func authentication(_ authentication: Webhook.Authentication) async throws {
+        let fixture = try await Fixture(.sqlite)
+        let put = try await Self.put(Self.webhook(fixture, authentication: authentication), fixture)
+        #expect(put.isNew)
+        let read = try await fixture.store.read { try $0.webhook(put.webhook.place) }
+        #expect(read == put.webhook)
+        let foreign = SQLStore(
+            engine: fixture.test.engine, masterKey: try #require(MasterKey(bytes: Array(repeating: 1, count: 32))))
+        let error = await #expect(throws: PealError.self) {
+            try await foreign.read { _ = try $0.webhook(put.webhook.place) }
+        }
+        #expect(error?.code == .internal)
+    }
+
+    @Test("a webhook is replaced in place, and by another kind anew", arguments: StoreUnderTest.allCases)
+    func replacement(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let first = try await Self.put(Self.webhook(fixture), fixture).webhook
+        fixture.time.advance(by: .seconds(9))
+        try await fixture.store.write(.control) { [now = fixture.now] in
+            try $0.disableWebhook(first.place, now: now)
+        }
+        #expect(try await fixture.store.read { try $0.webhook(first.place)?.disabledAt } == fixture.now)
+        var changed = Self.webhook(fixture)
+        changed.url = "https://example.org/"
+        let second = try await Self.put(changed, fixture)
+        #expect(!second.isNew)
+        #expect(second.webhook.key == first.key)
+        #expect(second.webhook.createdAt == first.createdAt)
+        let named = try await fixture.store.read { [app = fixture.app] in try $0.webhook(app: app, name: "main") }
+        #expect(named == second.webhook)
+        let third = try await Self.put(Self.webhook(fixture, kind: .contextpush), fixture)
+        #expect(third.isNew)
+        #expect(third.webhook.key != first.key)
+        try await Self.put(Self.webhook(fixture, "also"), fixture)
+        func names(after cursor: String?) async throws -> [String] {
+            try await fixture.store.read { [app = fixture.app] in
+                try $0.webhooks(app: app, after: cursor, limit: 9).map(\.name)
+            }
+        }
+        #expect(try await names(after: nil) == ["also", "main"])
+        #expect(try await names(after: "also") == ["main"])
+        let deleted = try await fixture.store.write(.control) { [app = fixture.app] in
+            [try $0.deleteWebhook(app: app, name: "also"), try $0.deleteWebhook(app: app, name: "also")]
+        }
+        #expect(deleted == [true, false])
+    }
+
+    @Test("an event is queued for the webhooks that want it, once", arguments: StoreUnderTest.allCases)
+    func queueing(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let events = try await Self.put(Self.webhook(fixture, "events"), fixture).webhook
+        let context = try await Self.put(Self.webhook(fixture, "context", kind: .contextpush), fixture).webhook
+        let idle = try await Self.put(Self.webhook(fixture, "idle"), fixture).webhook
+        try await fixture.store.write(.control) { [now = fixture.now] in try $0.disableWebhook(idle.place, now: now) }
+        let event = OutboxEvent(
+            id: OutboxEventID(high: 1, low: 1), app: fixture.app, type: "a.b", payload: Array("{}".utf8),
+            createdAt: fixture.now)
+        func enqueue(_ kinds: [Webhook.Kind]) async throws -> Int {
+            try await fixture.store.write(.settle) { try $0.enqueue(event, for: kinds) }
+        }
+        #expect(try await enqueue([.events, .contextpush]) == 2)
+        #expect(try await enqueue([.events, .contextpush]) == 0)
+        #expect(try await enqueue([.richieReport]) == 0)
+        func waiting(_ webhook: Webhook) async throws -> [OutboxEvent] {
+            try await fixture.store.read { try $0.outboxEvents(for: webhook.place, limit: 9) }
+        }
+        #expect(try await waiting(events) == [event])
+        #expect(try await waiting(context).map(\.dueAt) == [fixture.now + .seconds(Limits.webhookGatherSeconds)])
+        #expect(try await waiting(idle) == [])
+        #expect(try await due(fixture) == [events.place])
+        fixture.time.advance(by: .seconds(Limits.webhookGatherSeconds))
+        #expect(try await due(fixture) == [events.place, context.place].sorted())
+        let large = OutboxEvent(
+            id: OutboxEventID(high: 2, low: 2), app: fixture.app, type: "a",
+            payload: Array(repeating: 0, count: Limits.webhookPayloadBytesMax + 1), createdAt: fixture.now)
+        await #expect(throws: PealError.self) {
+            try await fixture.store.write(.settle) { try $0.enqueue(large, for: [.events]) }
+        }
+    }
+
+    private func due(_ fixture: Fixture) async throws -> [WebhookPlace] {
+        try await fixture.store.read { [now = fixture.now] in try $0.dueWebhooks(now: now) }
+    }
+
+    /// A webhook with `count` events queued, all cut into deliveries leased to `me` for a minute.
+    private func cut(_ fixture: Fixture, count: Int) async throws -> (webhook: Webhook, leased: [LeasedDelivery]) {
+        let webhook = try await Self.put(Self.webhook(fixture), fixture).webhook
+        let leased = try await fixture.store.write(.settle) { [now = fixture.now, app = fixture.app] store in
+            for number in 1...count {
+                let event = OutboxEvent(
+                    id: OutboxEventID(high: 1, low: UInt64(number)), app: app, type: "t", payload: [], createdAt: now)
+                try store.enqueue(event, for: [.events])
+            }
+            return try store.outboxEvents(for: webhook.place, limit: count).compactMap { event in
+                let delivery = WebhookDelivery(
+                    id: WebhookDeliveryID(high: 7, low: event.id.low), place: webhook.place, type: event.type,
+                    itemCount: 1, createdAt: now)
+                return try store.cut(
+                    [event], into: delivery, body: Array("{}".utf8), owner: "me", until: now + .seconds(60))
+            }
+        }
+        #expect(leased.count == count)
+        return (webhook, leased)
+    }
+
+    @Test("an event is made into one delivery only", arguments: StoreUnderTest.allCases)
+    func cutOnce(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let (webhook, leased) = try await cut(fixture, count: 1)
+        let event = OutboxEvent(
+            id: OutboxEventID(high: 1, low: 1), app: fixture.app, type: "t", payload: [], createdAt: fixture.now)
+        let again = try await fixture.store.write(.settle) { [now = fixture.now] store in
+            try store.cut([event], into: leased[0].delivery, body: nil, owner: "you", until: now)
+        }
+        #expect(again == nil)
+        #expect(try await due(fixture) == [])
+        #expect(try await fixture.store.read { try $0.outboxEvents(for: webhook.place, limit: 9) } == [])
+    }
+
+    private func lease(_ webhook: Webhook, _ fixture: Fixture, limit: Int = 9) async throws -> [LeasedDelivery] {
+        try await fixture.store.write(.settle) { [now = fixture.now] in
+            try $0.leaseDeliveries(
+                of: webhook.place, limit: limit, owner: "you", until: now + .seconds(60), now: now)
+        }
+    }
+
+    @Test("a leased delivery is nobody else's until its lease ends", arguments: StoreUnderTest.allCases)
+    func leases(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let (webhook, mine) = try await cut(fixture, count: 2)
+        #expect(try await lease(webhook, fixture) == [])
+        fixture.time.advance(by: .seconds(60))
+        #expect(try await due(fixture) == [webhook.place])
+        let yours = try await lease(webhook, fixture, limit: 1)
+        #expect(yours.map(\.term) == [2])
+        #expect(yours.map(\.body) == [Array("{}".utf8)])
+        // What was leased before is written no more.
+        var lost = mine[0]
+        lost.delivery.state = .delivered
+        let stale = lost
+        #expect(try await fixture.store.write(.settle) { try !$0.settle(stale) })
+        var done = yours[0]
+        done.delivery.state = .delivered
+        done.delivery.attempts = 1
+        done.delivery.lastStatus = 204
+        done.delivery.endedAt = fixture.now
+        let settled = done
+        #expect(try await fixture.store.write(.settle) { try $0.settle(settled) })
+        #expect(try await fixture.store.write(.settle) { try !$0.settle(settled) })
+        let kept = try await fixture.store.read {
+            try $0.delivery(of: webhook.place, id: settled.delivery.id)
+        }
+        #expect(kept == settled.delivery)
+        try await fixture.store.write(.control) { try $0.takeBackDeliveries() }
+        #expect(try await lease(webhook, fixture).count == 1)
+    }
+
+    @Test("a failed delivery is tried anew, a delivered one never", arguments: StoreUnderTest.allCases)
+    func retry(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let (webhook, leased) = try await cut(fixture, count: 2)
+        var (good, bad) = (leased[0], leased[1])
+        good.delivery.state = .delivered
+        bad.delivery.state = .failed
+        good.delivery.endedAt = fixture.now
+        bad.delivery.endedAt = fixture.now
+        let settled = [good, bad]
+        _ = try await fixture.store.write(.settle) { store in try settled.map { try store.settle($0) } }
+        fixture.time.advance(by: .seconds(100))
+        func retry(_ leased: LeasedDelivery) async throws -> WebhookDelivery? {
+            try await fixture.store.write(.control) { [now = fixture.now] in
+                try $0.retryDelivery(of: webhook.place, id: leased.delivery.id, now: now)
+            }
+        }
+        #expect(try await retry(good) == nil)
+        let retried = try #require(try await retry(bad))
+        #expect(retried.state == .pending)
+        #expect(retried.startedAt == fixture.now)
+        #expect(retried.endedAt == nil)
+        #expect(try await lease(webhook, fixture).map(\.delivery.id) == [bad.delivery.id])
+        let ids = try await fixture.store.read { store in
+            let first = try store.deliveries(of: webhook.place, before: nil, limit: 1)
+            let second = try store.deliveries(of: webhook.place, before: first.last?.id, limit: 9)
+            return (first + second).map(\.id.low)
+        }
+        #expect(ids == [2, 1])
+    }
+
+    @Test("what is past its time goes, what may still be asked for stays", arguments: StoreUnderTest.allCases)
+    func pruning(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let (webhook, leased) = try await cut(fixture, count: 3)
+        let states: [WebhookDelivery.State] = [.delivered, .failed]
+        for (index, state) in states.enumerated() {
+            var ended = leased[index]
+            ended.delivery.state = state
+            ended.delivery.endedAt = fixture.now
+            let settled = ended
+            _ = try await fixture.store.write(.settle) { try $0.settle(settled) }
+        }
+        try await fixture.store.write(.settle) { [now = fixture.now, app = fixture.app] in
+            _ = try $0.enqueue(
+                OutboxEvent(id: OutboxEventID(high: 9, low: 9), app: app, type: "t", payload: [], createdAt: now),
+                for: [.events])
+        }
+        func left() async throws -> [String] {
+            try await fixture.store.write(.rest) { [now = fixture.now] store in
+                _ = try store.prune(now: now, limit: 100)
+                return try store.deliveries(of: webhook.place, before: nil, limit: 9).map(\.state.name)
+                    + store.outboxEvents(for: webhook.place, limit: 9).map(\.type)
+            }
+        }
+        #expect(try await left() == ["pending", "failed", "delivered", "t"])
+        fixture.time.advance(by: .seconds(Limits.webhookDeliveredLifeSeconds))
+        #expect(try await left() == ["pending", "failed"])
+        fixture.time.advance(by: .seconds(Limits.webhookFailedLifeSeconds))
+        #expect(try await left() == ["pending"])
+    }
+
+    @Test("a deleted app takes its webhooks along", arguments: StoreUnderTest.allCases)
+    func deletion(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let (webhook, leased) = try await cut(fixture, count: 1)
+        _ = try await fixture.store.write(.control) { [app = fixture.app] in try $0.deleteApp(app) }
+        #expect(try await fixture.store.read { try $0.webhook(webhook.place) } == nil)
+        #expect(try await fixture.store.read { try $0.delivery(of: webhook.place, id: leased[0].delivery.id) } == nil)
+    }
+}
