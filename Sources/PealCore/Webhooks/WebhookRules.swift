@@ -27,39 +27,25 @@ package struct WebhookRules: Sendable {
         guard url.utf8.count <= Limits.webhookURLBytesMax else {
             throw .invalid("url", "url may be \(Limits.webhookURLBytesMax) bytes long at most")
         }
-        let isPlain = url.utf8.allSatisfy { (0x21..<0x7F).contains($0) && !Self.forbidden.contains($0) }
-        guard isPlain, let authority = AddressRules.authority(of: url) else {
+        guard let uri = EndpointURI(url) else {
             throw .invalid(
                 "url", "url must be an https URL with a host name, without user name, blanks or fragment")
         }
-        let host = String(authority.prefix { $0 != ":" })
-        let isListed = allowedHosts.contains { AddressRules.matches(authority, $0) }
-        let isSecure = url.lowercased().hasPrefix("https://")
-        guard isSecure || (isListed && Self.isLoopback(host)) else {
+        let isListed = allowedHosts.contains { AllowedHost($0).matches(uri) }
+        guard uri.isSecure || (isListed && uri.isLoopback) else {
             throw .invalid("url", "url must be https; http only to a loopback host in PEAL_WEBHOOKS_ALLOWED_HOSTS")
         }
-        let isPrivate = Self.isLoopback(host) || Self.ipv4(host).map { !AddressGuard.isPublic($0) } ?? false
-        guard isListed || !isPrivate else {
+        guard isListed || !Self.isPrivate(uri) else {
             throw .invalid("url", "url leads to a private host that PEAL_WEBHOOKS_ALLOWED_HOSTS does not list")
         }
-        let scheme = isSecure ? "https://" : "http://"
-        let rest = url.utf8.dropFirst(scheme.utf8.count + authority.utf8.count)
-        return Target(
-            url: scheme + authority + (String(rest) ?? ""), host: host, isSecure: isSecure, mayBePrivate: isListed)
+        return Target(url: uri.text, host: uri.host, isSecure: uri.isSecure, mayBePrivate: isListed)
     }
 
-    /// A fragment is for browsers, and readers of URLs disagree about backslashes.
-    private static let forbidden: [UInt8] = [UInt8(ascii: "#"), UInt8(ascii: "\\")]
-
-    private static func isLoopback(_ host: String) -> Bool {
-        if let address = ipv4(host) { return AddressGuard.isLoopback(address) }
-        return host == "localhost" || host.hasSuffix(".localhost")
-    }
-
-    /// The bytes of an address written as four numbers.
-    private static func ipv4(_ host: String) -> [UInt8]? {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        let bytes = parts.compactMap { UInt8($0) }
-        return parts.count == 4 && bytes.count == 4 ? bytes : nil
+    /// Whether the host alone tells it. An address in another spelling than four numbers counts too: resolvers read
+    /// many.
+    private static func isPrivate(_ uri: EndpointURI) -> Bool {
+        if uri.isLoopback || uri.host.hasSuffix(".localhost") { return true }
+        guard uri.isIPAddress else { return false }
+        return !(IPAddress(uri.host).map { AddressGuard.isPublic($0.bytes) } ?? false)
     }
 }
