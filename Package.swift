@@ -146,7 +146,7 @@ let package = Package(
         .testTarget(
             name: "PealReportsTests",
             dependencies: [
-                "PealCore", "PealReports", "PealStore", "PealTesting", crypto, nioCore, nioHTTP1, nioPosix,
+                "PealCore", "PealReports", "PealStore", "PealTesting", nioCore, nioHTTP1, nioPosix,
             ],
             swiftSettings: settings),
         .testTarget(

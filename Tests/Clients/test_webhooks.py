@@ -1,13 +1,18 @@
 """Receivers that verify with the reference library of Standard Webhooks, told by a real server."""
 
 import base64
+import datetime
 import http.server
 import json
 import secrets
+import ssl
 import threading
 import time
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from peal_server import OPENER, Refused, SigningKey
 from standardwebhooks.webhooks import Webhook
 
@@ -17,7 +22,7 @@ WAIT_SECONDS_MAX = 30
 class Receiver:
     """An HTTP server on loopback that keeps what it got, and answers with `statuses` in turn and then with 204."""
 
-    def __init__(self, statuses=()):
+    def __init__(self, statuses=(), identity=None):
         self.statuses = list(statuses)
         self.requests = []
         receiver = self
@@ -37,7 +42,12 @@ class Receiver:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        self.url = f"http://localhost:{self.server.server_port}/peal?from=test"
+        if identity:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(identity)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        scheme = "https" if identity else "http"
+        self.url = f"{scheme}://localhost:{self.server.server_port}/peal?from=test"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def wait(self, count):
@@ -56,8 +66,8 @@ class Receiver:
 def receive():
     running = []
 
-    def start(*statuses):
-        running.append(Receiver(statuses))
+    def start(*statuses, identity=None):
+        running.append(Receiver(statuses, identity))
         return running[-1]
 
     yield start
@@ -152,3 +162,55 @@ def test_a_private_host_that_is_not_listed_is_refused(serve, receive):
         peal.put(f"/apps/{app}/webhooks/main", body)
     assert refusal.value.status == 400
     assert json.loads(refusal.value.text)["error"]["field"] == "url"
+
+
+def certificate(directory, name):
+    """A self-signed certificate for `name` with its key, as one PEM file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    file = directory / f"{name}.pem"
+    file.write_bytes(
+        made.public_bytes(serialization.Encoding.PEM)
+        + key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return file
+
+
+@pytest.mark.parametrize("name, is_trusted", [("localhost", True), ("localhost", False), ("elsewhere", True)])
+def test_https_needs_a_trusted_certificate_of_the_host(serve, receive, tmp_path, name, is_trusted):
+    identity = certificate(tmp_path, name)
+    environment = {"PEAL_WEBHOOKS_ALLOWED_HOSTS": "localhost"}
+    if is_trusted:
+        environment["PEAL_PROVIDERS_CA_FILE"] = identity
+    peal = serve(environment)
+    receiver = receive(identity=identity)
+    app = peal.app()
+    secret, body = signed(receiver)
+    peal.put(f"/apps/{app}/webhooks/main", body)
+    peal.send(app)
+    path = f"/apps/{app}/webhooks/main/deliveries"
+    if is_trusted and name == "localhost":
+        ((headers, bytes_received),) = receiver.wait(1)
+        assert Webhook(secret).verify(bytes_received, headers)["type"] == "message.sent"
+        return
+    end = time.monotonic() + WAIT_SECONDS_MAX
+    while not [delivery for delivery in peal.get(path)["items"] if delivery["attempts"]]:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert peal.get(path)["items"][0]["last_error"] == "TLSFailed"
+    assert receiver.requests == []
