@@ -16,7 +16,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     var out: ByteBuffer
     private var spare = ByteBuffer()
     private static let bufferBytes = 128 * 1024
-    private var input = ByteBuffer()
+    private(set) var input = ByteBuffer()
     var endings = StreamEndings()
     var orders = OrderSlots()
     var context: ChannelHandlerContext?
