@@ -98,6 +98,10 @@ package final class Simulator: Sendable {
         let open = connections.open
         for connection in open {
             connection.pipeline.fireUserInboundEventTriggered(Farewell(reason: "Shutdown"))
+            // One that has not even agreed on a protocol hears no farewell.
+            connection.eventLoop.scheduleTask(in: .milliseconds(2 * SimulatorLimits.goAwayGraceMilliseconds)) {
+                connection.close(promise: nil)
+            }
         }
         for connection in open { try? await connection.closeFuture.get() }
         try? await group.shutdownGracefully()

@@ -1,6 +1,7 @@
 """aioapns believes that the simulator is APNs."""
 
 import asyncio
+import pathlib
 import ssl
 import time
 import urllib.parse
@@ -135,8 +136,6 @@ def test_a_repeated_id_counts_as_duplicate(either_mode):
 
 def certificate_client(simulator, *requests, **changes):
     """Sends over a connection that shows the app's client certificate."""
-    import pathlib
-
     apns = simulator.description["apns"]
     both = pathlib.Path(apns["certificate_file"]).parent / "both.pem"
     names = ["certificate_file", "certificate_key_file"]
@@ -180,11 +179,7 @@ def test_a_provider_token_that_expires_early_is_refused_until_a_new_one_comes(si
         try:
             results = [await apns.send_notification(notification()) for _ in range(3)]
             await asyncio.sleep(1.1)  # the next token must be another: its time has seconds
-            apns.pool.connections[0].auth_provider._AuthorizationHeaderProvider__header = None
-            provider = apns.pool.connections[0].auth_provider
-            for name in vars(provider):
-                if name.endswith("__header"):
-                    setattr(provider, name, None)
+            apns.pool.connections[0].auth_provider._JWTAuthorizationHeaderProvider__header = None
             return [*results, await apns.send_notification(notification())]
         finally:
             apns.pool.close()

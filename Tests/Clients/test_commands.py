@@ -4,8 +4,10 @@ import json
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import time
+import urllib.parse
 
 import jwt
 import pytest
@@ -140,6 +142,14 @@ def test_h2load_gets_every_answer_of_fcm(either_mode, tmp_path):
 def test_the_program_ends_cleanly(simulate, signalled_mode):
     simulator = simulate("--mode", signalled_mode)
     assert simulator.stop() == 0
+
+
+def test_the_program_ends_although_a_client_says_nothing(simulate):
+    simulator = simulate()
+    address = urllib.parse.urlsplit(simulator.description["fcm_url"])
+    with socket.create_connection((address.hostname, address.port), timeout=10):
+        assert simulator.control("GET", "/healthz")[0] == 200
+        assert simulator.stop() == 0
 
 
 def test_a_wrong_script_stops_the_start(tmp_path):

@@ -5,6 +5,7 @@ import json
 import urllib.parse
 
 import pytest
+import requests
 from cryptography.hazmat.primitives import serialization
 from py_vapid import Vapid
 from pywebpush import WebPushException, webpush
@@ -34,8 +35,6 @@ def subscribe(simulator, **body):
 
 def push(simulator, subscription, data="Hello", claims=None, **options):
     """Sends; gives the status and the answer, of refusals too."""
-    import requests
-
     session = requests.Session()
     session.verify, session.trust_env = simulator.ca_file, False
     try:
