@@ -97,7 +97,8 @@ extension ConfigurationKey {
         configFile, httpHost, httpPort, httpPortFile, httpCertificate, httpKey, metricsPort, metricsPortFile,
         storeURL, adminToken, masterKey, masterKeyFile, apnsProductionURL, apnsSandboxURL,
         apnsProductionManagementURL, apnsSandboxManagementURL, apnsProductionBroadcastURL, apnsSandboxBroadcastURL,
-        apnsConnectionsMax, fcmURL, fcmTokenHosts, fcmConnectionsMax, fcmRate, fcmStartRate, wnsTokenURL, wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts,
+        apnsConnectionsMax, fcmURL, fcmTokenHosts, fcmConnectionsMax, fcmRate, fcmStartRate,
+        wnsTokenURL, wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts,
         caFile, webhookHosts, messageLife, requestBodyBytes, pagesInFlight, retentionDays, contextPushHold, logLevel,
         logFormat,
     ]
