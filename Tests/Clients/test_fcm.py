@@ -164,7 +164,7 @@ def test_a_message_that_fcm_would_refuse_is_refused_at_once(connected):
         ({"android": {"android": {"ttl": "29d"}}}, "content.android.android.ttl"),
     ]:
         with pytest.raises(Refused) as caught:
-            peal.post(f"/apps/{app}/messages:validate", {"audience": {"all": True}, "content": content})
+            peal.send(app, content=content)
         assert caught.value.status == 400
         assert json.loads(caught.value.text)["error"]["field"] == field
 

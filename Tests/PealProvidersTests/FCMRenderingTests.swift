@@ -136,7 +136,8 @@ struct FCMRenderingTests {
                          "notification": {"channel_id": "c", "color": "#aabbCC", "light_settings":
                             {"light_on_duration": "1s"}, "vibrate_timings": ["0.5s"]}},
              "apns": {"headers": {"apns-priority": 5}, "payload": {"aps": {"content-available": 1, "collapse_key": 1}}},
-             "webpush": {"headers": {"TTL": 60}, "notification": {"collapse_key": 2}, "fcm_options": {"link": "https://e"}},
+             "webpush": {"headers": {"TTL": 60}, "notification": {"collapse_key": 2},
+                         "fcm_options": {"link": "https://e"}},
              "fcm_options": {"analytics_label": "a"}, "someday": [1]}
             """
         ) { content in

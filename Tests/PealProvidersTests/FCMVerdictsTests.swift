@@ -6,7 +6,8 @@ import Testing
 
 @Suite("FCM verdicts")
 struct FCMVerdictsTests {
-    /// An answer: HTTP status, error code of the detail, `error.status`, further members of the details, `error.message`.
+    /// An answer: HTTP status, error code of the detail, `error.status`, further members of the details,
+    /// `error.message`.
     struct Row: Sendable, CustomTestStringConvertible {
         let status: Int
         var code: String?
@@ -24,8 +25,8 @@ struct FCMVerdictsTests {
                     #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#(code)"}"#)
             }
             let word = word.map { #""status":"\#($0)","# } ?? ""
-            return
-                #"{"error":{"code":\#(status),\#(word)"message":"\#(message)","details":[\#(details.joined(separator: ","))]}}"#
+            let list = details.joined(separator: ",")
+            return #"{"error":{"code":\#(status),\#(word)"message":"\#(message)","details":[\#(list)]}}"#
         }
         var testDescription: String { "\(status) \(code ?? "-") \(word ?? "-") \(details ?? "") \(message)" }
     }
@@ -34,11 +35,13 @@ struct FCMVerdictsTests {
     static let suspect = Verdict.retireAddress(since: nil, isSuspicious: true)
 
     private static func violation(_ field: String, _ description: String = "bad") -> String {
-        #"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"\#(field)","description":"\#(description)"}]}"#
+        #"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"\#(field)","#
+            + #""description":"\#(description)"}]}"#
     }
 
     private static func quota(_ subject: String) -> String {
-        #"{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"\#(subject)","description":"rate exceeded"}]}"#
+        #"{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"\#(subject)","#
+            + #""description":"rate exceeded"}]}"#
     }
 
     private static let delay = #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"12.5s"}"#

@@ -31,12 +31,14 @@ final class MessageWork: Sendable {
 
     func lifetime(on route: Route) -> Lifetime { Lifetime(job.message, options: options(on: route)) }
 
+    /// The renderings for a route. Most networks are told how long a message is still worth something, counted from
+    /// when they get it, so for those a rendering is soon made anew; APNs is told an instant.
     func variants(
         route: Route, access: Access, provider: any Provider, now: Timestamp
     ) -> Variants {
         variants.withLock { known in
             let key = Key(route: route, fingerprint: access.fingerprint)
-            if let found = known[key] { return found }
+            if let found = known[key], route.platform == .ios || found.isFresh(at: now) { return found }
             let order = RenderOrder(
                 message: job.message.id, content: job.content, options: options(on: route), locale: nil, route: route,
                 providerAppID: access.providerAppID, expiresAt: lifetime(on: route).told, now: now)

@@ -32,6 +32,10 @@ final class Variants: Sendable {
         isLocalized = !order.content.locales.isEmpty
     }
 
+    /// Whether it says of itself how long the message lives as of `now`, near enough.
+    func isFresh(at now: Timestamp) -> Bool { (.zero..<Self.freshness).contains(now - order.now) }
+    private static let freshness = Duration.seconds(10)
+
     /// What a page needs: every variant so far, the ones that cannot be sent, and each device's.
     struct Choice: Sendable {
         let variants: [Variant]

@@ -1,7 +1,7 @@
 import PealCore
 
-/// Spells the names of FCM's own members in one way, so that an author's `collapse_key` lies over the `collapseKey` that
-/// the common fields make. Only known names are touched, and nothing inside what FCM passes on.
+/// Spells the names of FCM's own members in one way, so that an author's `collapse_key` lies over the `collapseKey`
+/// that the common fields make. Only known names are touched, and nothing inside what FCM passes on.
 enum FCMNames {
     /// Known names of more than one word.
     private static let known: Set<String> = [

@@ -1,13 +1,13 @@
 import PealCore
 
 /// FCM's answers and what they mean (https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode,
-/// https://firebase.google.com/docs/cloud-messaging/error-codes): judged by FCM's own error code, where there is none by
-/// Google's status, else by HTTP's.
+/// https://firebase.google.com/docs/cloud-messaging/error-codes): judged by FCM's own error code, where there is none
+/// by Google's status, else by HTTP's.
 enum FCMVerdicts {
     /// Google's advice where a 429 does not say how long.
     static let quotaPause = Duration.seconds(60)
-    /// How long one device waits whose iOS or web push the Firebase project holds no valid key for. Others of the project
-    /// are not concerned, so the app goes on.
+    /// How long one device waits whose iOS or web push the Firebase project holds no valid key for. Others of the
+    /// project are not concerned, so the app goes on.
     static let thirdPartyHold = Duration.seconds(3600)
 
     /// - Parameters:

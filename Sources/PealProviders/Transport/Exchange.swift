@@ -9,8 +9,9 @@ protocol Exchange: Sendable {
     var remarkName: String? { get }
     /// Whether a connection must hold back until its first request was let in.
     var provesFirst: Bool { get }
-    /// Whether the authorization is worth a place in the peer's header table: it is long and lives for an hour. Guessing
-    /// it through the table (RFC 7541 §7.1.3) takes somebody who writes other headers into the same connection.
+    /// Whether the authorization is worth a place in the peer's header table: it is long and lives for an hour.
+    /// Guessing it through the table (RFC 7541 §7.1.3) takes somebody who writes other headers into the same
+    /// connection.
     var indexesAuthorization: Bool { get }
     /// The authorization of requests that begin now; nil = none is sent, unless there is an `obstacle`.
     func authorization() -> Authorization?

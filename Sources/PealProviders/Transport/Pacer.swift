@@ -1,7 +1,7 @@
 import PealCore
 
-/// How many requests may begin now: a token bucket whose rate rises from `start` to `most` in a minute, and whose credit
-/// is worth a twentieth of a second, so that requests are spread. A value; instants are of `TimeSource.uptime`.
+/// How many requests may begin now: a token bucket whose rate rises from `start` to `most` in a minute, and whose
+/// credit is worth a twentieth of a second, so that requests are spread. A value; instants are of `TimeSource.uptime`.
 struct Pacer: Sendable {
     /// Requests a second.
     struct Rates: Sendable, Hashable {
