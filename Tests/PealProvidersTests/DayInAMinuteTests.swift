@@ -15,7 +15,7 @@ struct DayInAMinuteTests {
         let tokens = try ProviderTokenTable(time: time, randomness: SeededRandomness()).tokens(for: testCredential)
         return ConnectionPool(
             connector: peer, exchange: APNsExchange(tokens: tokens),
-            settings: .init(connectionsMax: connections), time: time,
+            settings: .init(connectionsMax: connections, tick: .seconds(5), sweep: .seconds(60)), time: time,
             randomness: SeededRandomness(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
@@ -95,7 +95,7 @@ struct DayInAMinuteTests {
         let order = testOrder(count: 200, deadline: .seconds(1_000_000))
         pool.submit(order)
         // What is left over calls for another connection, one at a time.
-        try pass(5, step: 1)
+        try pass(12, step: 1)
         #expect(peer.openCount == 3)
         try peer.letGo()
         #expect(order.flight.snapshot.tally == ["accepted": 200])
