@@ -143,8 +143,8 @@ extension CredentialReading {
 }
 
 extension Credential {
-    /// VAPID keys add up, because a subscription accepts only the key that it was made with: the earlier ones and these,
-    /// or nil where nothing joins. A key that was there already is renewed.
+    /// VAPID keys add up, because a subscription accepts only the key that it was made with: the earlier ones and
+    /// these, or nil where nothing joins. A key that was there already is renewed.
     func joined(to earlier: Credential?) -> Credential? {
         guard case .webPush(let new) = self, case .webPush(let known)? = earlier else { return nil }
         let names = Set(new.map(\.publicKey))
