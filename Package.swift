@@ -134,7 +134,7 @@ let package = Package(
             name: "PealStoreTests", dependencies: ["PealCore", "PealStore", "PealSQLite", "PealTesting"],
             exclude: ["Golden"], swiftSettings: settings),
         .testTarget(
-            name: "PealDeliveryTests", dependencies: ["PealCore", "PealDelivery", "PealStore", "PealTesting"],
+            name: "PealDeliveryTests", dependencies: ["PealCore", "PealDelivery", "PealStore", "PealTesting", logging],
             swiftSettings: settings),
         .testTarget(
             name: "PealProvidersTests",

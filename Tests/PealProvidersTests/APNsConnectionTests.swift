@@ -76,7 +76,8 @@ struct APNsConnectionTests {
             "location = /4/broadcasts/apps/com.example.app { add_header apns-unique-id abc-1; return 200; }",
             location: #"return 404 '{"reason":"BadPath"}';"#, logsPaths: true,
             format:
-                "$uri $http_apns_channel_id $http_apns_push_type $http_apns_expiration [$http_apns_topic$http_apns_id] $http_apns_request_id"
+                "$uri $http_apns_channel_id $http_apns_push_type $http_apns_expiration "
+                + "[$http_apns_topic$http_apns_id] $http_apns_request_id"
         )
         let provider = try testProvider(server)
         let rendered = try provider.render(

@@ -71,7 +71,8 @@ struct APNsLiveActivityTests {
     func unknown() throws {
         let ios =
             #"{"payload":{"aps":{"event":"start","attributes-type":"A","attributes":{"n":1.0},"timestamp":1,"#
-            + #""input-push-token":1,"alert":{"title":{"loc-key":"K","loc-args":["x"]},"new":[1]},"newer":{"k":2}},"c":1}}"#
+            + #""input-push-token":1,"alert":{"title":{"loc-key":"K","loc-args":["x"]},"new":[1]},"#
+            + #""newer":{"k":2}},"c":1}}"#
         let expected = String(ios.dropFirst(#"{"payload":"#.count).dropLast())
         #expect(body(try APNsRendering.notification(order(ios))) == expected)
     }

@@ -11,11 +11,13 @@ struct DayInAMinuteTests {
     private let time = ManualTime()
     private let peer = EmbeddedPeer()
 
-    private func pool(connections: Int = 1) throws -> ConnectionPool {
+    private func pool(connections: Int = 1, streamIDMax: UInt32 = HTTP2Frame.streamIDMax) throws -> ConnectionPool {
         let tokens = try ProviderTokenTable(time: time, randomness: SeededRandomness()).tokens(for: testCredential)
         return ConnectionPool(
             connector: peer, exchange: APNsExchange(tokens: tokens),
-            settings: .init(connectionsMax: connections), time: time,
+            settings: .init(
+                connectionsMax: connections, streamIDMax: streamIDMax, tick: .seconds(5), sweep: .seconds(60)),
+            time: time,
             randomness: SeededRandomness(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
@@ -95,7 +97,7 @@ struct DayInAMinuteTests {
         let order = testOrder(count: 200, deadline: .seconds(1_000_000))
         pool.submit(order)
         // What is left over calls for another connection, one at a time.
-        try pass(5, step: 1)
+        try pass(12, step: 1)
         #expect(peer.openCount == 3)
         try peer.letGo()
         #expect(order.flight.snapshot.tally == ["accepted": 200])
@@ -135,5 +137,23 @@ struct DayInAMinuteTests {
         let issued = try issued()
         #expect(issued.count == 24)
         for (earlier, later) in zip(issued, issued.dropFirst()) { #expect(later - earlier >= 2400) }
+    }
+
+    @Test("before stream ids run out another connection is open, and the old one works to its end")
+    func makeBeforeBreak() throws {
+        peer.streamsMax = 1000
+        let pool = try pool(streamIDMax: 50_001)
+        var openCounts: [Int] = []
+        for _ in 0..<24 {
+            try push(pool, 1000)
+            openCounts.append(peer.openCount)
+            try pass(10)
+        }
+        // 15,000 requests until the end is near, 5,000 more until it is there.
+        #expect(openCounts.prefix(15).allSatisfy { $0 == 1 })
+        #expect(openCounts.contains(2))
+        #expect(openCounts.last == 1)
+        #expect(peer.connections.count == 2)
+        #expect(peer.connections.map(\.authorizations.count).reduce(0, +) == 24_000)
     }
 }

@@ -242,6 +242,7 @@ struct ScriptedServerTests {
         // One stream of four is kept free for small messages.
         while stopped.flight.snapshot.begun < 4 { await Task.yield() }
         control.stop()
+        while stopped.flight.snapshot.tally["unsent Stopped"] == nil { await Task.yield() }
         #expect(await overdue.flight.completed().tally == ["unsent Deadline": 50])
         provider.drain(fingerprint: "test")
         #expect(await open.flight.completed().tally == ["unsent Draining": 50])

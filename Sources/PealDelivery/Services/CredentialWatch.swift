@@ -11,7 +11,7 @@ struct CredentialWatch: Sendable {
     private static let credentialsMax = 1000
 
     /// A credential as it was put: another under the same place is warned of anew.
-    private struct Place: Hashable {
+    struct Place: Hashable {
         let app: AppID
         let provider: ProviderName
         let environment: Environment
@@ -30,7 +30,9 @@ struct CredentialWatch: Sendable {
         } while await context.pause(never, atMost: Self.interval)
     }
 
-    private func look(_ warned: inout [Place: Int]) async {
+    /// Looks once.
+    /// - Parameter warned: how many warnings were given of each credential.
+    func look(_ warned: inout [Place: Int]) async {
         let now = context.time.now
         let found: [(app: AppID, record: CredentialRecord)]
         do {

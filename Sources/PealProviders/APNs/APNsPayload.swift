@@ -1,7 +1,7 @@
 import PealCore
 
-/// The JSON that a device gets: the common fields as Apple names them, and the author's own payload laid deep over them,
-/// unknown members included.
+/// The JSON that a device gets: the common fields as Apple names them, and the author's own payload laid deep over
+/// them, unknown members included.
 enum APNsPayload {
     /// - Parameter given: the push type that is known before the payload is; nil = it follows from the payload.
     /// - Throws: `invalid_field`, naming the field.

@@ -47,8 +47,8 @@ struct APNsVerification {
         return flight.snapshot.exceptions[0] ?? .accepted
     }
 
-    /// The plainest push that the credential may send: a certificate may be for VoIP alone. nil when its topics are none
-    /// of the app's.
+    /// The plainest push that the credential may send: a certificate may be for VoIP alone. nil when its topics are
+    /// none of the app's.
     private var notification: Notification? {
         let bundleID = credential.providerAppID
         var types: [APNsPushType] = [.background]

@@ -14,6 +14,8 @@ final class ConnectionPool: Sendable {
         var streamIDMax = HTTP2Frame.streamIDMax
         /// How often connections look at the time.
         var tick = TimeAmount.seconds(1)
+        /// How often stopped and overdue orders are looked for.
+        var sweep = TimeAmount.milliseconds(250)
     }
 
     let exchange: any Exchange
@@ -42,7 +44,7 @@ final class ConnectionPool: Sendable {
             PoolState(connectionsMax: settings.connectionsMax, openingPause: settings.openingPause, pace: pace))
         ticking = Mutex(nil)
         let task = connector.group.next().scheduleRepeatedTask(
-            initialDelay: .milliseconds(250), delay: .milliseconds(250)
+            initialDelay: settings.sweep, delay: settings.sweep
         ) { [weak self] task in
             if let self { self.sweep() } else { task.cancel() }
         }

@@ -24,8 +24,8 @@ func testNotification(
         body: .init(Array(body.utf8)))
 }
 
-/// An order for `count` devices whose addresses are 32 bytes that begin with `addressPrefix` and end in their number, or
-/// all of which are `address`.
+/// An order for `count` devices whose addresses are 32 bytes that begin with `addressPrefix` and end in their number,
+/// or all of which are `address`.
 func testOrder(
     count: Int, notifications: [Notification] = [testNotification()], lane: Slice.Lane = .bulk,
     deadline: Duration = .seconds(3600), control: SendControl = .init(), addressPrefix: [UInt8] = [0xAB],

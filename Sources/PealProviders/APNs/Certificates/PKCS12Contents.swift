@@ -24,8 +24,8 @@ struct PKCS12Contents {
     /// Safe bags in the open that hold no key, as they came.
     private(set) var bags: [ArraySlice<UInt8>] = []
 
-    /// nil when it is no archive, or one that is not locked by a passphrase but by another's public key. Tools write BER
-    /// as well as DER.
+    /// nil when it is no archive, or one that is not locked by a passphrase but by another's public key. Tools write
+    /// BER as well as DER.
     init?(_ archive: [UInt8]) {
         guard let infos = Self.infos(in: archive) else { return nil }
         for info in infos {

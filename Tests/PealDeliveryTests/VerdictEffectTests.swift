@@ -1,0 +1,145 @@
+import Logging
+import PealCore
+import PealStore
+import PealTesting
+import Testing
+
+@testable import PealDelivery
+
+@Suite("What a verdict does to message, address and route", .timeLimit(.minutes(2)))
+struct VerdictEffectTests {
+    /// What becomes of the one device whose request was answered so.
+    enum Message: Sendable, Hashable {
+        case ended(Outcome)
+        /// Tried again after about so many seconds, which counts as an attempt.
+        case later(seconds: ClosedRange<Int64>)
+        /// As if it had not been tried.
+        case returned
+    }
+
+    enum Address: Sendable, Hashable {
+        case kept
+        case retired(isSuspicious: Bool)
+    }
+
+    enum Route: Sendable, Hashable {
+        case open
+        case paused(seconds: ClosedRange<Int64>)
+        case stopped(seconds: ClosedRange<Int64>)
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let answer: Answer.Result
+        let message: Message
+        var address = Address.kept
+        var route = Route.open
+
+        var testDescription: String { "\(answer)" }
+
+        init(_ answer: Answer.Result, _ message: Message, _ address: Address = .kept, _ route: Route = .open) {
+            self.answer = answer
+            self.message = message
+            self.address = address
+            self.route = route
+        }
+    }
+
+    static let rows: [Row] = [
+        Row(.verdict(.accepted), .ended(.accepted)), Row(.verdict(.rejectMessage), .ended(.rejected)),
+        Row(
+            .verdict(.retireAddress(since: nil, isSuspicious: false)), .ended(.retired), .retired(isSuspicious: false)),
+        Row(.verdict(.retireAddress(since: nil, isSuspicious: true)), .ended(.retired), .retired(isSuspicious: true)),
+        Row(.verdict(.holdAddress(after: .seconds(30))), .later(seconds: 30...30)),
+        Row(.verdict(.holdAddress(after: .zero)), .later(seconds: 10...12)),
+        Row(.verdict(.retry(after: nil)), .later(seconds: 30...36)),
+        Row(.verdict(.retry(after: .seconds(90))), .later(seconds: 120...120)),
+        Row(.verdict(.holdApp(after: .seconds(20))), .returned, .kept, .paused(seconds: 20...20)),
+        Row(.verdict(.refreshCredential), .returned, .kept, .paused(seconds: 1...1)),
+        Row(.verdict(.reconnect), .returned, .kept, .paused(seconds: 1...1)),
+        Row(.verdict(.stopApp), .returned, .kept, .stopped(seconds: 60...60)),
+        Row(.lost, .later(seconds: 30...36)), Row(.unsent, .returned, .kept, .paused(seconds: 1...1)),
+    ]
+
+    @Test("follows the table", arguments: rows)
+    func effects(row: Row) async throws {
+        let bench = try await Bench()
+        let context = DeliveryContext(
+            store: bench.store, providers: [.apns: bench.provider], time: bench.time, randomness: bench.randomness,
+            logger: .init(label: "test"), options: .init())
+        let fates = page(Answer(row.answer, reason: "Word"), at: bench.now)
+        let route = ActiveRoute(app: bench.app, route: .apnsProduction)
+        let key = AccessCache.Key(app: bench.app, provider: .apns, environment: .production)
+        let report = await context.report([fates], on: route, key: key, isProbe: false, isOwnStop: false)
+        #expect(report.trustsSuspicious)
+        try await check(row.route, bench, context, route, report)
+        check(row, fates, at: bench.now)
+    }
+
+    /// One device, answered so.
+    private func page(_ answer: Answer, at now: Timestamp) -> PageFates {
+        var page = DevicePage(through: 1, isLast: true, readAt: now, capacity: 1)
+        [UInt8](repeating: 7, count: 32).withUnsafeBytes { page.append(key: 1, address: $0, revision: 4, locale: 0) }
+        let notification = Notification(route: .apnsProduction, path: .init([]), headers: [], body: .init([]))
+        let order = PageOrder(
+            slice: Slice.ID(app: 1, message: MessageID(high: 1, low: 1), route: .apnsProduction, window: 0, part: 0),
+            credential: .webPush([]), fingerprint: "", page: page, notifications: [notification], variants: [0],
+            lane: .direct, deadline: .seconds(9), control: SendControl())
+        order.flight.begin(1)
+        order.flight.answer(accepted: [], others: [(0, answer)])
+        let sent = SentPage(
+            keys: page.keys, revisions: page.revisions, variantOf: [0], order: order, places: nil, failures: [:],
+            through: 1, isLast: true, readAt: now, sentAt: now, isProbe: false)
+        return PageFates(sent, order.flight.snapshot, lostAnswer: .resend, isFinal: true)
+    }
+
+    private func check(
+        _ expected: Route, _ bench: Bench, _ context: DeliveryContext, _ route: ActiveRoute,
+        _ report: DeliveryContext.RouteReport
+    ) async throws {
+        let isStopped = context.routes.change(route) { $0.isStopped }
+        let wait = report.readyAt.map { ($0 - bench.now).components.seconds }
+        let health = try await bench.health()
+        switch expected {
+        case .open: #expect(wait == nil && !isStopped)
+        case .paused(let seconds): #expect(wait.map(seconds.contains) == true && !isStopped)
+        case .stopped(let seconds):
+            #expect(wait.map(seconds.contains) == true && isStopped)
+            #expect(health == .stopped(at: bench.now, reason: "Word"))
+        }
+        if !isStopped, case .stopped = health { Issue.record("the credential was called stopped") }
+    }
+
+    private func check(_ row: Row, _ fates: PageFates, at now: Timestamp) {
+        let readyAt = now + .seconds(77)
+        let conclusion = Conclusion(
+            [fates], locales: [nil],
+            terms: .init(
+                attempt: 0, lifetime: lifetime(from: now), now: now, readyAt: readyAt, suspiciousUntil: nil,
+                stragglersLeasedUntil: now, keepsTail: false, holdsAddresses: false),
+            chance: 0)
+        #expect(conclusion.retirements.isEmpty == (row.address == .kept))
+        if case .retired(let isSuspicious) = row.address {
+            #expect(fates.tally.suspicious == (isSuspicious ? 1 : 0))
+            #expect(conclusion.retirements.first?.revision == 4)
+        }
+        let deferral = conclusion.deferrals.first
+        switch row.message {
+        case .ended(let outcome):
+            #expect(deferral == nil)
+            #expect(conclusion.log.entry(0).outcome == outcome)
+        case .later(let seconds):
+            #expect(deferral.map { seconds.contains(($0.readyAt - now).components.seconds) } == true)
+            #expect(deferral?.attempt == 1)
+        case .returned:
+            #expect(deferral?.readyAt == readyAt)
+            #expect(deferral?.attempt == 0)
+        }
+    }
+
+    private func lifetime(from now: Timestamp) -> Lifetime {
+        let message = PealCore.Message(
+            id: MessageID(high: 1, low: 1), app: 1, state: .sending, dialect: .native, campaignID: nil, createdAt: now,
+            startAt: nil, expiresAt: now + .seconds(7200))
+        return Lifetime(message, options: .init())
+    }
+}
