@@ -57,10 +57,9 @@ struct Server {
                 servesMetrics: configuration.metricsPort == nil),
             operations: ServerOperations(store: storage.store, delivery: delivery, courier: courier), logger: logger)
         let listeners = try HTTPListeners(configuration, services: services, group: eventLoopGroup, logger: logger)
-        let watch = ExpiryWatch(store: storage.store, time: time, logger: logger)
         // Stopped in reverse: no new request first, then the pages in flight are settled, then what ended is told.
         var group = ServiceGroupConfiguration(
-            services: [watch, courier, delivery] + listeners.services, gracefulShutdownSignals: [.sigterm, .sigint],
+            services: [courier, delivery] + listeners.services, gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
         let result = await Result { try await ServiceGroup(configuration: group).run() }
