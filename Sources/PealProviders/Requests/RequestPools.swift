@@ -1,8 +1,8 @@
 import PealCore
 import Synchronization
 
-/// The request pools of one provider, one for each credential: hands orders to theirs, so that neither the queue nor the
-/// connections of one app are another's.
+/// The request pools of one provider, one for each credential: hands orders to theirs, so that neither the queue nor
+/// the connections of one app are another's.
 final class RequestPools: Sendable {
     private struct State {
         var pools: [String: RequestPool] = [:]
