@@ -95,7 +95,9 @@ package final class WebPushProvider: Provider {
     private func client() throws -> any OutboundSender {
         var options = OutboundClient.Options()
         options.caFile = configuration.caFile
-        options.allowsHTTP2 = true
+        // Over HTTP/2 the client loses streams whose answer comes before their body is read, as when a proxy refuses
+        // early, and a request costs more.
+        options.allowsHTTP2 = false
         return try PinnedClients(options, group: group, time: time)
     }
 }
