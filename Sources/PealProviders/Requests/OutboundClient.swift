@@ -39,8 +39,8 @@ package final class OutboundClient: OutboundSender {
         }
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls, redirectConfiguration: .disallow,
-            timeout: .init(
-                connect: TimeAmount(options.connectTimeout), read: .seconds(Limits.requestTimeoutSeconds)))
+            // Requests and bodies have times of their own.
+            timeout: .init(connect: TimeAmount(options.connectTimeout), read: nil))
         configuration.httpVersion = options.allowsHTTP2 ? .automatic : .http1Only
         configuration.dnsOverride = options.addresses
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.connectionsPerHostMax

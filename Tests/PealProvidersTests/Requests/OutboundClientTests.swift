@@ -47,7 +47,7 @@ struct OutboundClientTests {
     @Test("reads of a long answer as much as is allowed")
     func longAnswer() async throws {
         let peer = try HTTPPeer { _ in .reply(200, [], String(repeating: "x", count: 300_000)) }
-        let reply = try await send(.init(url: peer.url)).get()
+        let reply = try await send(.init(url: peer.url, timeout: .seconds(600))).get()
         #expect(reply.body.count == Limits.outboundReplyBytesMax)
     }
 
