@@ -10,6 +10,8 @@ enum Exceptions {
             "a cancelled caller must not cancel workers that still have answers to settle",
         "Sources/PealProviders/Requests/RequestPool.swift":
             "a page is taken at once and sent later; the task ends with its work and close() awaits it",
+        "Sources/PealProviders/OAuth/AccessTokens.swift":
+            "a request for a token belongs to all who wait for it, and event loops that begin one cannot await",
     ]
 
     /// Files outside the composition root that ask the system for time or chance.

@@ -8,8 +8,8 @@ package struct IPAddress: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Reads `192.0.2.1` (four decimal numbers, nothing shorter, no leading zeros) and every form of RFC 4291 §2.2, without
-    /// brackets and zones.
+    /// Reads `192.0.2.1` (four decimal numbers, nothing shorter, no leading zeros) and every form of RFC 4291 §2.2,
+    /// without brackets and zones.
     package init?(_ text: some StringProtocol) {
         guard let bytes = text.contains(":") ? Self.groups(text) : Self.quad(text) else { return nil }
         self.bytes = bytes
