@@ -1,6 +1,7 @@
 """Windows and Windows Phone: `peal` sends to the simulator, and xml.etree reads what arrives."""
 
 import base64
+import pathlib
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
@@ -231,7 +232,10 @@ def test_a_phone_takes_every_kind_and_class(windows, phone, options, number):
         assert ElementTree.fromstring(text(item).encode()).tag == PHONE + "Notification"
 
 
-@pytest.mark.parametrize("state, count, reason", [("expired", "retired", "SubscriptionExpired"), ("dropped", "accepted", "Suppressed")])
+@pytest.mark.parametrize(
+    "state, count, reason",
+    [("expired", "retired", "SubscriptionExpired"), ("dropped", "accepted", "Suppressed")],
+)
 def test_a_phone_that_is_unwell_is_told_from_the_others(windows, state, count, reason):
     world = windows()
     world.register(*[world.phone_channel(f"c{number}") for number in range(9)], platform="windows_phone")
@@ -244,8 +248,9 @@ def test_a_phone_that_is_unwell_is_told_from_the_others(windows, state, count, r
 def test_an_authenticated_service_shows_its_certificate(windows):
     world = windows()
     apns = world.simulator.description["apns"]
-    read = lambda key: open(apns[key]).read()
-    body = {"certificate": read("certificate_file"), "private_key": read("certificate_key_file")}
+    certificate = pathlib.Path(apns["certificate_file"]).read_text()
+    private_key = pathlib.Path(apns["certificate_key_file"]).read_text()
+    body = {"certificate": certificate, "private_key": private_key}
     record = world.peal.put(f"/apps/{world.app}/credentials/mpns", body)
     assert record["expires_at"]
     world.register(world.phone_channel(key="mpns_secure_url"), platform="windows_phone")
