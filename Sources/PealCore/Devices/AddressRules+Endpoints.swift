@@ -42,7 +42,6 @@ extension AddressRules {
 
     /// Whether the open mode of Web Push takes the host's name. Where the name leads is found out when connecting.
     private func isPublic(_ uri: EndpointURI) -> Bool {
-        let isLocal = uri.host == "localhost" || uri.host.hasSuffix(".localhost")
-        return uri.isSecure && uri.hasDefaultPort && !uri.isIPAddress && !isLocal && uri.host.contains(".")
+        uri.isSecure && uri.hasDefaultPort && !uri.isIPAddress && !uri.isLoopback && uri.host.contains(".")
     }
 }

@@ -14,7 +14,7 @@ package struct AddressRules: Sendable {
     package init(
         wnsHosts: [String] = [".notify.windows.com"], mpnsHosts: [String] = [".notify.live.net"],
         webPushHosts: [String] = [
-            "fcm.googleapis.com:443", ".push.services.mozilla.com", ".push.apple.com", ".notify.windows.com",
+            "fcm.googleapis.com", ".push.services.mozilla.com", ".push.apple.com", ".notify.windows.com",
         ],
         webPushIsOpen: Bool = false
     ) {

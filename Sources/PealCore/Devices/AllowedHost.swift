@@ -2,7 +2,7 @@
 package struct AllowedHost: Sendable, Hashable {
     /// In lower case, without leading and ending dots.
     private let name: String
-    /// nil = any of a host, and below a suffix that of the URI's scheme.
+    /// nil = that of the URI's scheme; of an address and of this machine any.
     private let port: Int?
     private let isSuffix: Bool
 
@@ -28,6 +28,7 @@ package struct AllowedHost: Sendable, Hashable {
     }
 
     private func hasPort(_ uri: EndpointURI) -> Bool {
-        port.map { $0 == uri.port } ?? (!isSuffix || uri.hasDefaultPort)
+        if let port { return port == uri.port }
+        return uri.hasDefaultPort || uri.isIPAddress || uri.isLoopback
     }
 }

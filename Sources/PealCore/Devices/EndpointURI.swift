@@ -42,8 +42,10 @@ package struct EndpointURI: Sendable, Hashable {
     /// The URI with its origin in one form.
     package var text: String { origin + rest }
 
-    /// Whether the host names this machine.
-    package var isLoopback: Bool { host == "localhost" || isIPAddress && host.hasPrefix("127.") }
+    /// Whether the host names this machine (RFC 6761 §6.3).
+    package var isLoopback: Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || isIPAddress && host.hasPrefix("127.")
+    }
     /// Whether the host is an IPv4 address in any of its spellings: resolvers read a last part of digits as one.
     package var isIPAddress: Bool {
         let last = host.utf8.split(separator: UInt8(ascii: ".")).last ?? host.utf8[...]

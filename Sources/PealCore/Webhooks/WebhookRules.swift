@@ -44,7 +44,7 @@ package struct WebhookRules: Sendable {
     /// Whether the host alone tells it. An address in another spelling than four numbers counts too: resolvers read
     /// many.
     private static func isPrivate(_ uri: EndpointURI) -> Bool {
-        if uri.isLoopback || uri.host.hasSuffix(".localhost") { return true }
+        if uri.isLoopback { return true }
         guard uri.isIPAddress else { return false }
         return !(IPAddress(uri.host).map { AddressGuard.isPublic($0.bytes) } ?? false)
     }
