@@ -64,9 +64,60 @@ def device_token(number):
     return f"{number:064x}"
 
 
+class APNs:
+    """What the two networks differ in: credential, addresses, and the request that h2load repeats."""
+
+    def environment(self, sim, options):
+        return {"PEAL_PROVIDERS_APNS_PRODUCTION_URL": sim["apns_url"],
+                "PEAL_PROVIDERS_APNS_CONNECTIONS_MAX": str(options.connections)}
+
+    def credential(self, sim):
+        apns = sim["apns"]
+        return "apns/production", {
+            "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"], "bundle_id": apns["bundle_id"],
+            "private_key": pathlib.Path(apns["private_key_file"]).read_text()}
+
+    def device(self, number):
+        return {"platform": "ios", "address": device_token(number)}
+
+    def load(self, sim):
+        urls = [f"{sim['apns_url']}/3/device/{device_token(number)}" for number in range(20_000)]
+        body = {"aps": {"alert": {"title": "Town hall", "body": "x" * 180}, "badge": 1}, "story": "1234567890"}
+        return urls, body, [
+            "authorization: bearer " + "e" * 257, f"apns-topic: {sim['apns']['bundle_id']}",
+            "apns-push-type: alert", "apns-priority: 10", "apns-expiration: 1900000000",
+            "apns-id: 123e4567-e89b-42d3-a456-426614174000"]
+
+
+class FCM:
+    """Rates are lifted: what is measured is the sender, not the pace that Google asks for."""
+
+    def environment(self, sim, options):
+        host = sim["fcm_url"].removeprefix("https://")
+        return {"PEAL_PROVIDERS_FCM_URL": sim["fcm_url"], "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": host,
+                "PEAL_PROVIDERS_FCM_CONNECTIONS_MAX": str(options.connections),
+                "PEAL_PROVIDERS_FCM_RATE_PER_SECOND": "1000000", "PEAL_PROVIDERS_FCM_START_RATE_PER_SECOND": "1000000"}
+
+    def credential(self, sim):
+        account = json.loads(pathlib.Path(sim["fcm"]["service_account_file"]).read_text())
+        return "fcm", {"service_account": account}
+
+    def device(self, number):
+        # As long as the registration tokens that Google gives out.
+        return {"platform": "android", "address": f"{number:022x}:" + "A" * 140}
+
+    def load(self, sim):
+        body = {"message": {
+            "token": self.device(0)["address"], "notification": {"title": "Town hall", "body": "x" * 180},
+            "data": {"story": "1234567890"}, "android": {"priority": "HIGH", "ttl": "2419199s"}}}
+        url = f"{sim['fcm_url']}/v1/projects/{sim['fcm']['project_id']}/messages:send"
+        return [url], body, ["authorization: Bearer " + "e" * 257, "content-type: application/json"]
+
+
 class Setup:
     def __init__(self, options, folder):
         self.options = options
+        self.network = {"apns": APNs, "fcm": FCM}[options.provider]()
         self.folder = folder
         binaries = pathlib.Path(options.binaries)
         directory = folder / "sim"
@@ -77,9 +128,8 @@ class Setup:
         self.sim = json.loads(wait_for(directory / "simulator.json", self.simulator))
         environment = dict(
             os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(folder / "port"), PEAL_ADMIN_TOKEN=ADMIN,
-            PEAL_STORE_URL=f"sqlite:{folder}/peal.db", PEAL_PROVIDERS_APNS_PRODUCTION_URL=self.sim["apns_url"],
-            PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"], PEAL_LOG_LEVEL="warning",
-            PEAL_PROVIDERS_APNS_CONNECTIONS_MAX=str(options.connections))
+            PEAL_STORE_URL=f"sqlite:{folder}/peal.db", PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"],
+            PEAL_LOG_LEVEL="warning", **self.network.environment(self.sim, options))
         self.peal = subprocess.Popen(pinned(1, [str(binaries / "peal"), "serve"]), env=environment)
         port = int(wait_for(folder / "port", self.peal))
         self.base = f"http://127.0.0.1:{port}/peal/v1"
@@ -95,12 +145,10 @@ class Setup:
                 process.kill()
 
     def prepare(self):
-        apns = self.sim["apns"]
-        app = call("POST", f"{self.base}/apps", {"name": "benchmark", "bundle_id": apns["bundle_id"]})
+        app = call("POST", f"{self.base}/apps", {"name": "benchmark"})
         self.app = f"{self.base}/apps/{app['id']}"
-        call("PUT", f"{self.app}/credentials/apns/production", {
-            "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"], "bundle_id": apns["bundle_id"],
-            "private_key": pathlib.Path(apns["private_key_file"]).read_text()})
+        place, credential = self.network.credential(self.sim)
+        call("PUT", f"{self.app}/credentials/{place}", credential)
         started, before = time.monotonic(), cpu_seconds(self.peal.pid)
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             list(pool.map(self.register, range(0, self.options.devices, 1000)))
@@ -110,7 +158,7 @@ class Setup:
 
     def register(self, start):
         devices = [
-            {"platform": "ios", "address": device_token(number), "topics": topics(number, self.options.devices)}
+            self.network.device(number) | {"topics": topics(number, self.options.devices)}
             for number in range(start, min(start + 1000, self.options.devices))]
         result = call("POST", f"{self.app}/devices:batch", {"devices": devices})
         failed = [item for item in result["results"] if "error" in item]
@@ -135,17 +183,11 @@ class Setup:
 
     def h2load(self, count):
         """Sends as many requests of the same shape; returns (CPU µs a request, seconds)."""
+        urls, request, headers = self.network.load(self.sim)
         uris = self.folder / "uris"
-        url = self.sim["apns_url"]
-        uris.write_text("".join(f"{url}/3/device/{device_token(n)}\n" for n in range(20_000)))
+        uris.write_text("".join(f"{url}\n" for url in urls))
         body = self.folder / "body.json"
-        body.write_text(json.dumps({
-            "aps": {"alert": {"title": "Town hall", "body": "x" * 180}, "badge": 1}, "story": "1234567890"},
-            separators=(",", ":")))
-        headers = [
-            "authorization: bearer " + "e" * 257, f"apns-topic: {self.sim['apns']['bundle_id']}",
-            "apns-push-type: alert", "apns-priority: 10", "apns-expiration: 1900000000",
-            "apns-id: 123e4567-e89b-42d3-a456-426614174000"]
+        body.write_text(json.dumps(request, separators=(",", ":")))
         command = ["h2load", "-i", str(uris), "-n", str(count), "-c", str(self.options.connections),
                    "-m", str(1000 // self.options.connections), "-d", str(body)]
         for header in headers:
@@ -182,7 +224,7 @@ def measure(setup, options):
               f"ratio {cpu / tool_cpu:.2f}, peal {options.devices / seconds:,.0f}/s", flush=True)
     middle = [statistics.median(column) for column in zip(*rounds)]
     return {
-        "devices": options.devices, "connections": options.connections, "rounds": options.rounds,
+        "provider": options.provider, "devices": options.devices, "connections": options.connections, "rounds": options.rounds,
         "h2load_cpu_us": round(middle[0], 2), "peal_cpu_us": round(middle[1], 2), "ratio": round(middle[2], 2),
         "peal_per_second": round(middle[3]), "h2load_per_second": round(middle[4]),
         "rss_idle_mb": round(idle, 1), "rss_peak_tenth_mb": round(small, 1),
@@ -191,6 +233,7 @@ def measure(setup, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--provider", choices=["apns", "fcm"], default="apns")
     parser.add_argument("--devices", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--connections", type=int, default=4)

@@ -7,8 +7,11 @@ import Testing
 @Suite("Migrations")
 struct MigrationTests {
     /// Takes a database back to what the first release wrote.
-    private func undoSecondSchema(_ connection: any SQLConnection) throws {
-        for table in ["webhook", "outbox", "webhook_delivery"] { try connection.execute("DROP TABLE \(table)", []) }
+    private func undoLaterSchemas(_ connection: any SQLConnection) throws {
+        for statement in Migration.all.dropFirst().flatMap(\.statements) {
+            let words = statement.split(whereSeparator: \.isWhitespace)
+            if words.starts(with: ["CREATE", "TABLE"]) { try connection.execute("DROP TABLE \(words[2])", []) }
+        }
         try connection.execute("DELETE FROM migration WHERE version > 1", [])
     }
 
@@ -17,7 +20,7 @@ struct MigrationTests {
         let fixture = try await Fixture(engine)
         try await fixture.register(1, user: "ann", topics: ["news"])
         let message = try await fixture.send(.all)
-        try await fixture.test.engine.write(.control) { try undoSecondSchema($0) }
+        try await fixture.test.engine.write(.control) { try undoLaterSchemas($0) }
         #expect(try await fixture.store.schemaVersion() == 1)
         #expect(await !fixture.store.isReady())
         let newer = try await fixture.reopened()
