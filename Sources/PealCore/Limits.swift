@@ -110,6 +110,8 @@ extension Limits {
     package static let reconnectMillisecondsMin: Int64 = 100
     package static let reconnectMillisecondsMax: Int64 = 30_000
     package static let stallSeconds: Int64 = 5
+    package static let slowAnswerSeconds: Int64 = 2
+    package static let slowStreamsMin = 32
     package static let idlePingSeconds: Int64 = 3600
     package static let idleConnectionSeconds: Int64 = 300
     package static let resendsMax = 3

@@ -187,11 +187,11 @@ struct PoolTests {
 struct ConnectionPulseTests {
     private func tick(
         _ pulse: inout ConnectionPulse, _ seconds: Int, stream: UInt32 = 1, open: Int = 0, pongs: Int = 0,
-        hasRoom: Bool = true, isSettled: Bool = true
+        oldest: UInt32? = nil, hasRoom: Bool = true, isSettled: Bool = true
     ) -> ConnectionPulse.Orders {
         pulse.tick(
-            uptime: .seconds(seconds), nextStreamID: stream, openCount: open, hasRoom: hasRoom, pongCount: pongs,
-            isSettled: isSettled)
+            uptime: .seconds(seconds), nextStreamID: stream, openCount: open, oldestOpenID: oldest, hasRoom: hasRoom,
+            pongCount: pongs, isSettled: isSettled)
     }
 
     @Test("requests are overdue after the request time-out and not earlier")
@@ -242,6 +242,34 @@ struct ConnectionPulseTests {
         #expect(!tick(&pulse, 21, hasRoom: false).isShut)
         #expect(tick(&pulse, 22, hasRoom: false).isShut)
         #expect(!tick(&pulse, 23, hasRoom: true).isShut)
+    }
+
+    @Test("a slow peer gets no more than it answers in two seconds, and everything again by doubling")
+    func slow() {
+        var pulse = ConnectionPulse(uptime: .zero)
+        // 1,000 begin in the first second; 100 a second are answered.
+        _ = tick(&pulse, 1, stream: 2001, open: 1000, oldest: 1)
+        #expect(pulse.openMax == nil)
+        _ = tick(&pulse, 2, stream: 2001, open: 900, oldest: 201)
+        #expect(pulse.openMax == nil)
+        _ = tick(&pulse, 3, stream: 2001, open: 800, oldest: 401)
+        #expect(pulse.openMax == 200)
+        _ = tick(&pulse, 4, stream: 2001, open: 800, oldest: 401)
+        #expect(pulse.openMax == Limits.slowStreamsMin)
+        // All that was open is answered, and what begins now is answered soon.
+        _ = tick(&pulse, 5, stream: 2001, open: 0)
+        #expect(pulse.openMax == 2 * Limits.slowStreamsMin)
+        for second in 6...12 { _ = tick(&pulse, second, stream: 2001 + UInt32(second) * 100) }
+        #expect(pulse.openMax == nil)
+    }
+
+    @Test("one request that is never answered does not slow a connection that keeps up")
+    func oneStuck() {
+        var pulse = ConnectionPulse(uptime: .zero)
+        for second in 1...10 {
+            _ = tick(&pulse, second, stream: UInt32(second) * 10_000 + 1, open: 1, oldest: 1)
+        }
+        #expect(pulse.openMax == 10_000)
     }
 
     @Test("a peer that never says SETTINGS is left")

@@ -21,6 +21,10 @@ struct ConnectionPulse {
     var hasRead = false
     /// The most that the peer ever let us send at once.
     var largestWindow = 65_535
+    /// How many requests may be open while the peer is slow: what it answers in two seconds, so that none waits until
+    /// it is overdue and would have to be sent twice. nil while it keeps up.
+    private(set) var openMax: Int?
+    private var openBefore = 0
     private let startedAt: Duration
     private var readAt: Duration
     private var usedAt: Duration
@@ -37,8 +41,10 @@ struct ConnectionPulse {
         roomAt = uptime
     }
 
+    /// - Parameter oldestOpenID: of the stream that is open longest; nil when none is.
     mutating func tick(
-        uptime: Duration, nextStreamID: UInt32, openCount: Int, hasRoom: Bool, pongCount: Int, isSettled: Bool
+        uptime: Duration, nextStreamID: UInt32, openCount: Int, oldestOpenID: UInt32?, hasRoom: Bool, pongCount: Int,
+        isSettled: Bool
     ) -> Orders {
         var orders = Orders()
         if hasRead { readAt = uptime }
@@ -49,6 +55,7 @@ struct ConnectionPulse {
             self.pongCount = pongCount
             pingedAt = nil
         }
+        follow(uptime: uptime, nextStreamID: nextStreamID, openCount: openCount, oldestOpenID: oldestOpenID)
         marks.append((uptime, nextStreamID))
         while let mark = marks.first, uptime - mark.at >= .seconds(Limits.requestTimeoutSeconds) {
             orders.giveUpBefore = mark.streamID
@@ -69,5 +76,20 @@ struct ConnectionPulse {
         orders.isShut = uptime - roomAt >= .seconds(Limits.connectTimeoutSeconds)
         orders.isIdle = openCount == 0 && uptime - usedAt >= .seconds(Limits.idleConnectionSeconds)
         return orders
+    }
+
+    /// Follows what the peer keeps up with (Little's law: open requests = rate × time of each).
+    private mutating func follow(uptime: Duration, nextStreamID: UInt32, openCount: Int, oldestOpenID: UInt32?) {
+        defer { openBefore = openCount }
+        let slow = Duration.seconds(Limits.slowAnswerSeconds)
+        let isSlow = oldestOpenID.map { id in marks.contains { uptime - $0.at >= slow && $0.streamID > id } } ?? false
+        guard isSlow else {
+            // Back by doubling, for what was slow a moment ago is not yet to be trusted with everything.
+            openMax = openMax.map { $0 * 2 }.flatMap { $0 < Limits.streamsPerConnectionMax ? $0 : nil }
+            return
+        }
+        let begun = marks.last.map { Int(nextStreamID &- $0.streamID) / 2 } ?? 0
+        let answered = max(0, begun + openBefore - openCount)
+        openMax = max(Limits.slowStreamsMin, answered * Int(Limits.slowAnswerSeconds))
     }
 }

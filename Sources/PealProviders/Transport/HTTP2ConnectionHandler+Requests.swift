@@ -26,7 +26,8 @@ extension HTTP2ConnectionHandler {
     /// What the connection takes now. Before the first answer it is one request (providers.md: one stream until the
     /// provider token was let in); the shares are those of the connection that keeps some room for small messages.
     private var budget: PoolQueue.Budget {
-        let streams = isProven ? state.streamRoom : min(state.streamRoom, max(0, 1 - state.openCount))
+        let room = min(state.streamRoom, max(0, (pulse.openMax ?? .max) - state.openCount))
+        let streams = isProven ? room : min(room, max(0, 1 - state.openCount))
         let streamsMax = min(state.peer.streamsMax, Limits.streamsPerConnectionMax)
         let share = streamsMax > 1 && isProven ? max(1, streamsMax / 20) : 0
         // No more than an eighth: peers open their window again only once a good part of it is used.

@@ -6,7 +6,8 @@ extension HTTP2ConnectionHandler {
     func tick() {
         let orders = pulse.tick(
             uptime: pool.time.uptime, nextStreamID: state.nextStreamID, openCount: state.openCount,
-            hasRoom: state.streamRoom > 0, pongCount: state.pongCount, isSettled: state.isSettled)
+            oldestOpenID: state.oldestOpenID, hasRoom: state.streamRoom > 0, pongCount: state.pongCount,
+            isSettled: state.isSettled)
         if orders.isStalled {
             pool.logger.warning("connection stalled", metadata: metadata(""))
             return abort()

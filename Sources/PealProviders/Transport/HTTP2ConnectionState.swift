@@ -80,6 +80,7 @@ struct HTTP2ConnectionState {
     }
 
     var openCount: Int { streams.openCount }
+    var oldestOpenID: UInt32? { streams.oldestOpenID }
     /// Whether streams may still begin, now or when there is room.
     var takesRequests: Bool { goAway == nil && Int(nextStreamID) + Self.streamIDReserve <= Int(streamIDMax) }
     /// Whether stream ids run short, so that it is time for another connection while this one still works. One begun

@@ -62,6 +62,12 @@ struct StreamTable {
         set { slots[place] = newValue }
     }
 
+    /// The lowest id of an open stream; nil when none is open.
+    var oldestOpenID: UInt32? {
+        guard openCount > 0 else { return nil }
+        return slots.lazy.map(\.id).filter { $0 != 0 }.min()
+    }
+
     /// Places of all open streams whose id satisfies `condition`.
     func places(where condition: (UInt32) -> Bool) -> [Int] {
         guard openCount > 0 else { return [] }
