@@ -169,7 +169,9 @@ struct PivotalTagTests {
         }
     }
 
-    @Test("need the application's key", arguments: ["/v2/registrations", "/v2/topics", "/v1/tags", "/v2/custom_user_ids"])
+    @Test(
+        "need the application's key",
+        arguments: ["/v2/registrations", "/v2/topics", "/v1/tags", "/v2/custom_user_ids"])
     func strangers(path: String) async throws {
         try await Self.open { house, _ in
             #expect(try await house.call(.get, path, authorization: nil).status == 401)

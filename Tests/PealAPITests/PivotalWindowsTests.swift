@@ -41,7 +41,8 @@ struct PivotalWindowsTests {
                 #"{"type":"toast","template_fields":{"b":"2","a":true,"textField1":"1","textField99":"3"}}"#,
                 #"{"type":"toast","fields":{"text":["1","true","2","3"]}}"#),
             .windows(#"{"type":"badge","template_fields":{"value":7}}"#, #"{"type":"badge","value":7}"#),
-            .windows(#"{"type":"badge","template_fields":{"badgeField1":"alert"}}"#, #"{"type":"badge","value":"alert"}"#),
+            .windows(
+                #"{"type":"badge","template_fields":{"badgeField1":"alert"}}"#, #"{"type":"badge","value":"alert"}"#),
             .windows(#"{"type":"Badge","value":"3"}"#, #"{"type":"badge","value":"3"}"#),
             .windows("{}", #"{"type":"toast","template":"ToastText01"}"#),
             .windows(#"{"template_name":"TileWideText03","template_fields":{}}"#, #"{"template":"TileWideText03"}"#),

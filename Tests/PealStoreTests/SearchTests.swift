@@ -1,4 +1,5 @@
 import PealCore
+import PealStore
 import PealTesting
 import Testing
 
@@ -36,7 +37,7 @@ struct SearchTests {
         #expect(try await page(1, DeviceSearch(routes: Self.routes, topic: "none")).total == 0)
     }
 
-    @Test("a search for a part of a text finds what its listing does, page by page", arguments: StoreUnderTest.allCases)
+    @Test("a search for a part of a text looks into every page", arguments: StoreUnderTest.allCases)
     func parts(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         for number in 1...5 {
@@ -67,7 +68,7 @@ struct SearchTests {
         #expect(try await fixture.store.read { try $0.userIDs(app: app, containing: nil, limit: 9) }.count == 5)
     }
 
-    @Test("a topic that expired is not on its devices, and one of its name is another", arguments: StoreUnderTest.allCases)
+    @Test("a topic that expired is off its devices, and one of its name is another", arguments: StoreUnderTest.allCases)
     func expiry(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let app = fixture.app
@@ -86,7 +87,7 @@ struct SearchTests {
         fixture.time.advance(by: .seconds(60))
         #expect(try await fixture.register(1, topics: nil).device.topics == ["news"])
         let later = fixture.now
-        let count = { (store: any StoreReading) in
+        let count: @Sendable (any StoreReading) throws -> Int = { store in
             try store.deviceCount(app: app, topic: "fair", routes: [.apnsProduction], now: later)
         }
         #expect(try await fixture.store.read(count) == 0)

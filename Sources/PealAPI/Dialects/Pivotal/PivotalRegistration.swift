@@ -68,7 +68,8 @@ struct PivotalRegistration: Sendable {
         let result = try await services.devices.change(id, app: realm.app.key, call.verb) { known throws(PealError) in
             if known == nil, !realm.app.settings.pivotal.upsertOnPut { throw .notFound("device") }
             if let known, !realm.holds(known) { throw .notFound("device") }
-            return try reader.registration(body, id: id, over: known, userID: userID, isWhole: false,
+            return try reader.registration(
+                body, id: id, over: known, userID: userID, isWhole: false,
                 now: call.now)
         }
         return Answer(.ok, realm.json(result.device, now: call.now))
