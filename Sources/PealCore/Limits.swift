@@ -8,6 +8,15 @@ package enum Limits {
     package static let listItemsMax = 200
     package static let listItemsDefault = 50
 
+    /// Of listings by page number.
+    package static let pageItemsMax = 50
+    package static let pageItemsDefault = 20
+    /// What a search for a part of a text looks at.
+    package static let searchedRowsMax = 100_000
+    /// Of listings that have no pages.
+    package static let unpagedItemsMax = 10_000
+    package static let schedulesListedMax = 1000
+
     // Names and texts
     package static let nameCharactersMax = 255
     /// 255 characters of up to four bytes.
@@ -37,6 +46,8 @@ package enum Limits {
     package static let pivotalDevicesMax = 4096
     package static let pivotalUsersMax = 4096
     package static let devicesPerBatchMax = 1000
+    package static let topicsPerBatchMax = 1024
+    package static let topicLifeSecondsMin: Int64 = 60
     package static let topicsPerDeviceMax = 1024
 
     // Addresses

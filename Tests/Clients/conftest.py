@@ -20,8 +20,9 @@ START_SECONDS_MAX = 30
 class Simulator:
     """A running `peal-sim` and its control interface."""
 
-    def __init__(self, directory, *arguments):
-        self.process = subprocess.Popen([PROGRAM, "--directory", str(directory), *arguments])
+    def __init__(self, directory, *arguments, environment=None):
+        command = [PROGRAM, "--directory", str(directory), *arguments]
+        self.process = subprocess.Popen(command, env={**os.environ, **(environment or {})})
         description = pathlib.Path(directory) / "simulator.json"
         end = time.monotonic() + START_SECONDS_MAX
         while not description.exists():

@@ -102,7 +102,7 @@ struct PivotalPushTests {
                     "data_only":true}
                     """)
             #expect(android.options.collapseKey == "ck")
-            #expect(draft.content.platforms[.windows]?.fields["fields"] == ["text": ["a", "b"], "image": []])
+            #expect(draft.content.platforms[.windows]?.fields["fields"] == ["text": ["a", "b"]])
             #expect(draft.content.platforms[.windowsPhone]?.fields["type"] == "toast")
             #expect(
                 draft.content.platforms[.ios]?.options.life == .until(Timestamp(seconds: 2_147_483_647)))
@@ -134,6 +134,12 @@ struct PivotalPushTests {
             Target(#"{"devices":["\#(first)","111-222-333444"]}"#, 1),
             Target(#"{"devices":["111-222-333444"]}"#, 0),
             Target(#"{"devices":["\#(first)"],"topics":["other"],"platforms":["android"]}"#, 1),
+            Target(#"{"devices":["\#(first)"],"platforms":["platform1"],"platform":"platform2"}"#, 1),
+            Target(#"{"devices":["\#(String(repeating: "x", count: 300))","a\u0007","\#(first)",null,7]}"#, 1),
+            Target(#"{"custom_user_ids":["\#(String(repeating: "x", count: 1021))","u1","a\n"]}"#, 1),
+            Target(#"{"custom_user_ids":["\#(String(repeating: "x", count: 1021))"]}"#, 0),
+            Target(#"{"topics":["\#(String(repeating: "x", count: 1021))","OTHER"],"tags":["local_seminars"]}"#, 3),
+            Target(#"{"topics":["\#(String(repeating: "x", count: 1021))"]}"#, 0),
             Target(#"{"topics":["Local_Seminars","other"]}"#, 3), Target(#"{"tags":["OTHER"]}"#, 1),
             Target(#"{"topics":["other"],"platforms":["android"]}"#, 0),
             Target(#"{"topics":["other"],"platforms":["android"],"platform":"ios"}"#, 1),
@@ -265,6 +271,17 @@ struct PivotalPushTests {
             #expect(changed["push.message.body"] == "y")
             #expect(changed["push.target.platform"] == "all")
             #expect(try await call(.put, "/v1/schedules/\(id)", #"{"target":{}}"#).status == 400)
+            let kept = try await call(
+                .put, "/v1/schedule/\(id)", #"{"scheduleAt":null,"scheduleIn":0,"message":null,"target":null}"#)
+            #expect(kept.text == changed.text)
+            let dated = try await call(.put, "/v1/schedules/\(id)", #"{"expiryTime":\#(at + 60_000)}"#)
+            #expect(dated["push.expiryTime"]?.integerValue == at + 60_000, "\(dated.text)")
+            let early = try await call(.put, "/v1/schedules/\(id)", #"{"expiryTime":\#(at)}"#)
+            #expect(early.status == 400)
+            let endless = try await call(.put, "/v1/schedules/\(id)", #"{"expiryTime":null}"#)
+            #expect(endless.text == changed.text)
+            let echoed = try await call(.put, "/v1/schedules/\(id)", changed["push"]?.text ?? "")
+            #expect(echoed.text == changed.text)
             #expect(try await call(.delete, "/v1/schedules/\(id)").status == 204)
             #expect(try await call(.delete, "/v1/schedules/\(id)").status == 404)
             #expect(try await call(.get, "/v1/schedules").text == "[]")
@@ -290,6 +307,30 @@ struct PivotalPushTests {
             #expect(reply.status == 400, "\(reply.text)")
             #expect(reply["error"] == "Bad Request")
             #expect(try await house.census()["messages"] == 0)
+        }
+    }
+
+    @Test("moved to within a minute goes at once and has a receipt")
+    func soon() async throws {
+        try await Self.open { house, push in
+            let made = try await push(#"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
+            let reply = try await house.call(
+                .put, "/v1/schedules/\(made["schedule_id"]?.stringValue ?? "")", body: #"{"scheduleIn":59}"#,
+                authorization: house.basic("app-1", "application-key-1"))
+            #expect(reply.status == 200)
+            let draft = try await Self.draft(house, reply)
+            #expect(draft.startAt == house.clock.now)
+        }
+    }
+
+    @Test("counts topics and tags together")
+    func topicsAndTags() async throws {
+        try await Self.open { _, push in
+            let names = { (prefix: String) in (0..<1024).map { "\"\(prefix)\($0)\"" }.joined(separator: ",") }
+            let both = #"{"topics":[\#(names("a"))],"tags":["a1","b"]}"#
+            #expect(try await push(#"{"message":{"body":"x"},"target":\#(both)}"#).status == 400)
+            let alike = #"{"topics":[\#(names("a"))],"tags":["a1","a2"]}"#
+            #expect(try await push(#"{"message":{"body":"x"},"target":\#(alike)}"#).status == 200)
         }
     }
 

@@ -117,6 +117,8 @@ struct PivotalRegistrationTests {
             #expect(changed["tags"] == [["text": "b"]], "\(changed.text)")
             #expect(changed["custom_user_id"] == "u1")
             #expect(try await put(#"{"tags":["c"],"custom_user_id":null}"#)["custom_user_id"] == "u1")
+            #expect(try await put(#"{"topics":["C","d"]}"#)["tags"] == [["text": "c"], ["text": "d"]])
+            #expect(try await put(#"{"topics":{"unsubscribe":["D"]}}"#)["tags"] == [["text": "c"]])
             let cleared = try await put(#"{"custom_user_id":""}"#)
             #expect(cleared["custom_user_id"] == "")
             #expect(cleared["tags"] == [["text": "c"]])

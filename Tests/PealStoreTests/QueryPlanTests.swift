@@ -9,7 +9,7 @@ struct QueryPlanTests {
     /// Whole tables may be walked by none of the hot statements; what is made on the way (`pick`) may.
     private static let allowedScans = ["SCAN pick", "SCAN sample"]
 
-    private static let statements = HotSQL.all.map { $0 } + WebhookSQL.all.map { $0 }
+    private static let statements = HotSQL.all.map { $0 } + WebhookSQL.all.map { $0 } + SearchSQL.all.map { $0 }
 
     @Test("every hot statement goes by an index and sorts nothing", arguments: statements.map(\.key))
     func plan(_ name: String) async throws {
@@ -47,6 +47,9 @@ struct QueryPlanTests {
             ("webhook.leaseDeliveries", "webhook_delivery_due"),
             ("webhook.newestDeliveries", "webhook_delivery_newest"),
             ("webhook.pruneDeliveries", "webhook_delivery_ended"),
+            ("search.routePage", "COVERING INDEX device_active"), ("search.routeAfter", "COVERING INDEX device_active"),
+            ("search.topicAfter", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq>?)"),
+            ("search.topics", "topic_name"), ("search.users", "COVERING INDEX device_user"),
         ])
     func index(_ name: String, _ index: String) async throws {
         let test = try await StoreUnderTest.sqlite.open()

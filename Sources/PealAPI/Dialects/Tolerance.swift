@@ -58,6 +58,10 @@ struct Tolerance {
 
     func integer(_ name: String) throws(PealError) -> Int64? {
         guard let (value, path) = self[name] else { return nil }
+        return try Self.integer(value, path)
+    }
+
+    static func integer(_ value: JSON, _ path: String) throws(PealError) -> Int64 {
         if let number = value.integerValue { return number }
         if let text = value.stringValue, let number = JSON.number(text).integerValue { return number }
         throw .invalid(path, "\(path) must be an integer")
@@ -65,14 +69,17 @@ struct Tolerance {
 
     func flag(_ names: String...) throws(PealError) -> Bool? {
         for name in names {
-            guard let (value, path) = self[name] else { continue }
-            switch Self.plainText(value)?.lowercased() {
-            case "true", "1": return true
-            case "false", "0": return false
-            default: throw .invalid(path, "\(path) must be a boolean")
-            }
+            if let (value, path) = self[name] { return try Self.flag(value, path) }
         }
         return nil
+    }
+
+    static func flag(_ value: JSON, _ path: String) throws(PealError) -> Bool {
+        switch plainText(value)?.lowercased() {
+        case "true", "1": return true
+        case "false", "0": return false
+        default: throw .invalid(path, "\(path) must be a boolean")
+        }
     }
 
     func object(_ name: String) throws(PealError) -> Tolerance? {
@@ -80,25 +87,48 @@ struct Tolerance {
         return try Tolerance(value, path: path)
     }
 
+    /// The elements of a list with their paths, without null; nil when the list is missing.
+    func elements(_ name: String, countMax: Int) throws(PealError) -> [(value: JSON, path: String)]? {
+        guard let (value, path) = self[name] else { return nil }
+        guard let elements = value.arrayValue else {
+            throw .invalid(path, "\(path) must be an array, not \(value.typeName)")
+        }
+        guard elements.count <= countMax else {
+            throw .invalid(path, "\(path) may hold \(countMax) elements at most")
+        }
+        return elements.enumerated().map { ($1, "\(path)[\($0)]") }.filter { !$0.0.isNull }
+    }
+
     /// The texts of a list, each once and none empty; an empty list counts as absent.
     func texts(_ names: String..., countMax: Int, bytesMax: Int) throws(PealError) -> [String] {
-        // By bytes: Swift's equality takes different spellings of one character for the same.
-        var seen: Set<[UInt8]> = []
         var texts: [String] = []
         for name in names {
-            guard let (value, path) = self[name] else { continue }
-            guard let elements = value.arrayValue else {
-                throw .invalid(path, "\(path) must be an array, not \(value.typeName)")
-            }
-            guard elements.count <= countMax else {
-                throw .invalid(path, "\(path) may hold \(countMax) elements at most")
-            }
-            for (index, element) in elements.enumerated() where !element.isNull {
-                let text = try Self.text(element, "\(path)[\(index)]", bytesMax: bytesMax)
-                if !text.isEmpty, seen.insert(Array(text.utf8)).inserted { texts.append(text) }
+            for (value, path) in try elements(name, countMax: countMax) ?? [] {
+                texts.append(try Self.text(value, path, bytesMax: bytesMax))
             }
         }
-        return texts
+        return Self.distinct(texts)
+    }
+
+    /// As `texts`, of names that something may have: what is too long or holds control characters is no name of
+    /// anything, and is given all the same.
+    func names(_ names: String..., countMax: Int) throws(PealError) -> [String] {
+        var texts: [String] = []
+        for name in names {
+            for (value, path) in try elements(name, countMax: countMax) ?? [] {
+                guard let text = Self.plainText(value) else {
+                    throw .invalid(path, "\(path) must be a string, not \(value.typeName)")
+                }
+                texts.append(text)
+            }
+        }
+        return Self.distinct(texts)
+    }
+
+    private static func distinct(_ texts: [String]) -> [String] {
+        // By bytes: Swift's equality takes different spellings of one character for the same.
+        var seen: Set<[UInt8]> = []
+        return texts.filter { !$0.isEmpty && seen.insert(Array($0.utf8)).inserted }
     }
 
     /// An instant in milliseconds since 1970, within what a date can be.

@@ -44,6 +44,16 @@ struct Call: Sendable {
         return json
     }
 
+    /// The body as a JSON array.
+    /// - Throws: `invalid_json` with line and column.
+    func array() throws(PealError) -> [JSON] {
+        let json = try document()
+        guard let elements = json.arrayValue else {
+            throw PealError(.invalidJSON, "the body must be a JSON array, not \(json.typeName)")
+        }
+        return elements
+    }
+
     private func document() throws(PealError) -> JSON {
         do throws(JSONParser.Failure) {
             return try JSONParser.parse(body)

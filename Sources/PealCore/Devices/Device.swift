@@ -4,7 +4,10 @@ package struct Device: Sendable, Hashable {
     package var key: DeviceKey
     package var address: Address
     package var userID: String?
+    /// Of every topic it subscribed to, expired ones too; `topics(at:)` tells those that count.
     package var topics: [String]
+    /// When those of `topics` expire that do.
+    package var topicEnds: [String: Timestamp]
     package var locale: String?
     package var timeZone: String?
     package var detail: DeviceDetail
@@ -19,19 +22,26 @@ package struct Device: Sendable, Hashable {
 
     package init(
         id: DeviceID, key: DeviceKey, address: Address, userID: String?, topics: [String], locale: String?,
-        timeZone: String?, detail: DeviceDetail, isInteractive: Bool, registeredAt: Timestamp, retirement: Retirement?
+        timeZone: String?, detail: DeviceDetail, isInteractive: Bool, registeredAt: Timestamp, retirement: Retirement?,
+        topicEnds: [String: Timestamp] = [:]
     ) {
         self.id = id
         self.key = key
         self.address = address
         self.userID = userID
         self.topics = topics
+        self.topicEnds = topicEnds
         self.locale = locale
         self.timeZone = timeZone
         self.detail = detail
         self.isInteractive = isInteractive
         self.registeredAt = registeredAt
         self.retirement = retirement
+    }
+
+    /// Its topics that have not expired.
+    package func topics(at now: Timestamp) -> [String] {
+        topicEnds.isEmpty ? topics : topics.filter { name in topicEnds[name].map { $0 > now } ?? true }
     }
 
     /// Why and when a device stopped being reachable. A retired device that registers again is active.

@@ -90,7 +90,7 @@ package struct DeviceVerbs: Sendable {
     ) async throws -> Device {
         try await store.write(.intake) { store in
             guard let device = try store.device(app: app, id: id) else { throw PealError.notFound("device") }
-            let topics = Set(device.topics).subtracting(remove).union(add)
+            let topics = Set(device.topics(at: call.now)).subtracting(remove).union(add)
             guard topics.count <= Limits.topicsPerDeviceMax else {
                 throw PealError.invalid("topics", "a device may have \(Limits.topicsPerDeviceMax) topics at most")
             }

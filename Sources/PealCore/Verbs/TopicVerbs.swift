@@ -21,4 +21,34 @@ package struct TopicVerbs: Sendable {
             try store.audit(call, app: app, "topic.delete", "topic \(name)")
         }
     }
+
+    /// Makes each topic unless there is one that has not expired, which stays as it is.
+    package func make(
+        _ drafts: [(name: String, expiresAt: Timestamp?)], app: AppKey, _ call: VerbCall
+    ) async throws -> [(topic: TopicEntry, isNew: Bool)] {
+        try await store.write(.control) { store in
+            try drafts.map { draft in
+                let made = try store.makeTopic(
+                    app: app, name: draft.name, expiresAt: draft.expiresAt, now: call.now)
+                if made.isNew { try store.audit(call, app: app, "topic.put", "topic \(draft.name)") }
+                return made
+            }
+        }
+    }
+
+    /// Takes the subscriptions along; passes over numbers that no living topic has.
+    /// - Returns: how many topics went.
+    package func delete(_ numbers: [Int64], app: AppKey, _ call: VerbCall) async throws -> Int {
+        try await store.write(.control) { store in
+            var count = 0
+            for number in Set(numbers).sorted() {
+                guard let topic = try store.topicEntry(app: app, number: number, now: call.now),
+                    try store.deleteTopic(app: app, name: topic.name)
+                else { continue }
+                try store.audit(call, app: app, "topic.delete", "topic \(topic.name)")
+                count += 1
+            }
+            return count
+        }
+    }
 }

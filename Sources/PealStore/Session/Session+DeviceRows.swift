@@ -66,11 +66,13 @@ extension StoreSession {
 
     /// Applies a list of topics as a difference.
     func change(
-        _ row: DeviceRow, from before: [(number: Int64, name: String)], to topics: Set<ExactText>, app: AppKey,
+        _ row: DeviceRow, from before: [Subscription], to topics: Set<ExactText>, app: AppKey,
         now: Timestamp
     ) throws {
         let names = Set(before.map { ExactText($0.name) })
-        for (number, name) in before where !topics.contains(ExactText(name)) { try unsubscribe(row, number, app: app) }
+        for topic in before where !topics.contains(ExactText(topic.name)) {
+            try unsubscribe(row, topic.number, app: app)
+        }
         for name in topics where !names.contains(name) {
             try subscribe(row, try topicNumber(app: app, name: name.text, now: now), app: app, now: now)
         }

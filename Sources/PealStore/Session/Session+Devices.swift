@@ -15,16 +15,14 @@ extension StoreSession {
 
     /// A row with what lies beside it.
     func device(_ row: DeviceRow, app: AppKey) throws -> Device {
-        try device(
-            row, topics: try subscriptions(app: app, device: row.key).map(\.name),
-            detail: try DetailCoding.decode(try detail(app: app, device: row.key)))
-    }
-
-    func device(_ row: DeviceRow, topics: [String], detail: DeviceDetail) throws -> Device {
-        Device(
-            id: row.id, key: row.key, address: row.address, userID: row.userID, topics: topics,
-            locale: try word(row.locale), timeZone: try word(row.zone), detail: detail,
-            isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: row.retirement)
+        let topics = try subscriptions(app: app, device: row.key)
+        let ends = topics.compactMap { topic in topic.expiresAt.map { (topic.name, $0) } }
+        return Device(
+            id: row.id, key: row.key, address: row.address, userID: row.userID, topics: topics.map(\.name),
+            locale: try word(row.locale), timeZone: try word(row.zone),
+            detail: try DetailCoding.decode(try detail(app: app, device: row.key)),
+            isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: row.retirement,
+            topicEnds: Dictionary(ends) { $1 })
     }
 
     func detail(app: AppKey, device: DeviceKey) throws -> [UInt8] {
@@ -33,15 +31,18 @@ extension StoreSession {
         ) { $0.bytes(0) } ?? []
     }
 
-    /// Topics of a device by name, retired or not.
-    func subscriptions(app: AppKey, device: DeviceKey) throws -> [(number: Int64, name: String)] {
+    /// What a device subscribed to.
+    typealias Subscription = (number: Int64, name: String, expiresAt: Timestamp?)
+
+    /// Topics of a device by name, retired or not; expired ones too.
+    func subscriptions(app: AppKey, device: DeviceKey) throws -> [Subscription] {
         try connection.all(
             """
-            SELECT topic.topic, topic.name FROM device_topic
+            SELECT topic.topic, topic.name, topic.expires_at FROM device_topic
             JOIN topic ON topic.app = device_topic.app AND topic.topic = device_topic.topic
             WHERE device_topic.app = $1 AND device_topic.seq = $2
             """, [.int(app), .int(device)]
-        ) { (number: $0.int(0), name: $0.text(1)) }.sorted { $0.name < $1.name }
+        ) { (number: $0.int(0), name: $0.text(1), expiresAt: $0.timeIfPresent(2)) }.sorted { $0.name < $1.name }
     }
 
     /// A listing by topic shows active devices only: retired ones are no members.

@@ -82,7 +82,8 @@ extension StoreSession {
 
         let detail = DetailCoding.encode(registration.detail)
         let sameDetail = try self.detail(app: app, device: row.key) == detail
-        let before = try subscriptions(app: app, device: row.key)
+        // One that expired counts no more: who names it again subscribes to a new topic.
+        let before = try subscriptions(app: app, device: row.key).filter { $0.expiresAt.map { $0 > now } ?? true }
         let known = Set(before.map { ExactText($0.name) })
         let topics = registration.topics.map { Set($0.map(ExactText.init)) } ?? known
         let sameTopics = topics == known

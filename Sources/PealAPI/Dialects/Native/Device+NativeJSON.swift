@@ -2,12 +2,13 @@ internal import PealCore
 
 extension Device {
     /// As the native API shows it.
-    var nativeJSON: JSON {
+    func nativeJSON(at now: Timestamp) -> JSON {
         var members: [(String, JSON?)] = [
             ("id", .string(id.description)), ("platform", .string(platform.rawValue)),
             ("environment", .string(environment.rawValue)),
             ("address", detail.addressAsSent.map(JSON.string) ?? address.json),
-            ("user_id", userID.map(JSON.string) ?? .null), ("topics", .array(topics.sorted().map(JSON.string))),
+            ("user_id", userID.map(JSON.string) ?? .null),
+            ("topics", .array(topics(at: now).sorted().map(JSON.string))),
             ("locale", locale.map(JSON.string) ?? .null), ("time_zone", timeZone.map(JSON.string) ?? .null),
             ("os_version", detail.osVersion.map(JSON.string)), ("app_version", detail.appVersion.map(JSON.string)),
             ("alias", detail.alias.map(JSON.string)), ("model", detail.model.map(JSON.string)),

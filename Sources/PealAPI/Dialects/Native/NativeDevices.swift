@@ -39,7 +39,7 @@ struct NativeDevices: Sendable {
     private func register(_ call: Call, id: DeviceID) async throws -> Answer {
         let registration = try reader.registration(try Fields(try call.object()), id: id)
         let reply = try await services.devices.register(registration, app: try call.app().key, call.verb) { result in
-            Reply(status: result.isNew ? 201 : 200, result.device.nativeJSON)
+            Reply(status: result.isNew ? 201 : 200, result.device.nativeJSON(at: call.now))
         }
         return Answer(reply)
     }
@@ -87,7 +87,7 @@ struct NativeDevices: Sendable {
         guard let device = try await services.store.read({ try $0.device(app: app, id: id) }) else {
             throw PealError.notFound("device")
         }
-        return Answer(.ok, device.nativeJSON)
+        return Answer(.ok, device.nativeJSON(at: call.now))
     }
 
     private func list(_ call: Call) async throws -> Answer {
@@ -104,7 +104,7 @@ struct NativeDevices: Sendable {
             try (filters ?? [base]).flatMap { try store.devices(app: app, $0, after: cursor, limit: list.fetchCount) }
         }
         let sorted = devices.sorted { $0.key < $1.key }
-        return list.answer(sorted, cursor: { String($0.key) }, json: \.nativeJSON)
+        return list.answer(sorted, cursor: { String($0.key) }, json: { $0.nativeJSON(at: call.now) })
     }
 
     private func change(_ call: Call) async throws -> Answer {
@@ -115,7 +115,7 @@ struct NativeDevices: Sendable {
             guard let device else { throw .notFound("device") }
             return try reader.change(of: device, try Fields(json))
         }
-        return Answer(.ok, result.device.nativeJSON)
+        return Answer(.ok, result.device.nativeJSON(at: call.now))
     }
 
     private func delete(_ call: Call) async throws -> Answer {
@@ -127,7 +127,7 @@ struct NativeDevices: Sendable {
         let topic = try NativeTopics.name(call)
         let device = try await services.devices.changeTopics(
             of: try call.id("id", of: "device"), app: try call.app().key, add: [topic], remove: [], call.verb)
-        return Answer(.ok, device.nativeJSON)
+        return Answer(.ok, device.nativeJSON(at: call.now))
     }
 
     private func unsubscribe(_ call: Call) async throws -> Answer {

@@ -21,10 +21,9 @@ enum PivotalContent {
         }
         content.platforms[.ios] = try PivotalApple.content(ios, body: text, receipt: receipt)
         content.platforms[.android] = androidContent(android, body: text, receipt: receipt)
-        if let windows = try custom?.object("windows8") { content.platforms[.windows] = PivotalWindows.toast(windows) }
-        if let phone = try custom?.object("windowsPhone") {
-            content.platforms[.windowsPhone] = PivotalWindows.phone(phone)
-        }
+        let (windows, phone) = (try custom?.object("windows8"), try custom?.object("windowsPhone"))
+        content.platforms[.windows] = PivotalWindows.windows(windows, body: text)
+        content.platforms[.windowsPhone] = PivotalWindows.phone(phone, body: text)
         return content
     }
 

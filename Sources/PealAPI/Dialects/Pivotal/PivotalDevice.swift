@@ -10,7 +10,7 @@ struct PivotalDevice {
     /// Takes over what the body gives; in a POST everything else is cleared.
     /// - Parameter userID: already verified; nil where the body gives none.
     func registration(
-        _ body: Tolerance, id: DeviceID, over known: Device?, userID: String?, isWhole: Bool
+        _ body: Tolerance, id: DeviceID, over known: Device?, userID: String?, isWhole: Bool, now: Timestamp
     ) throws(PealError) -> DeviceRegistration {
         let platform = try platform(of: body) ?? known?.platform ?? platform
         // A retired device's address may be another device's by now.
@@ -26,7 +26,7 @@ struct PivotalDevice {
         let userLeft = isWhole || body.isCleared("custom_user_id") ? nil : known?.userID
         return DeviceRegistration(
             id: id, address: address, userID: userID ?? userLeft,
-            topics: try topics(body, over: known?.topics ?? [], isWhole: isWhole),
+            topics: try topics(body, over: known?.topics(at: now) ?? [], isWhole: isWhole),
             locale: known?.locale, timeZone: known?.timeZone, detail: detail,
             isInteractive: Interactivity.isInteractive(platform: platform, osVersion: detail.osVersion),
             identityOnMove: isWhole ? .knownID : .newID)
@@ -66,9 +66,10 @@ struct PivotalDevice {
     /// and in a POST its `subscribe` is the set.
     private func topics(_ body: Tolerance, over known: [String], isWhole: Bool) throws(PealError) -> [String]? {
         let count = Limits.topicsPerDeviceMax
-        guard let (value, path) = body["tags"] else { return isWhole ? [] : nil }
+        // Newer versions call tags topics.
+        guard let (value, path) = body["tags", "topics"] else { return isWhole ? [] : nil }
         if value.arrayValue != nil {
-            return Self.lowered(try body.texts("tags", countMax: count, bytesMax: Limits.topicBytesMax))
+            return Self.lowered(try body.texts(path, countMax: count, bytesMax: Limits.topicBytesMax))
         }
         let change = try Tolerance(value, path: path)
         let add = Self.lowered(
@@ -82,19 +83,4 @@ struct PivotalDevice {
     }
 
     private static func lowered(_ names: [String]) -> [String] { Array(Set(names.map { $0.lowercased() })).sorted() }
-
-    /// - Parameter variant: the platform's id.
-    static func json(_ device: Device, variant: String) -> JSON {
-        [
-            "device_uuid": .string(device.id.description), "variant_uuid": .string(variant),
-            "os": .string(device.detail.vendorOS ?? PivotalPlatform.os(device.platform)),
-            "os_version": .string(device.detail.osVersion ?? ""),
-            "device_model": .string(device.detail.model ?? ""),
-            "device_manufacturer": .string(device.detail.manufacturer ?? ""),
-            "device_alias": .string(device.detail.alias ?? ""),
-            "registration_token": device.detail.addressAsSent.map(JSON.string) ?? device.address.json,
-            "tags": .array(device.topics.sorted().map { ["text": .string($0)] }),
-            "active": .bool(device.retirement == nil), "custom_user_id": .string(device.userID ?? ""),
-        ]
-    }
 }

@@ -42,7 +42,9 @@ struct PivotalRegistration: Sendable {
             PivotalDevice(rules: rules, platform: platform, environment: key.environment ?? .production)
         }
 
-        func json(_ device: Device) -> JSON { PivotalDevice.json(device, variant: key.publicHalf) }
+        func json(_ device: Device, now: Timestamp) -> JSON {
+            PivotalDevice.json(device, variant: key.publicHalf, now: now)
+        }
     }
 
     private func create(_ call: Call) async throws -> Answer {
@@ -50,9 +52,9 @@ struct PivotalRegistration: Sendable {
         let body = try Tolerance(try call.object())
         let userID = try await userID(body, realm.app, now: call.now)
         let registration = try realm.reader(services.addressRules).registration(
-            body, id: services.newDeviceID(), over: nil, userID: userID, isWhole: true)
+            body, id: services.newDeviceID(), over: nil, userID: userID, isWhole: true, now: call.now)
         let reply = try await services.devices.register(registration, app: realm.app.key, call.verb) { result in
-            Reply(status: 200, realm.json(result.device))
+            Reply(status: 200, realm.json(result.device, now: call.now))
         }
         return Answer(reply)
     }
@@ -66,9 +68,11 @@ struct PivotalRegistration: Sendable {
         let result = try await services.devices.change(id, app: realm.app.key, call.verb) { known throws(PealError) in
             if known == nil, !realm.app.settings.pivotal.upsertOnPut { throw .notFound("device") }
             if let known, !realm.holds(known) { throw .notFound("device") }
-            return try reader.registration(body, id: id, over: known, userID: userID, isWhole: false)
+            return try reader.registration(
+                body, id: id, over: known, userID: userID, isWhole: false,
+                now: call.now)
         }
-        return Answer(.ok, realm.json(result.device))
+        return Answer(.ok, realm.json(result.device, now: call.now))
     }
 
     private func get(_ call: Call) async throws -> Answer {
@@ -76,7 +80,7 @@ struct PivotalRegistration: Sendable {
         let id: DeviceID = try call.id("id", of: "device")
         let device = try await services.store.read { try $0.device(app: realm.app.key, id: id) }
         guard let device, realm.holds(device) else { throw PealError.notFound("device") }
-        return Answer(.ok, realm.json(device))
+        return Answer(.ok, realm.json(device, now: call.now))
     }
 
     private func delete(_ call: Call) async throws -> Answer {

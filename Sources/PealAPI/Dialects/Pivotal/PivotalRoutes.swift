@@ -10,15 +10,14 @@ struct PivotalRoutes: Sendable {
     var all: [Endpoint] {
         PivotalRegistration(services).endpoints + PivotalPush(services).endpoints
             + PivotalSchedules(services).endpoints + PivotalReceipts(services).endpoints
-            + PivotalServer(services).endpoints + unbuilt
+            + PivotalRegistrations(services).endpoints + PivotalTopics(services).endpoints
+            + PivotalTags(services).endpoints + PivotalServer(services).endpoints + unbuilt
     }
 
     /// Documented paths that are not built yet say so, instead of seeming misspelt.
     private var unbuilt: [Endpoint] {
         let application = [
-            "/v2/registrations", "/v2/topics", "/v2/topics/:id", "/v2/topics/batch", "/v2/custom_user_ids", "/v1/tags",
-            "/v1/tags/:tag", "/v1/tags/all/:tag", "/v1/tags/count/:tag", "/v1/tags/count/:platform/:tag",
-            "/v1/tags/batch", "/v1/geofence", "/v1/geofence/:id", "/v1/locations", "/v1/locations/:id",
+            "/v1/geofence", "/v1/geofence/:id", "/v1/locations", "/v1/locations/:id",
             "/v1/location_groups", "/v1/location_groups/:id",
         ]
         return application.flatMap { Self.unbuilt($0, .pivotalApplication(.read)) }

@@ -23,7 +23,8 @@ struct PivotalSchedules: Sendable {
         let app = try call.app().key
         let items = try await services.store.read { store in
             let filter = MessageFilter(state: .scheduled, dialect: .pivotal)
-            return try store.messages(app: app, filter, before: nil, limit: Limits.listItemsMax).compactMap { message in
+            let messages = try store.messages(app: app, filter, before: nil, limit: Limits.schedulesListedMax)
+            return try messages.compactMap { message in
                 try store.draft(app: app, id: message.id).map(Self.json)
             }
         }
@@ -70,14 +71,19 @@ struct PivotalSchedules: Sendable {
         return Answer(.ok, Self.json(changed))
     }
 
-    /// The start is one thing under two names: a new one removes the old.
+    /// The start is one thing under two names: a new one removes the old, and what sets none leaves it. Null leaves
+    /// everything but the expiry, which it takes away.
     private static func merge(_ given: JSON.Members, over push: JSON.Members) -> JSON.Members {
+        let unset: [JSON] = [.null, 0, "0", ""]
+        let starts = ["scheduleAt", "scheduleIn"]
         var merged = push
-        if ["scheduleAt", "scheduleIn"].contains(where: { given[$0].map { !$0.isNull && $0 != 0 } ?? false }) {
-            merged["scheduleAt"] = nil
-            merged["scheduleIn"] = nil
+        if starts.contains(where: { given[$0].map { !unset.contains($0) } ?? false }) {
+            for name in starts { merged[name] = nil }
         }
-        for (name, value) in given.pairs { merged[name] = value }
+        for (name, value) in given.pairs {
+            let isLeft = starts.contains(name) ? unset.contains(value) : value.isNull && name != "expiryTime"
+            if !isLeft { merged[name] = value }
+        }
         return merged
     }
 

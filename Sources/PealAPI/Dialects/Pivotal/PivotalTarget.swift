@@ -7,29 +7,35 @@ enum PivotalTarget {
         guard let target = try body.object("target") else { throw .missing("target") }
         var audience = Audience()
         audience.interactiveOnly = try target.flag("interactive-only", "interactive_only") ?? false
-        let devices = try target.texts(
-            "devices", countMax: Limits.pivotalDevicesMax, bytesMax: Limits.nameCharactersMax)
-        let users = try target.texts(
-            "custom_user_ids", countMax: Limits.pivotalUsersMax, bytesMax: Limits.userIDBytesMax)
-        let topics = try target.texts(
-            "topics", "tags", countMax: Limits.audienceTopicsMax, bytesMax: Limits.topicBytesMax)
-        let platforms = try platforms(target)
+        let devices = try target.names("devices", countMax: Limits.pivotalDevicesMax)
+        let users = try target.names("custom_user_ids", countMax: Limits.pivotalUsersMax)
+        let topics = try target.names("topics", "tags", countMax: Limits.audienceTopicsMax)
+        guard topics.count <= Limits.audienceTopicsMax else {
+            throw .invalid("target.topics", "a target may hold \(Limits.audienceTopicsMax) topics at most")
+        }
         if !devices.isEmpty {
             // What is no UUID was never given by this server: no device has it.
             var seen: Set<DeviceID> = []
             audience.devices = devices.compactMap { DeviceID($0) }.filter { seen.insert($0).inserted }
             return audience
         }
+        let platforms = try platforms(target)
         guard !users.isEmpty || !topics.isEmpty || platforms != nil else {
             throw PealError(
                 .missingField, "target must hold devices, topics, platforms, platform or custom_user_ids",
                 field: "target")
         }
-        audience.users = users
-        audience.topics = Set(topics.map { $0.lowercased() }).sorted()
+        audience.users = users.filter { Self.isName($0, bytesMax: Limits.userIDBytesMax) }
+        let lowered = Set(topics.map { $0.lowercased() }).filter { Self.isName($0, bytesMax: Limits.topicBytesMax) }
+        audience.topics = lowered.sorted()
         audience.includesAll = users.isEmpty && topics.isEmpty
         if let platforms, platforms.count < Platform.allCases.count { audience.platforms = platforms }
         return audience
+    }
+
+    /// Whether a user or a topic can be called so; what cannot names nobody.
+    private static func isName(_ text: String, bytesMax: Int) -> Bool {
+        text.utf8.count <= bytesMax && text.isPrintable
     }
 
     /// Of `platforms` and the older `platform`; nil when neither is given.

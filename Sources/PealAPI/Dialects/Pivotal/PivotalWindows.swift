@@ -1,43 +1,109 @@
 internal import PealCore
 
-/// Puts the two Windows objects into the native API's form. They are passed on without a check: a push to other
-/// platforms is not refused for them.
+/// Puts what a push says to Windows and to Windows Phone into the native API's form. Templates are not checked here: a
+/// push to other platforms is not refused for them.
 enum PivotalWindows {
-    static func toast(_ windows: Tolerance) -> Content.PlatformContent {
-        var fields = windows.members
-        let given = windows.members["template_fields"]?.objectValue ?? .init()
-        fields["type"] = windows["type"]?.value ?? "toast"
-        fields["template"] = windows["template_name", "template"]?.value
-        fields["template_name"] = nil
-        fields["template_fields"] = nil
-        fields["options"] = nil
-        fields["fields"] = [
-            "text": .array(numbered(given, prefix: "textField") + unnumbered(given)),
-            "image": .array(numbered(given, prefix: "imageField")),
-        ]
+    /// The toast of a text alone (Microsoft: "The toast template catalog").
+    private static let toastTemplate: JSON = "ToastText01"
+
+    // MARK: Windows 8
+
+    /// - Parameter body: the message's, for a push that gives Windows nothing of its own.
+    static func windows(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
+        guard let custom else {
+            return body.map { _ in
+                Content.PlatformContent(fields: JSON.Members([("type", "toast"), ("template", toastTemplate)]))
+            }
+        }
+        var fields = custom.members
+        for name in ["template_name", "template_fields", "options"] { fields[name] = nil }
+        let given = custom["template_fields"]?.value.objectValue ?? .init()
+        let type = word(custom, "type")
+        fields["type"] = type.map(JSON.string)
+        if type == "badge" {
+            fields["value"] = custom["value"]?.value ?? given["value"] ?? given.pairs.map { $0.1 }.first
+            fields["template"] = nil
+            return Content.PlatformContent(fields: fields)
+        }
+        fields["template"] = custom["template_name", "template"]?.value
+        if !given.isEmpty { fields["fields"] = templateFields(given) }
+        let isToast = type == nil || type == "toast"
+        if isToast, fields["template"] == nil, fields["fields"] == nil, fields["xml"] == nil, fields["value"] == nil {
+            fields["type"] = "toast"
+            fields["template"] = toastTemplate
+        }
         return Content.PlatformContent(fields: fields)
     }
 
-    static func phone(_ phone: Tolerance) -> Content.PlatformContent {
-        var fields = phone.members
-        fields["type"] = phone["type", "template"]?.value ?? "toast"
-        fields["template"] = phone["template", "type"]?.value
-        fields["fields"] = phone["template_fields"]?.value
-        fields["template_fields"] = nil
-        fields["options"] = nil
+    private static func word(_ custom: Tolerance, _ name: String) -> String? {
+        custom[name].flatMap { Tolerance.plainText($0.value)?.lowercased() }
+    }
+
+    /// `textFieldN` stands at N − 1 of the texts and `imageFieldN` of the images; what no field is for is null, and
+    /// members of other names follow the texts in the order of their names.
+    private static func templateFields(_ given: JSON.Members) -> JSON {
+        var (texts, images, others): ([JSON], [JSON], [(String, JSON)]) = ([], [], [])
+        for (name, value) in given.pairs {
+            if let place = place(name, prefix: "textfield") {
+                put(text(value), at: place, in: &texts)
+            } else if let place = place(name, prefix: "imagefield") {
+                put(value, at: place, in: &images)
+            } else {
+                others.append((name, value))
+            }
+        }
+        texts += others.sorted { $0.0 < $1.0 }.map { text($0.1) }
+        return .compact([
+            ("text", texts.isEmpty ? nil : .array(texts)), ("image", images.isEmpty ? nil : .array(images)),
+        ])
+    }
+
+    /// N − 1 of a name that ends with N; nil for other names, and beyond what any template has.
+    private static func place(_ name: String, prefix: String) -> Int? {
+        let name = name.lowercased()
+        guard name.hasPrefix(prefix), let number = Int(name.dropFirst(prefix.count)),
+            (1...Limits.templateFieldsMax).contains(number)
+        else { return nil }
+        return number - 1
+    }
+
+    private static func put(_ value: JSON, at place: Int, in list: inout [JSON]) {
+        while list.count <= place { list.append(.null) }
+        list[place] = value
+    }
+
+    private static func text(_ value: JSON) -> JSON {
+        value.isNull ? .null : .string(Tolerance.plainText(value) ?? value.text)
+    }
+
+    // MARK: Windows Phone
+
+    /// - Parameter body: the message's, for a push that gives Windows Phone nothing of its own.
+    static func phone(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
+        guard let custom else {
+            return body.map { body in
+                let fields: [(String, JSON)] = [("type", "toast"), ("fields", ["title": .string(body)])]
+                return Content.PlatformContent(fields: JSON.Members(fields))
+            }
+        }
+        var fields = custom.members
+        for name in ["template_fields", "options", "template"] { fields[name] = nil }
+        let template = word(custom, "template") ?? word(custom, "type") ?? "toast"
+        let given = custom["template_fields"]?.value.objectValue
+        switch template {
+        case "toast":
+            fields["type"] = "toast"
+            fields["fields"] = given.map { given in
+                .compact(["title", "subtitle", "parameter"].map { name in (name, given[name].map(text)) })
+            }
+        case "raw":
+            fields["type"] = "raw"
+            fields["fields"] = given.map(JSON.object)
+        default:
+            fields["type"] = "tile"
+            fields["template"] = template == "tile" ? nil : custom["template", "type"]?.value
+            fields["fields"] = given.map { .object(JSON.Members($0.pairs.map { ($0.0, text($0.1)) })) }
+        }
         return Content.PlatformContent(fields: fields)
-    }
-
-    /// The values of `prefixN` in the order of N.
-    private static func numbered(_ fields: JSON.Members, prefix: String) -> [JSON] {
-        fields.pairs.compactMap { name, value in
-            name.hasPrefix(prefix) ? Int(name.dropFirst(prefix.count)).map { ($0, value) } : nil
-        }.sorted { $0.0 < $1.0 }.map(\.1)
-    }
-
-    /// What carries no number, in the order of the names.
-    private static func unnumbered(_ fields: JSON.Members) -> [JSON] {
-        fields.pairs.filter { !$0.0.hasPrefix("textField") && !$0.0.hasPrefix("imageField") }
-            .sorted { $0.0 < $1.0 }.map(\.1)
     }
 }

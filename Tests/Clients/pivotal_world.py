@@ -1,0 +1,164 @@
+"""A simulator and a server with an application of the Pivotal API and its four platforms, for tests that speak it."""
+
+import base64
+import hashlib
+import hmac
+import json
+import pathlib
+import socket
+import time
+import urllib.parse
+
+from conftest import Simulator
+from peal_server import ROOT, Peal
+
+FIXTURES = ROOT / "Tests" / "Fixtures" / "seeds" / "pivotal"
+# The environment variables' prefix of the push networks.
+PROVIDERS = "PEAL_PROVIDERS_"
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def signed_user(user, shared_secret):
+    """A custom user id as the vendor's tool signs it: a compact JWS, HS256, without `typ`."""
+    parts = [json.dumps(part, separators=(",", ":")).encode() for part in ({"alg": "HS256"}, {"custom_user_id": user})]
+    text = ".".join(map(base64url, parts))
+    code = hmac.new(bytes.fromhex(shared_secret), text.encode(), hashlib.sha256).digest()
+    return f"{text}.{base64url(code)}"
+
+
+def configuration(simulator):
+    """What makes a server send to the simulator alone."""
+    description = simulator.description
+    account = json.loads(pathlib.Path(description["fcm"]["service_account_file"]).read_text())
+    host = lambda url: urllib.parse.urlsplit(url).netloc
+    return {
+        PROVIDERS + "CA_FILE": simulator.ca_file,
+        PROVIDERS + "APNS_PRODUCTION_URL": description["apns_url"],
+        PROVIDERS + "APNS_SANDBOX_URL": description["apns_sandbox_url"],
+        PROVIDERS + "FCM_URL": description["fcm_url"],
+        PROVIDERS + "FCM_TOKEN_ALLOWED_HOSTS": host(account["token_uri"]),
+        PROVIDERS + "WNS_TOKEN_URL": description["wns"]["token_url"],
+        PROVIDERS + "WNS_ALLOWED_HOSTS": host(description["wns_url"]),
+        PROVIDERS + "MPNS_ALLOWED_HOSTS": host(description["mpns_url"]),
+    }
+
+
+class Reply:
+    """What came back over a socket."""
+
+    def __init__(self, data):
+        head, _, self.body = data.partition(b"\r\n\r\n")
+        lines = head.decode().split("\r\n")
+        self.status = int(lines[0].split(" ")[1])
+        self.headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+class PivotalWorld:
+    def __init__(self, directory, clock=None):
+        environment = clock.environment if clock else {}
+        self.clock = clock
+        self.simulator = Simulator(directory / "simulator", environment=environment)
+        self.peal = Peal(directory / "peal", {**configuration(self.simulator), **environment})
+        self.app = self.peal.app(bundle_id=self.simulator.description["apns"]["bundle_id"])
+        self.path = f"/apps/{self.app}"
+        self.put_credentials()
+        self.application = self.peal.post(f"{self.path}/keys", {"dialect": "pivotal"})
+        self.platforms = {
+            name: self.peal.post(
+                f"{self.path}/keys",
+                {"dialect": "pivotal-platform", "platform": name, "environment": "production"},
+            )
+            for name in ("ios", "android", "windows", "windows_phone")
+        }
+
+    def put_credentials(self):
+        apns, wns = self.simulator.description["apns"], self.simulator.description["wns"]
+        account = pathlib.Path(self.simulator.description["fcm"]["service_account_file"])
+        key = {"kind": "token", "private_key": self.simulator.private_key}
+        for name in ("key_id", "team_id", "bundle_id"):
+            key[name] = apns[name]
+        bodies = {
+            "apns/production": key,
+            "fcm": {"service_account": json.loads(account.read_text())},
+            "wns": {"package_sid": wns["package_sid"], "client_secret": wns["client_secret"]},
+            "mpns": {},
+        }
+        for name, body in bodies.items():
+            self.peal.put(f"{self.path}/credentials/{name}", body)
+
+    def stop(self):
+        self.peal.stop()
+        self.simulator.stop()
+
+    # Requests
+
+    def authorization(self, platform=None):
+        """As both SDKs write it: two blanks after the scheme."""
+        key = self.application if platform is None else self.platforms[platform]
+        pair = (
+            (key["application_uuid"], key["api_key"])
+            if platform is None
+            else (key["platform_uuid"], key["platform_secret"])
+        )
+        return "Basic  " + base64.b64encode(":".join(pair).encode()).decode()
+
+    def exchange(self, text):
+        """Writes octets to the server and reads until it closes."""
+        port = int(self.peal.url.rsplit(":", 1)[1])
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            connection.sendall(text if isinstance(text, bytes) else text.encode())
+            data = b""
+            while part := connection.recv(65536):
+                data += part
+        return Reply(data)
+
+    def call(self, method, path, body=None, platform=None):
+        """One request of a backend (or of a platform's device)."""
+        text = "" if body is None else json.dumps(body)
+        head = f"{method} {path} HTTP/1.1\r\nHost: push.example.com\r\nConnection: close\r\n"
+        head += f"Authorization: {self.authorization(platform)}\r\n"
+        if body is not None:
+            head += f"Content-Type: application/json\r\nContent-Length: {len(text.encode())}\r\n"
+        return self.exchange(f"{head}\r\n{text}")
+
+    def push(self, body):
+        reply = self.call("POST", "/v1/push", body)
+        assert reply.status == 200, reply.body
+        return reply
+
+    # Devices of the fixtures
+
+    def register_cast(self):
+        """Registers the devices of the fixtures under their own uuids. Gives their addresses by name."""
+        addresses = {}
+        for name, device in json.loads((FIXTURES / "devices.json").read_text()).items():
+            registration = device["registration"]
+            for url in ("wns_url", "mpns_url"):
+                registration["registration_token"] = registration["registration_token"].replace(
+                    "{%s}" % url, self.simulator.description[url]
+                )
+            if user := device.get("custom_user_id"):
+                registration["custom_user_id"] = signed_user(user, self.application["shared_secret"])
+            reply = self.call("PUT", f"/v1/registration/{device['device_uuid']}", registration, device["platform"])
+            assert reply.status == 200, reply.body
+            assert reply.json["device_uuid"] == device["device_uuid"]
+            token = registration["registration_token"]
+            addresses[token.lower() if device["platform"] == "ios" else token] = name
+        return addresses
+
+    def ended(self, message, seconds=60):
+        """The receipt of a push once every device has its outcome."""
+        end = time.monotonic() + seconds
+        while True:
+            receipt = self.call("GET", f"/v1/receipts/{message}").json
+            if receipt["state"] in ("sent", "expired", "failed", "cancelled"):
+                return receipt
+            assert time.monotonic() < end, f"{receipt}\n{self.peal.log[-2000:]}"
+            time.sleep(0.05)

@@ -1,0 +1,191 @@
+import HTTPTypes
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("Pivotal tags and registrations")
+struct PivotalTagTests {
+    private typealias Caller = @Sendable (HTTPRequest.Method, String, String?) async throws -> House.Reply
+
+    private static func uuid(_ number: Int) -> String { "10000000-0000-4000-8000-00000000000\(number)" }
+
+    private static func address(_ number: Int) -> String { String(repeating: "A\(number)", count: 32) }
+
+    /// Three phones of two kinds: 1 and 2 in `news`, 2 of a sandbox, 3 an Android one.
+    private static func open(_ body: @escaping @Sendable (House, _ call: Caller) async throws -> Void) async throws {
+        try await House.open { house in
+            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            _ = try await house.key(
+                "pivotal-platform",
+                [("platform_uuid", "p-ios"), ("platform_secret", "a-secret-for-tests"), ("platform", "ios")])
+            for number in 1...3 {
+                let reply = try await house.admin(
+                    .put, "…/devices/\(uuid(number))",
+                    [
+                        "platform": number < 3 ? "ios" : "android", "address": .string(address(number)),
+                        "environment": number == 2 ? "sandbox" : "production", "topics": number < 3 ? ["news"] : [],
+                        "user_id": .string("User-\(number)"), "alias": .string("Phone of Ann \(number)"),
+                    ])
+                try #require(reply.status == 201, "\(reply.text)")
+            }
+            let authorization = house.basic("app-1", "application-key-1")
+            try await body(house) { method, path, text in
+                try await house.call(method, path, body: text, authorization: authorization)
+            }
+        }
+    }
+
+    @Test("show registrations as documented, with totals")
+    func shape() async throws {
+        try await Self.open { _, call in
+            let reply = try await call(.get, "/v2/registrations?size=1&platform=android", nil)
+            #expect(
+                reply.text == """
+                    {"registrations":[{"os":"android","os_version":"","device_model":"","device_manufacturer":"",\
+                    "device_alias":"Phone of Ann 3","registration_token":"\(Self.address(3))",\
+                    "device_uuid":"\(Self.uuid(3))","active":true}],"totalRegistrations":1,"totalPages":1,"page":1,\
+                    "size":1}
+                    """)
+            let none = try await call(.get, "/v2/registrations/?size=0", nil)
+            #expect(none["registrations"] == [] && none["totalRegistrations"] == 3 && none["totalPages"] == 0)
+            let pages = try await [1, 2, 3].asyncMap { page in
+                try await call(.get, "/v2/registrations?size=2&page=\(page)", nil)["registrations"]?.arrayValue ?? []
+            }
+            #expect(pages.map(\.count) == [2, 1, 0])
+            #expect(Set(pages.joined().compactMap { $0["device_uuid"] }).count == 3)
+        }
+    }
+
+    @Test(
+        "find registrations by parts of their names",
+        arguments: [
+            ("", "123"), ("platform=all", "123"), ("platform=ios", "12"), ("platform=windows8", ""),
+            ("platform=android-fcm", "3"), ("platformUuid=p-ios", "1"), ("platformUuid=nobody", ""),
+            ("platformUuid=p-ios&platform=android", ""), ("topic=NEWS", "12"), ("topic=other", ""),
+            ("topic=news&q=user-2", "2"), ("q=user-", "123"), ("q=USER-3", "3"), ("q=ann+2", "2"), ("q=a1a1a1", "1"),
+            ("q=A3A3&platform=ios", ""), ("q=0-4000-8000-000000000001", "1"),
+            ("q=10000000-0000-4000-8000-000000000002", "2"), ("q=%25", ""), ("q=zzz", ""),
+            ("q=10000000-0000-4000-8000-000000000009", ""), ("q=10000000-0000-4000-8000-000000000002&topic=x", ""),
+        ])
+    func search(query: String, numbers: String) async throws {
+        try await Self.open { _, call in
+            let reply = try await call(.get, "/v2/registrations?\(query)", nil)
+            let found = reply["registrations"]?.arrayValue?.compactMap { $0["device_uuid"]?.stringValue?.last } ?? []
+            #expect(String(found.sorted()) == numbers, "\(reply.text)")
+            #expect(reply["totalRegistrations"]?.integerValue == Int64(numbers.count))
+        }
+    }
+
+    @Test("refuse what no listing has", arguments: ["size=51", "size=-1", "page=0", "platform=amiga", "size=x"])
+    func refused(query: String) async throws {
+        try await Self.open { _, call in
+            #expect(try await call(.get, "/v2/registrations?\(query)", nil).status == 400)
+        }
+    }
+
+    @Test("a retired device is no registration, unless it is asked for by its whole id")
+    func retired() async throws {
+        try await Self.open { house, call in
+            // Its address moves to another device.
+            _ = try await house.admin(
+                .put, "…/devices/\(Self.uuid(1))", ["platform": "ios", "address": .string(Self.address(9))])
+            _ = try await house.admin(
+                .put, "…/devices/\(Self.uuid(2))", ["platform": "ios", "address": .string(Self.address(9))])
+            let all = try await call(.get, "/v2/registrations", nil)
+            #expect(all["totalRegistrations"] == 2, "\(all.text)")
+            let one = try await call(.get, "/v2/registrations?q=\(Self.uuid(1))", nil)
+            #expect(one["registrations.0.active"] == false, "\(one.text)")
+        }
+    }
+
+    @Test(
+        "list users with a device", arguments: [("", "123"), ("?q=", "123"), ("?q=user-2", "2"), ("?q=zzz", "")])
+    func users(query: String, numbers: String) async throws {
+        try await Self.open { _, call in
+            let reply = try await call(.get, "/v2/custom_user_ids\(query)", nil)
+            #expect(reply["custom_user_ids"] == .array(numbers.map { .string("User-\($0)") }), "\(reply.text)")
+        }
+    }
+
+    @Test("tags are topics by their older name")
+    func tags() async throws {
+        try await Self.open { _, call in
+            #expect(try await call(.post, "/v1/tags/Beta%20Test", nil).text == #"{"text":"beta test"}"#)
+            #expect(try await call(.post, "/v1/tags/beta%20test", nil).status == 200)
+            #expect(try await call(.get, "/v1/tags/", nil).text == #"{"tags":["beta test","news"]}"#)
+            let all = try await call(.get, "/v1/tags/all/NEWS", nil)
+            #expect(all["0.device_uuid"] == .string(Self.uuid(1)), "\(all.text)")
+            #expect(all["1.tags"] == [["text": "news"]])
+            for (path, count) in [
+                ("news", "2"), ("News", "2"), ("ios/news", "2"), ("android/news", "0"), ("p-ios/news", "1"),
+                ("nobody/news", "0"), ("none", "0"),
+            ] {
+                #expect(try await call(.get, "/v1/tags/count/\(path)", nil).text == count, "\(path)")
+            }
+            #expect(try await call(.delete, "/v1/tags/news", nil).status == 204)
+            #expect(try await call(.delete, "/v1/tags/news", nil).status == 404)
+            _ = try await call(.post, "/v2/topics", #"{"name":"batch"}"#)
+            #expect(try await call(.delete, "/v1/tags/batch", nil).status == 204)
+            #expect(try await call(.get, "/v1/tags", nil).text == #"{"tags":["beta test"]}"#)
+        }
+    }
+
+    @Test("subscribe devices in batches by uuid or by token, all of them or none")
+    func batch() async throws {
+        try await Self.open { house, call in
+            let good = #"{"device_uuid":"\#(Self.uuid(1))","tags":["Tag1","tag2"]}"#
+            let reply = try await call(
+                .post, "/v1/tags/batch",
+                #"[\#(good),{"registration_token":"\#(Self.address(3))","tags":["tag1"]}]"#)
+            #expect(reply.status == 200)
+            #expect(
+                reply.text == #"{"device_uuid":["\#(Self.uuid(1))"],"registration_token":["\#(Self.address(3))"]}"#)
+            #expect(try await house.admin(.get, "…/devices/\(Self.uuid(1))")["topics"] == ["news", "tag1", "tag2"])
+            #expect(try await call(.get, "/v1/tags/count/tag1", nil).text == "2")
+            let bad = try await call(
+                .post, "/v1/tags/batch",
+                #"[{"device_uuid":"\#(Self.uuid(2))","tags":["x"]},{"registration_token":"nobody's","tags":["x"]}]"#)
+            #expect(bad.status == 400)
+            #expect(bad["0.registration_token"] == "nobody's" && bad["0.error"]?.stringValue?.isEmpty == false)
+            #expect(bad.json.arrayValue?.count == 1)
+            #expect(try await call(.get, "/v1/tags/count/x", nil).text == "0")
+            #expect(try await call(.get, "/v1/tags", nil)["tags"]?.arrayValue?.contains("x") == false)
+        }
+    }
+
+    @Test(
+        "refuse batches that cannot be read",
+        arguments: [
+            ("[{}]", true), (#"[{"device_uuid":"x","tags":["a"]}]"#, true),
+            (#"[{"device_uuid":"10000000-0000-4000-8000-000000000001","tags":"a"}]"#, true), ("{}", false),
+            ("[1]", false), ("", false),
+        ])
+    func badBatch(body: String, isListed: Bool) async throws {
+        try await Self.open { _, call in
+            let reply = try await call(.post, "/v1/tags/batch", body)
+            #expect(reply.status == 400)
+            #expect((reply["0.error"] != nil) == isListed, "\(reply.text)")
+            #expect((reply["timestamp"] != nil) == !isListed)
+        }
+    }
+
+    @Test(
+        "need the application's key",
+        arguments: ["/v2/registrations", "/v2/topics", "/v1/tags", "/v2/custom_user_ids"])
+    func strangers(path: String) async throws {
+        try await Self.open { house, _ in
+            #expect(try await house.call(.get, path, authorization: nil).status == 401)
+            let platform = house.basic("p-ios", "a-secret-for-tests")
+            #expect(try await house.call(.get, path, authorization: platform).status == 403)
+        }
+    }
+}
+
+extension Sequence where Element: Sendable {
+    /// One after the other.
+    fileprivate func asyncMap<R>(_ transform: (Element) async throws -> R) async rethrows -> [R] {
+        var results: [R] = []
+        for element in self { results.append(try await transform(element)) }
+        return results
+    }
+}

@@ -1,0 +1,174 @@
+import HTTPTypes
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("Pivotal topics")
+struct PivotalTopicTests {
+    private typealias Caller = @Sendable (HTTPRequest.Method, String, String?) async throws -> House.Reply
+
+    private static func open(_ body: @escaping @Sendable (House, _ call: Caller) async throws -> Void) async throws {
+        try await House.open { house in
+            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            let authorization = house.basic("app-1", "application-key-1", spaces: "  ")
+            try await body(house) { method, path, text in
+                try await house.call(method, path, body: text, authorization: authorization)
+            }
+        }
+    }
+
+    private static func register(_ house: House, _ number: Int, topics: [JSON]) async throws {
+        let reply = try await house.admin(
+            .put, "…/devices/10000000-0000-4000-8000-00000000000\(number)",
+            [
+                "platform": "ios", "address": .string(String(repeating: "0\(number)", count: 32)),
+                "topics": .array(topics),
+            ])
+        try #require(reply.status == 201, "\(reply.text)")
+    }
+
+    /// The tests' clock stands at this.
+    private static let now: Int64 = 1_795_219_200_000
+
+    @Test("are made once, in lower case, and told by number")
+    func make() async throws {
+        try await Self.open { _, call in
+            let made = try await call(.post, "/v2/topics/", #"{"name":"Cheese"}"#)
+            #expect(made.status == 201)
+            #expect(made.text == #"{"id":1,"name":"cheese"}"#)
+            let dated = try await call(.post, "/v2/topics", #"{"name":"fair","expireAt":\#(Self.now + 5000)}"#)
+            #expect(dated.text == #"{"id":2,"name":"fair","expireAt":\#(Self.now + 5000)}"#)
+            let again = try await call(.post, "/v2/topics", #"{"name":"FAIR","timeToLive":"60"}"#)
+            #expect(again.status == 201)
+            #expect(again.text == dated.text, "an existing topic stays as it is")
+            let lasting = try await call(.post, "/v2/topics", #"{"name":"week","timeToLive":60}"#)
+            #expect(lasting["expireAt"]?.integerValue == Self.now + 60_000)
+        }
+    }
+
+    @Test(
+        "are refused where they say nothing or too much",
+        arguments: [
+            "{}", #"{"name":""}"#, #"{"name":"a","timeToLive":59}"#, #"{"name":"a","timeToLive":0}"#,
+            #"{"name":"a","expireAt":\#(now)}"#, #"{"name":"a","expireAt":\#(now + 90_000),"timeToLive":60}"#,
+            #"{"name":"a","expireAt":"soon"}"#, #"{"name":{}}"#, "[]", "", #"{"name":"a\u0007"}"#,
+            #"{"name":"a","timeToLive":9223372036854775807}"#,
+        ])
+    func refused(body: String) async throws {
+        try await Self.open { house, call in
+            let reply = try await call(.post, "/v2/topics", body)
+            #expect(reply.status == 400, "\(reply.text)")
+            #expect(reply["path"] == "/v2/topics")
+            #expect(try await house.census()["topics"] == 0)
+        }
+    }
+
+    @Test("are listed by pages, by a part of the name and by whether they expire")
+    func list() async throws {
+        try await Self.open { _, call in
+            for index in 0..<5 {
+                let life = index < 2 ? #","timeToLive":100"# : ""
+                _ = try await call(.post, "/v2/topics", #"{"name":"topic-\#(index)"\#(life)}"#)
+            }
+            let first = try await call(.get, "/v2/topics?size=2", nil)
+            #expect(
+                first.text == """
+                    {"topics":[{"id":1,"name":"topic-0","expireAt":\(Self.now + 100_000)},{"id":2,"name":"topic-1",\
+                    "expireAt":\(Self.now + 100_000)}],"totalTopics":5,"totalPages":3,"page":1,"size":2}
+                    """)
+            let last = try await call(.get, "/v2/topics?size=2&page=3", nil)
+            #expect(last["topics.0.name"] == "topic-4" && last["topics"]?.arrayValue?.count == 1)
+            let beyond = try await call(.get, "/v2/topics?page=2", nil)
+            #expect(beyond["topics"] == [] && beyond["totalTopics"] == 5 && beyond["size"] == 20)
+            #expect(try await call(.get, "/v2/topics?q=C-4", nil)["totalTopics"] == 1)
+            #expect(try await call(.get, "/v2/topics?q=topic&size=2&page=2", nil)["topics.0.name"] == "topic-2")
+            #expect(try await call(.get, "/v2/topics?hasExpiry=true", nil)["totalTopics"] == 2)
+            #expect(try await call(.get, "/v2/topics?hasExpiry=false&q=3", nil)["totalTopics"] == 1)
+            #expect(try await call(.get, "/v2/topics?hasExpiry=true&q=3", nil)["totalTopics"] == 0)
+            for query in ["size=0", "size=51", "page=0", "page=x", "hasExpiry=perhaps", "page=99999999999"] {
+                #expect(try await call(.get, "/v2/topics?\(query)", nil).status == 400, "\(query)")
+            }
+        }
+    }
+
+    @Test("that expired are neither listed nor targetable, nor shown on devices, and may begin anew")
+    func expiry() async throws {
+        try await Self.open { house, call in
+            _ = try await call(.post, "/v2/topics", #"{"name":"fair","timeToLive":60}"#)
+            try await Self.register(house, 1, topics: ["fair", "news"])
+            let push = #"{"message":{"body":"x"},"target":{"topics":["fair"]}}"#
+            #expect(try await Self.devices(house, try await call(.post, "/v1/push", push)) == 1)
+            house.clock.advance(by: .seconds(60))
+            let list = try await call(.get, "/v2/topics", nil)
+            #expect(list["totalTopics"] == 1 && list["topics.0.name"] == "news", "\(list.text)")
+            #expect(try await Self.devices(house, try await call(.post, "/v1/push", push)) == 0)
+            let path = "…/devices/10000000-0000-4000-8000-000000000001"
+            #expect(try await house.admin(.get, path)["topics"] == ["news"])
+            #expect(try await call(.get, "/v1/tags/all/news", nil)["0.tags"] == [["text": "news"]])
+            #expect(try await call(.get, "/v1/tags/all/fair", nil).text == "[]")
+            #expect(try await call(.get, "/v1/tags/count/fair", nil).text == "0")
+            #expect(try await call(.get, "/v2/registrations?topic=fair", nil)["totalRegistrations"] == 0)
+            #expect(try await call(.delete, "/v2/topics/1", nil).status == 404)
+            // Nobody who was in the former topic is in the new one, until it subscribes again.
+            let anew = try await call(.post, "/v2/topics", #"{"name":"fair"}"#)
+            #expect(anew.text == #"{"id":3,"name":"fair"}"#)
+            #expect(try await Self.devices(house, try await call(.post, "/v1/push", push)) == 0)
+            _ = try await house.admin(.patch, path, ["topics": ["fair", "news"]])
+            #expect(try await Self.devices(house, try await call(.post, "/v1/push", push)) == 1)
+        }
+    }
+
+    /// How many devices an accepted push has at this instant.
+    private static func devices(_ house: House, _ reply: House.Reply) async throws -> Int {
+        let id = try #require(MessageID(reply["receipt_id"]?.stringValue ?? ""), "\(reply.text)")
+        let draft = try #require(await house.draft(id))
+        let now = house.clock.now
+        return try await house.store.read {
+            try $0.audienceCount(app: draft.app, draft.audience, environment: nil, now: now)
+        }.values.reduce(0, +)
+    }
+
+    @Test("are made and removed in batches")
+    func batches() async throws {
+        try await Self.open { house, call in
+            _ = try await call(.post, "/v2/topics", #"{"name":"old"}"#)
+            let made = try await call(
+                .post, "/v2/topics/batch/",
+                """
+                {"topics":[{"name":"A"},{"name":"old"},{"name":"a"},{"name":"b","timeToLive":60}],"returnTopics":true}
+                """)
+            #expect(made.status == 201)
+            #expect(
+                made.text == """
+                    {"numTopicsCreated":2,"numTopicsExisted":2,"topics":[{"id":2,"name":"a"},\
+                    {"id":3,"name":"b","expireAt":\(Self.now + 60_000)}]}
+                    """)
+            let silent = try await call(.post, "/v2/topics/batch", #"{"topics":[{"name":"c"}]}"#)
+            #expect(silent.text == #"{"numTopicsCreated":1,"numTopicsExisted":0}"#)
+            let bad = try await call(.post, "/v2/topics/batch", #"{"topics":[{"name":"d"},{"name":""}]}"#)
+            #expect(bad.status == 400)
+            #expect(bad["message"]?.stringValue?.contains("topics[1].name") == true, "\(bad.text)")
+            try await Self.register(house, 1, topics: ["a"])
+            let gone = try await call(.delete, "/v2/topics/batch", #"{"topicIds":[2,"3",2,99]}"#)
+            #expect(gone.status == 200)
+            #expect(gone.text == #"{"numTopicsDeleted":2}"#)
+            #expect(try await call(.get, "/v2/topics", nil)["totalTopics"] == 2)
+            let path = "…/devices/10000000-0000-4000-8000-000000000001"
+            #expect(try await house.admin(.get, path)["topics"] == [])
+            #expect(try await call(.delete, "/v2/topics/1", nil).status == 204)
+            for path in ["/v2/topics/1", "/v2/topics/x", "/v2/topics/99"] {
+                #expect(try await call(.delete, path, nil).status == 404, "\(path)")
+            }
+        }
+    }
+
+    @Test("go by 1024 in a batch and no more", arguments: [(1024, 201, 200), (1025, 400, 400)])
+    func batchLimit(count: Int, made: Int, gone: Int) async throws {
+        try await Self.open { _, call in
+            let topics = (0..<count).map { #"{"name":"t\#($0)"}"# }.joined(separator: ",")
+            #expect(try await call(.post, "/v2/topics/batch", #"{"topics":[\#(topics)]}"#).status == made)
+            let numbers = (1...count).map(String.init).joined(separator: ",")
+            #expect(try await call(.delete, "/v2/topics/batch", #"{"topicIds":[\#(numbers)]}"#).status == gone)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("Pivotal's Windows blocks")
+struct PivotalWindowsTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let message: String
+        let platform: Platform
+        /// nil = nothing of the platform's own.
+        let fields: String?
+        var testDescription: String { message }
+        init(_ message: String, _ platform: Platform, _ fields: String?) {
+            (self.message, self.platform, self.fields) = (message, platform, fields)
+        }
+        static func windows(_ custom: String, _ fields: String) -> Case {
+            Case(#"{"custom":{"windows8":\#(custom)}}"#, .windows, fields)
+        }
+        static func phone(_ custom: String, _ fields: String) -> Case {
+            Case(#"{"custom":{"windowsPhone":\#(custom)}}"#, .windowsPhone, fields)
+        }
+    }
+
+    @Test(
+        "come in the native form",
+        arguments: [
+            Case(#"{"body":"b"}"#, .windows, #"{"type":"toast","template":"ToastText01"}"#),
+            Case(#"{"body":"b"}"#, .windowsPhone, #"{"type":"toast","fields":{"title":"b"}}"#),
+            Case(#"{"custom":{"android":{"message":"x"}}}"#, .windows, nil),
+            Case(#"{"custom":{"android":{"message":"x"}}}"#, .windowsPhone, nil),
+            .windows(
+                #"{"template_name":"TileSquareBlock","template_fields":{"textField1":"text1","textField2":"text2"},"#
+                    + #""options":{},"type":"tile"}"#,
+                #"{"type":"tile","template":"TileSquareBlock","fields":{"text":["text1","text2"]}}"#),
+            .windows(
+                #"{"type":"toast","template_name":"ToastImageAndText04","template_fields":{"textField3":3,"#
+                    + #""imageField1":"https://x/i.png","textField1":"a"}}"#,
+                #"{"type":"toast","template":"ToastImageAndText04","#
+                    + #""fields":{"text":["a",null,"3"],"image":["https://x/i.png"]}}"#),
+            .windows(
+                #"{"type":"toast","template_fields":{"b":"2","a":true,"textField1":"1","textField99":"3"}}"#,
+                #"{"type":"toast","fields":{"text":["1","true","2","3"]}}"#),
+            .windows(#"{"type":"badge","template_fields":{"value":7}}"#, #"{"type":"badge","value":7}"#),
+            .windows(
+                #"{"type":"badge","template_fields":{"badgeField1":"alert"}}"#, #"{"type":"badge","value":"alert"}"#),
+            .windows(#"{"type":"Badge","value":"3"}"#, #"{"type":"badge","value":"3"}"#),
+            .windows("{}", #"{"type":"toast","template":"ToastText01"}"#),
+            .windows(#"{"template_name":"TileWideText03","template_fields":{}}"#, #"{"template":"TileWideText03"}"#),
+            .phone(
+                #"{"template_fields":{"subtitle":"text","parameter":"text"},"template":"toast"}"#,
+                #"{"type":"toast","fields":{"subtitle":"text","parameter":"text"}}"#),
+            .phone(
+                #"{"template":"Toast","template_fields":{"title":1,"other":"x"},"options":{}}"#,
+                #"{"type":"toast","fields":{"title":"1"}}"#),
+            .phone(
+                #"{"template":"flipTile","template_fields":{"backTitle":"b","count":3}}"#,
+                #"{"type":"tile","template":"flipTile","fields":{"backTitle":"b","count":"3"}}"#),
+            .phone(#"{"template":"tile","template_fields":{"title":"t"}}"#, #"{"type":"tile","fields":{"title":"t"}}"#),
+            .phone(#"{"type":"tile","template":"cycleTile"}"#, #"{"type":"tile","template":"cycleTile"}"#),
+        ])
+    func mapping(_ test: Case) async throws {
+        try await House.open { house in
+            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            let reply = try await house.call(
+                .post, "/v1/push", body: #"{"message":\#(test.message),"target":{"platform":"all"}}"#,
+                authorization: house.basic("app-1", "application-key-1"))
+            let id = try #require(MessageID(reply["receipt_id"]?.stringValue ?? ""), "\(reply.text)")
+            let draft = try #require(await house.draft(id))
+            let fields = draft.content.platforms[test.platform].map { $0.fields }
+            let expected = try test.fields.map { try JSONParser.parse($0) }
+            #expect(Self.sorted(fields.map(JSON.object)) == Self.sorted(expected))
+        }
+    }
+
+    /// The order of an object's members says nothing.
+    private static func sorted(_ json: JSON?) -> JSON? {
+        guard let members = json?.objectValue else { return json }
+        return .object(
+            JSON.Members(members.pairs.map { ($0.0, sorted($0.1) ?? .null) }.sorted { $0.0 < $1.0 }))
+    }
+}
