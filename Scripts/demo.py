@@ -14,7 +14,7 @@ import tempfile
 import time
 
 from demo_programs import Programs, Problem
-from demo_api import Native, Pivotal, request
+from demo_api import Native, Pivotal, Richie, request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOPIC = "local_seminars"
@@ -26,7 +26,7 @@ SEED_PUSH = {
     "target": {"topics": [TOPIC]},
     "expiryTime": 1459468800000,
 }
-NOT_YET = ["ContextPush", "Richie", "devtodev"]
+NOT_YET = ["ContextPush", "devtodev"]
 ARRIVAL_SECONDS = 30
 
 
@@ -145,6 +145,15 @@ class Demonstration:
         self.rows.append((
             "Pivotal, verbatim", f"{expired} subscribed", f"nothing: expired in 2016, {expired} counted as expired", ""))
 
+    def push_richie(self):
+        """A task of the same topic, under an id and a key that the app has had elsewhere."""
+        self.native.call("PATCH", f"/apps/{self.app}", {"richie_app_id": "cheese-news"})
+        key = self.native.post(f"/apps/{self.app}/keys", {"dialect": "richie"})
+        richie = Richie(self.native.server_url, (key["username"], key["password"]))
+        alert = {"title": "Cheese news", "body": "The seminar begins", "publisher-item-id": "100200"}
+        task = {"app_id": "cheese-news", "topics": [TOPIC], "payloads": {"ios": {"aps": {"alert": alert}}}}
+        self.push("Richie", lambda: richie.task(task), SUBSCRIBED)
+
     def expect_silence(self):
         """Whatever would come a second time comes now."""
         time.sleep(1)
@@ -159,6 +168,8 @@ class Demonstration:
         self.push("Pivotal", lambda: self.pivotal.post("/v1/push", fresh)["receipt_id"], SUBSCRIBED)
         self.stage.say("pushing the same verbatim: it expired in 2016")
         self.push_expired()
+        self.stage.say("pushing through Richie's API")
+        self.push_richie()
         self.stage.say("pushing through the native API to everybody")
         hello = {"audience": {"all": True}, "content": {"title": "Hello", "body": "Peal speaks."}}
         self.push("native", lambda: self.native.post(f"/apps/{self.app}/messages", hello)["id"], list(self.devices))

@@ -60,3 +60,10 @@ class Pivotal:
 
     def post(self, path, body):
         return request("POST", self.server_url + path, body, self.headers)
+
+
+class Richie(Pivotal):
+    """Richie's API, with user name and password."""
+
+    def task(self, body):
+        return self.post("/push/v2/admin/task", body)["task_id"]

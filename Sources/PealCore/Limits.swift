@@ -45,6 +45,8 @@ package enum Limits {
     package static let audienceAddressesMax = 1000
     package static let pivotalDevicesMax = 4096
     package static let pivotalUsersMax = 4096
+    package static let richieTopicsMax = 1000
+    package static let richieUsersMax = 10_000
     package static let devicesPerBatchMax = 1000
     package static let topicsPerBatchMax = 1024
     package static let topicLifeSecondsMin: Int64 = 60
@@ -62,6 +64,8 @@ package enum Limits {
     package static let localesPerMessageMax = 200
     package static let variantsPerMessageMax = 512
     package static let variantBytesPerMessageMax = 8 * 1024 * 1024
+    /// Of what a Richie task holds for one platform, in compact JSON.
+    package static let richiePayloadBytesMax = 4096
     package static let apnsPayloadBytesMax = 4096
     package static let apnsVoIPPayloadBytesMax = 5120
     package static let apnsBroadcastPayloadBytesMax = 5120

@@ -13,11 +13,13 @@ enum Access: Sendable {
     case pivotalApplication(APIKey.Scope)
     /// A `pivotal-platform` key (platform id and secret).
     case pivotalPlatform
+    /// A `richie` key (user name and password) with that right.
+    case richie(APIKey.Scope)
 
     /// Whether bodies may be called what HTTP clients call them by themselves.
     var isTolerant: Bool {
         switch self {
-        case .pivotalApplication, .pivotalPlatform: true
+        case .pivotalApplication, .pivotalPlatform, .richie: true
         default: false
         }
     }

@@ -30,12 +30,16 @@ struct Gatekeeper: Sendable {
             try Self.require(scope, of: caller)
             return admitted
         case .pivotalApplication(let scope):
-            let caller = try await pivotal(.pivotal, headers, now: now)
+            let caller = try await named(.pivotal, headers, now: now)
             try Self.require(scope, of: caller)
             return caller
         case .pivotalPlatform:
-            let caller = try await pivotal(.pivotalPlatform, headers, now: now)
+            let caller = try await named(.pivotalPlatform, headers, now: now)
             try Self.require(.devices, of: caller)
+            return caller
+        case .richie(let scope):
+            let caller = try await named(.richie, headers, now: now)
+            try Self.require(scope, of: caller)
             return caller
         }
     }
@@ -63,7 +67,8 @@ struct Gatekeeper: Sendable {
         throw PealError(.unauthorized, "a valid key is needed: Authorization: Bearer …")
     }
 
-    private func pivotal(_ dialect: APIKey.Dialect, _ headers: HTTPFields, now: Timestamp) async throws -> Caller {
+    /// The holder of a key with a public half, within its app.
+    private func named(_ dialect: APIKey.Dialect, _ headers: HTTPFields, now: Timestamp) async throws -> Caller {
         switch Authorization(headers[.authorization]) {
         case .basic(let name, let secret):
             if let key = try await ring.key([dialect], publicHalf: name, secret: secret, now: now) {
@@ -81,7 +86,7 @@ struct Gatekeeper: Sendable {
             }
         case nil: break
         }
-        throw PealError(.unauthorized, "a valid id and secret are needed: Authorization: Basic …")
+        throw PealError(.unauthorized, "a valid name and secret are needed: Authorization: Basic …")
     }
 
     private static let wrongDialect = PealError(.forbidden, "this key does not open this path")

@@ -131,6 +131,22 @@ struct Tolerance {
         return texts.filter { !$0.isEmpty && seen.insert(Array($0.utf8)).inserted }
     }
 
+    /// The names or ids of a target, each once. What can be none (another type, too long, with control characters) is
+    /// passed over, for nobody has it. nil for a list that is absent or empty.
+    func names(_ name: String, countMax: Int, bytesMax: Int) throws(PealError) -> [String]? {
+        guard let (value, path) = self[name], value != [] else { return nil }
+        guard let elements = value.arrayValue else {
+            throw .invalid(path, "\(path) must be an array, not \(value.typeName)")
+        }
+        guard elements.count <= countMax else {
+            throw .invalid(path, "\(path) may hold \(countMax) elements at most")
+        }
+        var seen: Set<[UInt8]> = []
+        return elements.compactMap(Self.plainText).filter { text in
+            (1...bytesMax).contains(text.utf8.count) && text.isPrintable && seen.insert(Array(text.utf8)).inserted
+        }
+    }
+
     /// An instant in milliseconds since 1970, within what a date can be.
     func milliseconds(_ name: String) throws(PealError) -> Timestamp? {
         guard let number = try integer(name), number != 0 else { return nil }

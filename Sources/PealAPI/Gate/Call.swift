@@ -36,8 +36,8 @@ struct Call: Sendable {
 
     /// The body as a JSON object.
     /// - Throws: `invalid_json` with line and column.
-    func object() throws(PealError) -> JSON {
-        let json = try document()
+    func object(allowsTrailingCommas: Bool = false) throws(PealError) -> JSON {
+        let json = try document(allowsTrailingCommas: allowsTrailingCommas)
         guard json.objectValue != nil else {
             throw PealError(.invalidJSON, "the body must be a JSON object, not \(json.typeName)")
         }
@@ -54,9 +54,9 @@ struct Call: Sendable {
         return elements
     }
 
-    private func document() throws(PealError) -> JSON {
+    private func document(allowsTrailingCommas: Bool = false) throws(PealError) -> JSON {
         do throws(JSONParser.Failure) {
-            return try JSONParser.parse(body)
+            return try JSONParser.parse(body, allowsTrailingCommas: allowsTrailingCommas)
         } catch {
             throw PealError(.invalidJSON, "the body is not valid JSON: \(error)")
         }

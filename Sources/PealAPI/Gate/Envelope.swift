@@ -3,22 +3,40 @@ internal import PealCore
 extension PealError {
     /// When to come again: told wherever coming again can help.
     var retrySeconds: Int? { retryAfterSeconds ?? (code == .rateLimited || code == .unavailable ? 1 : nil) }
+
+    /// The message with the field at fault in it, for envelopes that have no place of its own for that.
+    var messageNamingField: String {
+        guard let field, !names(field) else { return message }
+        return "\(field): \(message)"
+    }
+
+    /// Whether the field is a word of the message.
+    private func names(_ field: String) -> Bool {
+        message.split(whereSeparator: { $0.isWhitespace || ",;:()".contains($0) }).contains { word in
+            word == field || (word.last == "." && word.dropLast() == field)
+        }
+    }
 }
 
 /// Which vocabulary a path belongs to, and so in whose words a refusal is written. The path alone decides.
 enum Envelope: Sendable {
-    case native, pivotal
+    case native, pivotal, richie
 
     init(_ path: RequestPath?) {
         let first = path?.segments.first ?? ""
         let isOtherDialect = ["campaigns", "devtodev"].contains(path?.segments.dropFirst().first ?? "")
-        self = ["v1", "v2", "healthcheck"].contains(first) && !isOtherDialect ? .pivotal : .native
+        switch first {
+        case "v1", "v2", "healthcheck": self = isOtherDialect ? .native : .pivotal
+        case "push": self = .richie
+        default: self = .native
+        }
     }
 
     func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
         switch self {
         case .native: NativeEnvelope.answer(error)
         case .pivotal: PivotalEnvelope.answer(error, path: path, now: now)
+        case .richie: RichieEnvelope.answer(error)
         }
     }
 }

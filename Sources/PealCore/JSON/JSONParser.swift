@@ -12,19 +12,22 @@ package struct JSONParser {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
     private let depthMax: Int
+    private let allowsTrailingCommas: Bool
 
-    private init(_ bytes: UnsafeBufferPointer<UInt8>, depthMax: Int) {
+    private init(_ bytes: UnsafeBufferPointer<UInt8>, depthMax: Int, allowsTrailingCommas: Bool) {
         self.bytes = bytes
         self.depthMax = depthMax
+        self.allowsTrailingCommas = allowsTrailingCommas
     }
 
     /// Parses `bytes`; arrays and objects may nest `depthMax` deep.
+    /// - Parameter allowsTrailingCommas: passes over one comma behind the last member or element, which is no JSON.
     package static func parse(
-        _ bytes: some Collection<UInt8>, depthMax: Int = Limits.jsonDepthMax
+        _ bytes: some Collection<UInt8>, depthMax: Int = Limits.jsonDepthMax, allowsTrailingCommas: Bool = false
     ) throws(Failure) -> JSON {
         let contiguous = ContiguousArray(bytes)
         let result: Result<JSON, Failure> = contiguous.withUnsafeBufferPointer { buffer in
-            var parser = JSONParser(buffer, depthMax: depthMax)
+            var parser = JSONParser(buffer, depthMax: depthMax, allowsTrailingCommas: allowsTrailingCommas)
             do throws(Failure) {
                 return .success(try parser.document())
             } catch {
@@ -69,6 +72,7 @@ package struct JSONParser {
         if skip(UInt8(ascii: "}")) { return .object(members) }
         repeat {
             skipSpace()
+            if endsHere(UInt8(ascii: "}"), isFirst: members.isEmpty) { break }
             guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
                 throw failure("expected a member name in quotes")
             }
@@ -86,11 +90,16 @@ package struct JSONParser {
         var elements: [JSON] = []
         if skip(UInt8(ascii: "]")) { return .array(elements) }
         repeat {
+            skipSpace()
+            if endsHere(UInt8(ascii: "]"), isFirst: elements.isEmpty) { break }
             elements.append(try value(depth: depth + 1))
         } while skip(UInt8(ascii: ","))
         guard skip(UInt8(ascii: "]")) else { throw failure("expected ',' or ']'") }
         return .array(elements)
     }
+
+    /// Whether a comma that is allowed though it is none of JSON came before.
+    private func endsHere(_ end: UInt8, isFirst: Bool) -> Bool { allowsTrailingCommas && !isFirst && peek(end) }
 
     private mutating func word(_ word: StaticString, _ value: JSON) throws(Failure) -> JSON {
         let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)

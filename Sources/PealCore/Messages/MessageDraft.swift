@@ -13,7 +13,7 @@ package struct MessageDraft: Sendable, Hashable {
     package var createdAt: Timestamp
     /// See `Message.expiresAt`: the engine's own end, never later than the limit on a message's life.
     package var expiresAt: Timestamp
-    /// The request's own bytes where a dialect must show them again; nil else.
+    /// What a dialect must show again of the request: its own bytes, or a part in JSON; nil else.
     package var source: [UInt8]?
 
     package init(

@@ -3,6 +3,8 @@ package protocol AppReading {
     func app(key: AppKey) throws -> App?
     /// By id, ascending, from after `cursor`.
     func apps(after cursor: AppID?, limit: Int) throws -> [App]
+    /// Whether some app has that `richie_app_id`.
+    func hasApp(richieAppID: String) throws -> Bool
     /// A server-wide value, as the hash of the first start's admin token.
     func setting(_ name: String) throws -> [UInt8]?
 }

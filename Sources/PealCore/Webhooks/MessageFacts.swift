@@ -4,7 +4,7 @@ package struct MessageFacts: Sendable, Hashable {
     package var app: App
     /// The message with its dialect, its times and its counts by platform. A dialect's *deletions* are `retired`.
     package var report: MessageReport
-    /// The request's own bytes, where its dialect kept them (`MessageDraft.source`).
+    /// What its dialect kept of the request (`MessageDraft.source`).
     package var source: [UInt8]?
 
     package init(app: App, report: MessageReport, source: [UInt8]?) {

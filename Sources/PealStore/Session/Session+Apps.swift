@@ -25,6 +25,11 @@ extension StoreSession {
             [.bytes(cursor?.bytes ?? []), .int(limit)], Self.app)
     }
 
+    /// Looks through all apps: asked only where a request is refused.
+    func hasApp(richieAppID: String) throws -> Bool {
+        try connection.int("SELECT app FROM app WHERE richie_app_id = $1 LIMIT 1", [.text(richieAppID)]) != nil
+    }
+
     func insertApp(_ app: App) throws -> App {
         var app = app
         app.key = try nextNumber("app")

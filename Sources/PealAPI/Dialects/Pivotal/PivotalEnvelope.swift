@@ -4,25 +4,16 @@ internal import PealCore
 /// The error body of the Spring server that this API came from: `{"timestamp","status","error","message","path"}`.
 enum PivotalEnvelope {
     static func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
-        let isNamed = error.field.map { names($0, error.message) } ?? true
-        let message = isNamed ? error.message : "\(error.field ?? ""): \(error.message)"
         let status = HTTPResponse.Status(code: error.code.httpStatus)
         var answer = Answer(
             status,
             [
                 "timestamp": .integer(now.milliseconds), "status": .integer(status.code),
-                "error": .string(phrase(error.code)), "message": .string(message), "path": .string(path),
+                "error": .string(phrase(error.code)), "message": .string(error.messageNamingField), "path": .string(path),
             ])
         if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Basic realm=\"Push\"" }
         return answer
-    }
-
-    /// Whether the field is a word of the message.
-    private static func names(_ field: String, _ message: String) -> Bool {
-        message.split(whereSeparator: { $0.isWhitespace || ",;:()".contains($0) }).contains { word in
-            word == field || (word.last == "." && word.dropLast() == field)
-        }
     }
 
     /// The phrases of RFC 9110 §15 and RFC 6585 §4.

@@ -1,0 +1,13 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// The error body of this API: `{"error":"…"}`, one sentence that names the field at fault.
+enum RichieEnvelope {
+    static func answer(_ error: PealError) -> Answer {
+        let status = error.code == .payloadTooLarge ? 413 : error.code.httpStatus
+        var answer = Answer(HTTPResponse.Status(code: status), ["error": .string(error.messageNamingField)])
+        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
+        if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Basic realm=\"Richie Push\"" }
+        return answer
+    }
+}

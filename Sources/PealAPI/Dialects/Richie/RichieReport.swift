@@ -1,0 +1,32 @@
+package import PealCore
+
+/// The delivery analytics of a task that is done, in the documented shape.
+package struct RichieReport: ReportComposer {
+    package init() {}
+
+    /// - Returns: nil for a message of another dialect.
+    package func compose(_ facts: MessageFacts) -> JSON? {
+        let message = facts.report.message
+        guard message.dialect == .richie, let source = facts.source, let part = try? JSONParser.parse(source) else {
+            return nil
+        }
+        let total = facts.report.total
+        let duration = (message.endedAt ?? message.createdAt) - message.createdAt
+        return .compact([
+            ("app_id", part["app_id"]), ("completion_time_ms", .integer(max(0, duration.milliseconds))),
+            ("deletions", .integer(total.retired)),
+            ("external_user_ids", part["external_user_ids"]),
+            ("failures", .integer(total.rejected + total.expired + total.suppressed)),
+            ("payloads", part["payloads"]), ("successes", .integer(total.accepted)), ("topics", part["topics"]),
+        ])
+    }
+
+    /// What of the report is known when the task is accepted, and kept with the message.
+    static func part(appID: String, target: RichieTarget, payloads: JSON.Members) -> JSON {
+        func list(_ names: [String]?) -> JSON? { names.map { .array($0.map(JSON.string)) } }
+        return .compact([
+            ("app_id", .string(appID)), ("topics", list(target.topics)),
+            ("external_user_ids", list(target.users)), ("payloads", .object(payloads)),
+        ])
+    }
+}
