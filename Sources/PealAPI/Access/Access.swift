@@ -13,11 +13,13 @@ enum Access: Sendable {
     case pivotalApplication(APIKey.Scope)
     /// A `pivotal-platform` key (platform id and secret).
     case pivotalPlatform
+    /// A `devtodev` key. Its secret stands in the query or in the body, so the handler admits the caller.
+    case userToken
 
     /// Whether bodies may be called what HTTP clients call them by themselves.
     var isTolerant: Bool {
         switch self {
-        case .pivotalApplication, .pivotalPlatform: true
+        case .pivotalApplication, .pivotalPlatform, .userToken: true
         default: false
         }
     }
