@@ -17,6 +17,7 @@ package func buildRouter(_ services: APIServices) -> Router<APIContext> {
     routes.add(NativeRoutes(services).all)
     routes.add(PivotalRoutes(services).all)
     routes.add(RichieRoutes(services).all)
+    routes.add(DevtodevRoutes(services).all)
     routes.add(HealthRoutes(services).all)
     if services.options.servesMetrics { routes.add(HealthRoutes(services).metrics) }
     return router(of: routes, services)

@@ -47,6 +47,7 @@ package enum Limits {
     package static let pivotalUsersMax = 4096
     package static let richieTopicsMax = 1000
     package static let richieUsersMax = 10_000
+    package static let devtodevAudienceMax = 1000
     package static let devicesPerBatchMax = 1000
     package static let topicsPerBatchMax = 1024
     package static let topicLifeSecondsMin: Int64 = 60
@@ -77,6 +78,17 @@ package enum Limits {
     package static let pivotalImmediateSeconds: Int64 = 60
     /// Pivotal's `apns-expiration` where a push gives none: the last second of a signed 32-bit clock.
     package static let pivotalExpirationSeconds: Int64 = 2_147_483_647
+
+    /// devtodev's life of a push that gives none.
+    package static let devtodevLifeSeconds: Int64 = 7 * 24 * 3600
+    package static let devtodevCollapseKeyBytesMax = 64
+    /// How long a `pack_id` counts as a repetition.
+    package static let devtodevPackSeconds: Int64 = 600
+    /// How long a devtodev request waits for the push networks.
+    package static let devtodevAnswerSeconds: Int64 = 30
+    package static let devtodevPollMillisecondsMin: Int64 = 10
+    package static let devtodevPollMillisecondsMax: Int64 = 250
+    package static let devtodevCategoriesCachedSeconds = 3600
 
     // Delivery
     package static let windowKeys: Int64 = 65_536

@@ -15,11 +15,13 @@ enum Access: Sendable {
     case pivotalPlatform
     /// A `richie` key (user name and password) with that right.
     case richie(APIKey.Scope)
+    /// A `devtodev` key. Its secret stands in the query or in the body, so the handler admits the caller.
+    case userToken
 
     /// Whether bodies may be called what HTTP clients call them by themselves.
     var isTolerant: Bool {
         switch self {
-        case .pivotalApplication, .pivotalPlatform, .richie: true
+        case .pivotalApplication, .pivotalPlatform, .richie, .userToken: true
         default: false
         }
     }

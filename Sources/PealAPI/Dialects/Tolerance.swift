@@ -46,6 +46,36 @@ struct Tolerance {
         return text
     }
 
+    /// A text of any length for people to read, without control characters but tabs and line breaks.
+    func freeText(_ name: String) throws(PealError) -> String? {
+        guard let (value, path) = self[name] else { return nil }
+        guard let text = Self.plainText(value) else {
+            throw .invalid(path, "\(path) must be a string, not \(value.typeName)")
+        }
+        try ControlCharacters.refuse(in: text, path, except: ControlCharacters.inContent)
+        return text
+    }
+
+    /// The object under `name`, or one without members.
+    func part(_ name: String) throws(PealError) -> Tolerance {
+        if let given = try object(name) { return given }
+        return try Tolerance(.object(.init()), path: path(name))
+    }
+
+    /// The objects of a list; a single object counts as a list of one.
+    func objects(_ name: String) throws(PealError) -> [Tolerance] {
+        guard let (value, path) = self[name] else { return [] }
+        if value.objectValue != nil { return [try Tolerance(value, path: path)] }
+        guard let elements = value.arrayValue else {
+            throw .invalid(path, "\(path) must be an array, not \(value.typeName)")
+        }
+        var objects: [Tolerance] = []
+        for (index, element) in elements.enumerated() where !element.isNull {
+            objects.append(try Tolerance(element, path: "\(path)[\(index)]"))
+        }
+        return objects
+    }
+
     /// The text of a scalar; nil of anything else.
     static func plainText(_ value: JSON) -> String? {
         switch value {

@@ -39,7 +39,7 @@ struct Answer: Sendable {
     /// - Parameter isHead: the body stays away, its length does not.
     func response(isHead: Bool) -> Response {
         var headers = headers
-        headers[.cacheControl] = "no-store"
+        if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
         if isHead { headers[.contentLength] = String(body.count) }
         let hasBody = !body.isEmpty && !isHead
         return Response(

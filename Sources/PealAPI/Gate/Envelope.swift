@@ -20,13 +20,16 @@ extension PealError {
 
 /// Which vocabulary a path belongs to, and so in whose words a refusal is written. The path alone decides.
 enum Envelope: Sendable {
-    case native, pivotal, richie
+    case native, pivotal, richie, devtodev
 
     init(_ path: RequestPath?) {
         let first = path?.segments.first ?? ""
-        let isOtherDialect = ["campaigns", "devtodev"].contains(path?.segments.dropFirst().first ?? "")
+        let second = path?.segments.dropFirst().first ?? ""
         switch first {
-        case "v1", "v2", "healthcheck": self = isOtherDialect ? .native : .pivotal
+        case "api": self = .devtodev
+        case "v1" where second == "devtodev": self = .devtodev
+        case "v1" where second == "campaigns": self = .native
+        case "v1", "v2", "healthcheck": self = .pivotal
         case "push": self = .richie
         default: self = .native
         }
@@ -35,6 +38,7 @@ enum Envelope: Sendable {
     func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
         switch self {
         case .native: NativeEnvelope.answer(error)
+        case .devtodev: DevtodevEnvelope.answer(error)
         case .pivotal: PivotalEnvelope.answer(error, path: path, now: now)
         case .richie: RichieEnvelope.answer(error)
         }

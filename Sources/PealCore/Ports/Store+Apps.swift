@@ -1,6 +1,8 @@
 package protocol AppReading {
     func app(_ id: AppID) throws -> App?
     func app(key: AppKey) throws -> App?
+    /// The app that devtodev's clients call so; letter case does not matter.
+    func app(devtodevAppID: String) throws -> App?
     /// By id, ascending, from after `cursor`.
     func apps(after cursor: AppID?, limit: Int) throws -> [App]
     /// Whether some app has that `richie_app_id`.
@@ -55,8 +57,8 @@ package protocol CredentialWriting {
 }
 
 package protocol IdempotencyWriting {
-    /// Looks up what was answered to this request before; nil = never. Records older than
-    /// `Limits.idempotencyLifeSeconds` do not count.
+    /// Looks up what was answered to this request before; nil = never. Records older than the request's
+    /// `lifeSeconds` do not count.
     func keptAnswer(_ request: IdempotentRequest, now: Timestamp) throws -> KeptAnswer?
     func keepAnswer(_ answer: KeptAnswer, to request: IdempotentRequest, now: Timestamp) throws
 }
@@ -68,11 +70,16 @@ package struct IdempotentRequest: Sendable, Hashable {
     package let key: String
     /// 32 bytes over the body.
     package let digest: [UInt8]
+    /// How long its name is known, at most `Limits.idempotencyLifeSeconds`.
+    package let lifeSeconds: Int64
 
-    package init(scope: [UInt8], key: String, digest: [UInt8]) {
+    package init(
+        scope: [UInt8], key: String, digest: [UInt8], lifeSeconds: Int64 = Limits.idempotencyLifeSeconds
+    ) {
         self.scope = scope
         self.key = key
         self.digest = digest
+        self.lifeSeconds = lifeSeconds
     }
 }
 

@@ -3,8 +3,9 @@
 ///
 /// A refusal of a platform counts where the author or the app speaks to that platform: its object is in the content,
 /// the audience names it, or the app has a credential for it. A platform of an audience like `all` that the app never
-/// had anything to do with refuses nothing. While an app has no credential at all, iOS counts. The other dialects fill
-/// in every platform by themselves, and Windows as nobody ever checked it: there credentials for iOS and Android count.
+/// had anything to do with refuses nothing. While an app has no credential at all, iOS counts. Dialects other than
+/// the native one and devtodev's, whose pushes name their platforms, fill in every platform by themselves, and Windows
+/// as nobody ever checked it: there credentials for iOS and Android count.
 package struct MessagePreview: Sendable {
     package let providers: [ProviderName: any Provider]
 
@@ -112,7 +113,7 @@ extension MessagePreview {
                     Route(platform, .production).provider.map(providers.contains) ?? false
                 })
             if records.isEmpty { counting = [.ios] }
-            if draft.dialect == .native {
+            if draft.dialect == .native || draft.dialect == .devtodev {
                 counting.formUnion(draft.content.platforms.keys)
                 counting.formUnion(addressed.union(audience.platforms ?? []))
             } else {

@@ -19,6 +19,12 @@ extension StoreSession {
         try connection.first("SELECT \(Self.columns) FROM app WHERE app = $1", [.int(key)], Self.app)
     }
 
+    func app(devtodevAppID: String) throws -> App? {
+        try connection.first(
+            "SELECT \(Self.columns) FROM app WHERE lower(devtodev_app_id) = lower($1) ORDER BY app",
+            [.text(devtodevAppID)], Self.app)
+    }
+
     func apps(after cursor: AppID?, limit: Int) throws -> [App] {
         try connection.all(
             "SELECT \(Self.columns) FROM app WHERE id > $1 ORDER BY id LIMIT $2",

@@ -2,7 +2,7 @@ internal import PealCore
 
 extension StoreSession {
     func keptAnswer(_ request: IdempotentRequest, now: Timestamp) throws -> KeptAnswer? {
-        let earliest = now - .seconds(Limits.idempotencyLifeSeconds)
+        let earliest = now - .seconds(min(request.lifeSeconds, Limits.idempotencyLifeSeconds))
         return try connection.first(
             "SELECT digest, status, body FROM idempotency WHERE scope = $1 AND request_key = $2 AND at > $3",
             [.bytes(request.scope), .text(request.key), .time(earliest)]

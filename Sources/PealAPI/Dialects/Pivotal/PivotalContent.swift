@@ -29,12 +29,7 @@ enum PivotalContent {
 
     /// A text of any length.
     static func freeText(_ fields: Tolerance, _ name: String) throws(PealError) -> String? {
-        guard let (value, path) = fields[name] else { return nil }
-        guard let text = Tolerance.plainText(value) else {
-            throw .invalid(path, "\(path) must be a string, not \(value.typeName)")
-        }
-        try ControlCharacters.refuse(in: text, path, except: ControlCharacters.inContent)
-        return text
+        try fields.freeText(name)
     }
 
     /// Every member is the app's own data, as text, for FCM takes nothing else; the body is its `message` unless one is

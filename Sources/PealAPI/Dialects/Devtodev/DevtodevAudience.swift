@@ -1,0 +1,101 @@
+internal import PealCore
+
+/// Reads who a push is for: the union of the elements. Where an element holds a push token the rest of it does not
+/// count. What cannot be read is skipped, and told by its path.
+struct DevtodevAudience {
+    private(set) var audience = Audience()
+    private(set) var skipped: [String] = []
+
+    private static let identifiers: [(name: String, kind: DeviceIdentifier.Kind)] = [
+        ("idfa", .idfa), ("idfv", .idfv), ("advertisingId", .advertisingID), ("androidId", .androidID),
+        ("serialId", .serialID), ("devtodevId", .devtodevID),
+    ]
+    private static let users = ["userId", "customUid"]
+
+    /// - Throws: `missing_field` for none, `invalid_field` for too many.
+    static func elements(_ body: Tolerance) throws(PealError) -> [JSON] {
+        guard let elements = body[DevtodevRefusals.audience]?.value.arrayValue, !elements.isEmpty else {
+            throw PealError(
+                .missingField, "audience must be an array of one element at least", field: DevtodevRefusals.audience)
+        }
+        guard elements.count <= Limits.devtodevAudienceMax else {
+            throw .invalid(
+                DevtodevRefusals.audience, "audience may hold \(Limits.devtodevAudienceMax) elements at most")
+        }
+        return elements
+    }
+
+    /// - Parameter content: with the objects of the platforms that the push is for.
+    init(_ elements: [JSON], content: Content, rules: AddressRules) {
+        var seen = Seen()
+        audience.platforms = Set(content.platforms.keys)
+        for (index, element) in elements.enumerated() {
+            let path = "audience[\(index)]"
+            guard let members = element.objectValue else {
+                skipped.append("\(path): not an object")
+                continue
+            }
+            if let value = Self.given(members["token"]) {
+                if let address = Self.address(value, content, rules) {
+                    if seen.addresses.insert(address).inserted { audience.addresses.append(address) }
+                } else {
+                    skipped.append("\(path).token: malformed")
+                }
+            } else {
+                take(members, path, &seen)
+            }
+        }
+    }
+
+    private struct Seen {
+        var addresses: Set<Address> = []
+        var identifiers: Set<DeviceIdentifier> = []
+        var users: Set<ExactText> = []
+    }
+
+    private mutating func take(_ members: JSON.Members, _ path: String, _ seen: inout Seen) {
+        for (name, kind) in Self.identifiers {
+            guard let value = Self.given(members[name]) else { continue }
+            if let text = Self.text(value, bytesMax: Limits.nameCharactersMax) {
+                let identifier = DeviceIdentifier(kind, text)
+                if seen.identifiers.insert(identifier).inserted { audience.identifiers.append(identifier) }
+            } else {
+                skipped.append("\(path).\(name): malformed")
+            }
+        }
+        for name in Self.users {
+            guard let value = Self.given(members[name]) else { continue }
+            if let text = Self.text(value, bytesMax: Limits.userIDBytesMax) {
+                if seen.users.insert(ExactText(text)).inserted { audience.users.append(text) }
+            } else {
+                skipped.append("\(path).\(name): malformed")
+            }
+        }
+    }
+
+    private static func given(_ value: JSON?) -> JSON? {
+        value.flatMap { $0.isNull || $0 == .string("") ? nil : $0 }
+    }
+
+    /// A whole number is the same whether it is written `7` or `7.0`.
+    private static func text(_ value: JSON, bytesMax: Int) -> String? {
+        if let number = value.integerValue { return String(number) }
+        guard let text = Tolerance.plainText(value), text.utf8.count <= bytesMax, text.isPrintable else { return nil }
+        return text
+    }
+
+    /// A token belongs to Windows where it is a URI; else to iOS where it is an APNs device token and the push is for
+    /// iOS; else to Android.
+    private static func address(_ value: JSON, _ content: Content, _ rules: AddressRules) -> Address? {
+        guard let text = Tolerance.plainText(value) else { return nil }
+        let isURI = text.contains("://")
+        for platform in isURI ? [Platform.windows] : [.ios, .android] {
+            guard let object = content.platforms[platform] else { continue }
+            let environment = object.options.environment ?? .production
+            if let address = try? rules.address(.string(text), platform: platform, environment: environment) {
+                return address
+            }
+        }
+        return nil
+    }
+}
