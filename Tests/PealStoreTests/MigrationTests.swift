@@ -8,7 +8,13 @@ import Testing
 struct MigrationTests {
     /// Takes a database back to what the first release wrote.
     private func undoSecondSchema(_ connection: any SQLConnection) throws {
-        for table in ["webhook", "outbox", "webhook_delivery"] { try connection.execute("DROP TABLE \(table)", []) }
+        let tables = [
+            "webhook", "outbox", "webhook_delivery", "geofence_series", "geofence", "geofence_place",
+            "geofence_tombstone", "location", "location_group", "location_group_place", "receipt", "receipt_count",
+            "geofence_trigger",
+        ]
+        for table in tables { try connection.execute("DROP TABLE \(table)", []) }
+        try connection.execute("DROP INDEX topic_named", [])
         try connection.execute("DELETE FROM migration WHERE version > 1", [])
     }
 

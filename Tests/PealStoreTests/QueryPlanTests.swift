@@ -10,6 +10,7 @@ struct QueryPlanTests {
     private static let allowedScans = ["SCAN pick", "SCAN sample"]
 
     private static let statements = HotSQL.all.map { $0 } + WebhookSQL.all.map { $0 }
+        + GeofenceSQL.all.map { $0 }
 
     @Test("every hot statement goes by an index and sorts nothing", arguments: statements.map(\.key))
     func plan(_ name: String) async throws {
@@ -47,6 +48,11 @@ struct QueryPlanTests {
             ("webhook.leaseDeliveries", "webhook_delivery_due"),
             ("webhook.newestDeliveries", "webhook_delivery_newest"),
             ("webhook.pruneDeliveries", "webhook_delivery_ended"),
+            ("geofence.places", "PRIMARY KEY (app=? AND geofence=?)"), ("topic.named", "INDEX topic_named"),
+            ("topic.firstMember", "PRIMARY KEY (app=? AND topic=?)"),
+            ("geofence.pruneTombstones", "geofence_tombstone_over"), ("geofence.pruneTriggers", "geofence_trigger_at"),
+            ("receipt.ofDevice", "PRIMARY KEY (app=? AND message=? AND seq=?)"),
+            ("receipt.prune", "PRIMARY KEY (app=? AND message=?)"),
         ])
     func index(_ name: String, _ index: String) async throws {
         let test = try await StoreUnderTest.sqlite.open()

@@ -10,7 +10,8 @@ struct PivotalRoutes: Sendable {
     var all: [Endpoint] {
         PivotalRegistration(services).endpoints + PivotalPush(services).endpoints
             + PivotalSchedules(services).endpoints + PivotalReceipts(services).endpoints
-            + PivotalServer(services).endpoints + unbuilt
+            + PivotalServer(services).endpoints + PivotalGeofences(services).endpoints
+            + PivotalLocations(services).endpoints + PivotalAnalytics(services).endpoints + unbuilt
     }
 
     /// Documented paths that are not built yet say so, instead of seeming misspelt.
@@ -18,11 +19,9 @@ struct PivotalRoutes: Sendable {
         let application = [
             "/v2/registrations", "/v2/topics", "/v2/topics/:id", "/v2/topics/batch", "/v2/custom_user_ids", "/v1/tags",
             "/v1/tags/:tag", "/v1/tags/all/:tag", "/v1/tags/count/:tag", "/v1/tags/count/:platform/:tag",
-            "/v1/tags/batch", "/v1/geofence", "/v1/geofence/:id", "/v1/locations", "/v1/locations/:id",
-            "/v1/location_groups", "/v1/location_groups/:id",
+            "/v1/tags/batch",
         ]
         return application.flatMap { Self.unbuilt($0, .pivotalApplication(.read)) }
-            + ["/v1/geofences", "/v1/analytics"].flatMap { Self.unbuilt($0, .pivotalPlatform) }
     }
 
     private static func unbuilt(_ path: String, _ access: Access) -> [Endpoint] {
