@@ -219,3 +219,28 @@ extension Limits {
     package static let webhookIdleConnectionSeconds: Int64 = 60
     package static let webhookResolutionsMax = 16
 }
+
+extension Limits {
+    // Geofences and analytics
+    package static let geofencesPerAppMax = 500
+    package static let geofenceLocationsMax = 100
+    package static let geofenceTagsMax = 100
+    package static let geofenceDataBytesMax = 4096
+    package static let geofenceCoordinateCharactersMax = 32
+    package static let locationsPerAppMax = 10_000
+    package static let locationGroupsPerAppMax = 1000
+    package static let locationGroupLocationsMax = 1000
+    package static let geofencesPageDefault = 25
+    /// A year.
+    package static let geofenceMemorySeconds: Int64 = 365 * 24 * 3600
+    package static let analyticsEventsMax = 10_000
+    package static let analyticsEventsPerCommit = 500
+    package static let pivotalHeartbeatSeconds: Int64 = 60
+
+    // Import
+    package static let importRecordBytesMax = 256 * 1024
+    package static let importBatchBytesMax = 2 * 1024 * 1024
+    package static let importRefusalsShownMax = 100
+    package static let importProgressSeconds: Int64 = 2
+    package static let pivotalImportPageDevices = 50
+}

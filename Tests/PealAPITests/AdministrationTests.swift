@@ -23,7 +23,7 @@ struct AdministrationTests {
                 changed["settings.pivotal"]?.text
                     == """
                     {"verify_custom_user_id":true,"upsert_on_put":false,"send_receipt":false,\
-                    "schedule_in_millis_heuristic":false}
+                    "schedule_in_millis_heuristic":false,"heartbeat":true}
                     """)
             let share = try await house.adminText(.patch, path, #"{"settings":{"contextpush":{"share":0.25}}}"#)
             #expect(share["settings.contextpush.share"]?.doubleValue == 0.25)

@@ -8,9 +8,11 @@ import Testing
 struct MigrationTests {
     /// Takes a database back to what the first release wrote.
     private func undoLaterSchemas(_ connection: any SQLConnection) throws {
-        for statement in Migration.all.dropFirst().flatMap(\.statements) {
-            let words = statement.split(whereSeparator: \.isWhitespace)
-            if words.starts(with: ["CREATE", "TABLE"]) { try connection.execute("DROP TABLE \(words[2])", []) }
+        for statement in Migration.all.dropFirst().flatMap(\.statements).reversed() {
+            let words = statement.split(whereSeparator: \.isWhitespace).filter { $0 != "UNIQUE" }
+            if words.starts(with: ["CREATE", "TABLE"]) || words.starts(with: ["CREATE", "INDEX"]) {
+                try connection.execute("DROP \(words[1]) \(words[2])", [])
+            }
         }
         try connection.execute("DELETE FROM migration WHERE version > 1", [])
     }

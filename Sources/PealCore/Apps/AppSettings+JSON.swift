@@ -6,6 +6,7 @@ extension AppSettings {
                 "verify_custom_user_id": .bool(pivotal.verifyCustomUserID), "upsert_on_put": .bool(pivotal.upsertOnPut),
                 "send_receipt": .bool(pivotal.sendReceipt),
                 "schedule_in_millis_heuristic": .bool(pivotal.scheduleInMillisHeuristic),
+                "heartbeat": .bool(pivotal.heartbeat),
             ],
             "richie": [
                 "lenient_json": .bool(richie.lenientJSON), "allow_http_links": .bool(richie.allowHTTPLinks),
@@ -26,6 +27,7 @@ extension AppSettings {
         try Self.setFlag(&pivotal.upsertOnPut, json, path, "pivotal", "upsert_on_put")
         try Self.setFlag(&pivotal.sendReceipt, json, path, "pivotal", "send_receipt")
         try Self.setFlag(&pivotal.scheduleInMillisHeuristic, json, path, "pivotal", "schedule_in_millis_heuristic")
+        try Self.setFlag(&pivotal.heartbeat, json, path, "pivotal", "heartbeat")
         try Self.setFlag(&richie.lenientJSON, json, path, "richie", "lenient_json")
         try Self.setFlag(&richie.allowHTTPLinks, json, path, "richie", "allow_http_links")
         try Self.setFlag(&device.verifyUserID, json, path, "device", "verify_user_id")

@@ -16,6 +16,8 @@ package struct AppSettings: Sendable, Hashable {
         package var sendReceipt = true
         /// Whether a `scheduleIn` beyond 30 days that divides by 1000 is read as milliseconds.
         package var scheduleInMillisHeuristic = false
+        /// Whether devices in the topic `pcf.push.heartbeat` get a push each minute.
+        package var heartbeat = true
 
         package init() {}
     }

@@ -26,8 +26,10 @@ extension JSON {
     /// Reads a number with a fraction or an exponent without rounding: its digits with the point moved.
     private static func wholeNumber(_ text: String) -> Int64? {
         let parts = text.split(maxSplits: 1) { $0 == "e" || $0 == "E" }
+        // Dialects read texts as numbers too, and a text may be no number at all.
+        guard let head = parts.first else { return nil }
         let isNegative = text.hasPrefix("-")
-        let mantissa = parts[0].drop { $0 == "-" }.split(separator: ".", maxSplits: 1)
+        let mantissa = head.drop { $0 == "-" }.split(separator: ".", maxSplits: 1)
         guard let integer = mantissa.first else { return nil }
         let fraction = mantissa.count == 2 ? mantissa[1] : ""
         var digits = integer + fraction

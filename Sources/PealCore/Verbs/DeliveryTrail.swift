@@ -14,7 +14,7 @@ package struct DeliveryTrail: Sendable {
 
         /// `docs/api/native.md` lists them.
         package enum Name: String, CaseIterable, Sendable {
-            case matched, held, sent, deferred, accepted, rejected, retired, expired, suppressed, pending
+            case matched, held, sent, deferred, accepted, rejected, retired, expired, suppressed, pending, received, opened
             case notMatched = "not_matched"
         }
     }
@@ -83,7 +83,7 @@ package struct DeliveryTrail: Sendable {
 
         private func events(of device: Device) throws -> [Event] {
             let place = Place(device)
-            let log = try logged(place)
+            let log = try logged(place) + told(place)
             switch AudienceMatch(device, in: draft) {
             case .no(let reason) where log.isEmpty:
                 return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
@@ -154,6 +154,17 @@ package struct DeliveryTrail: Sendable {
             }
             return try rows.flatMap { stored in
                 try DeliveryLog.find(place.key, in: stored.row.data).map { events(place, stored, $0) } ?? []
+            }
+        }
+
+        /// What the device itself told.
+        private func told(_ place: Place) throws -> [Event] {
+            try store.receipts(app: message.app, message: message.id, device: place.key).compactMap { receipt in
+                switch receipt.kind {
+                case .received: Event(device: place.device, at: receipt.at, name: .received, detail: "")
+                case .opened: Event(device: place.device, at: receipt.at, name: .opened, detail: "")
+                case .heartbeat: nil
+                }
             }
         }
 

@@ -21,22 +21,27 @@ package struct MessageVerbs: Sendable {
         _ draft: MessageDraft, _ call: VerbCall, reply: @escaping @Sendable (Accepted) throws -> Reply
     ) async throws -> Reply {
         let owner = engine.owner
-        let (reply, accepted) = try await store.commit(
+        let (reply, outcome) = try await store.commit(
             .intake, call, reply: { (outcome: Outcome) in try reply(outcome.accepted) },
             change: { store in try Self.accept(draft, owner: owner, in: store, now: call.now) })
-        guard let accepted else { return reply }
-        if !accepted.leasedSlices.isEmpty { engine.take(accepted.leasedSlices) }
-        if accepted.needsWake { engine.wake() }
+        if let outcome { outcome.handOver(to: engine) }
         return reply
     }
 
-    private struct Outcome: Sendable {
+    /// What the engine must be told once a message is committed.
+    struct Outcome: Sendable {
         let accepted: Accepted
         let leasedSlices: [Slice]
         let needsWake: Bool
+
+        func handOver(to engine: any DeliveryEngine) {
+            if !leasedSlices.isEmpty { engine.take(leasedSlices) }
+            if needsWake { engine.wake() }
+        }
     }
 
-    private static func accept(
+    /// Makes the message durable within the caller's transaction, after which the outcome is to be handed over.
+    static func accept(
         _ draft: MessageDraft, owner: String, in store: any StoreWriting, now: Timestamp
     ) throws -> Outcome {
         try store.insertMessage(draft)

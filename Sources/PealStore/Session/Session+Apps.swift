@@ -75,7 +75,9 @@ extension StoreSession {
     private static let tablesOfApp = [
         "api_key", "credential", "device", "device_detail", "device_identifier", "topic", "device_topic",
         "topic_member", "message", "message_content", "message_predicate", "message_keys", "message_address", "slice",
-        "delivery_page", "webhook", "outbox", "webhook_delivery",
+        "delivery_page", "webhook", "outbox", "webhook_delivery", "geofence_series", "geofence", "geofence_place",
+        "geofence_tombstone", "location", "location_group", "location_group_place", "receipt", "receipt_count",
+        "geofence_trigger",
     ]
 
     func setting(_ name: String) throws -> [UInt8]? {

@@ -19,7 +19,7 @@ extension StoreSession {
 
     private func erase(app: AppKey, device: DeviceKey, route: Route) throws {
         try leaveStreams(app: app, device: device, route: route)
-        for table in ["device_topic", "device_identifier", "device_detail", "device"] {
+        for table in ["receipt", "geofence_trigger", "device_topic", "device_identifier", "device_detail", "device"] {
             try connection.execute(
                 "DELETE FROM \(table) WHERE app = $1 AND seq = $2", [.int(app), .int(device)])
         }

@@ -6,6 +6,7 @@ extension StoreSession {
     func prune(now: Timestamp, limit: Int) throws -> Int {
         var count = try pruneRecords(now: now, limit: limit)
         if count < limit { count += try pruneWebhooks(now: now, limit: limit - count) }
+        if count < limit { count += try pruneGeofences(now: now, limit: limit - count) }
         if count < limit { count += try pruneMessages(now: now, limit: limit - count) }
         return count
     }
@@ -27,6 +28,14 @@ extension StoreSession {
                 WebhookSQL.pruneEvents, Self.values(place) + [.time(earliest), .int(room)])
         }
         return limit - room
+    }
+
+    /// Memories of deleted geofences that every device has dropped by itself, and old crossings.
+    private func pruneGeofences(now: Timestamp, limit: Int) throws -> Int {
+        let count = try connection.execute(GeofenceSQL.pruneTombstones, [.time(now), .int(limit)])
+        let earliest = now - .seconds(context.retentionSeconds)
+        return try count
+            + connection.execute(GeofenceSQL.pruneTriggers, [.time(earliest), .int(limit - count)])
     }
 
     private func pruneRecords(now: Timestamp, limit: Int) throws -> Int {
@@ -55,6 +64,8 @@ extension StoreSession {
                     WHERE app = $1 AND message = $2 LIMIT $3)
                 """, place + [.int(room)])
             guard room > 0 else { break }
+            room -= try connection.execute(GeofenceSQL.pruneReceipts, place + [.int(room)])
+            guard room > 0 else { break }
             for table in Self.tablesOfMessage {
                 room -= try connection.execute("DELETE FROM \(table) WHERE app = $1 AND message = $2", place)
             }
@@ -63,6 +74,6 @@ extension StoreSession {
     }
 
     private static let tablesOfMessage = [
-        "message_address", "message_keys", "message_predicate", "message_content", "message",
+        "receipt_count", "message_address", "message_keys", "message_predicate", "message_content", "message",
     ]
 }

@@ -17,6 +17,7 @@ import Testing
         arguments: [
             ("pivotal", "verify_custom_user_id", "false"), ("pivotal", "upsert_on_put", "false"),
             ("pivotal", "send_receipt", "false"), ("pivotal", "schedule_in_millis_heuristic", "true"),
+            ("pivotal", "heartbeat", "false"),
             ("richie", "lenient_json", "true"), ("richie", "allow_http_links", "true"),
             ("contextpush", "share", "0.25"),
             ("device", "verify_user_id", "false"),

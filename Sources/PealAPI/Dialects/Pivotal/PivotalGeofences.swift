@@ -1,0 +1,105 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// `/v1/geofence`: what backends manage, and `GET /v1/geofences`: what phones have of it.
+struct PivotalGeofences: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    /// The plural is managed too, but to read it is the phones'.
+    var endpoints: [Endpoint] {
+        let managed = ["/v1/geofence", "/v1/geofences"].flatMap { path in
+            [
+                Endpoint(.post, path, .pivotalApplication(.send), create),
+                Endpoint(.get, "\(path)/:id", .pivotalApplication(.read), get),
+                Endpoint(.put, "\(path)/:id", .pivotalApplication(.send), change),
+                Endpoint(.delete, "\(path)/:id", .pivotalApplication(.send), delete),
+            ]
+        }
+        return managed + [
+            Endpoint(.get, "/v1/geofence", .pivotalApplication(.read), list),
+            Endpoint(.get, "/v1/geofences", .pivotalPlatform, share),
+        ]
+    }
+
+    private func create(_ call: Call) async throws -> Answer {
+        let app = try call.app()
+        let plan = try PivotalGeofenceReader.plan(try Tolerance(try call.object()))
+        let geofence = try await verbs(app, call).create(plan, app: app.key, call.verb)
+        return Answer(.ok, PivotalGeofenceWriter.json(geofence))
+    }
+
+    private func list(_ call: Call) async throws -> Answer {
+        let app = try call.app().key
+        let query = try PivotalGeofenceReader.page(call.query)
+        let page = try await services.store.read { try $0.geofences(app: app, query) }
+        return Answer(
+            .ok,
+            PivotalGeofenceWriter.json(page, query, list: "geofences", total: "totalGeofences") {
+                PivotalGeofenceWriter.json($0)
+            })
+    }
+
+    /// With `triggered`, how often phones told that they crossed a border: an addition.
+    private func get(_ call: Call) async throws -> Answer {
+        let (app, id) = (try call.app().key, try call.number("id", of: "geofence"))
+        let found = try await services.store.read { store in
+            try store.geofence(app: app, id: id).map { ($0, try store.triggerCount(app: app, geofence: id)) }
+        }
+        guard let (geofence, count) = found else { throw PealError.notFound("geofence") }
+        var members = PivotalGeofenceWriter.json(geofence).objectValue ?? .init()
+        members["triggered"] = .integer(count)
+        return Answer(.ok, .object(members))
+    }
+
+    private func change(_ call: Call) async throws -> Answer {
+        let app = try call.app()
+        let body = try Tolerance(try call.object())
+        let geofence = try await verbs(app, call).update(
+            try call.number("id", of: "geofence"), app: app.key, call.verb
+        ) { plan throws(PealError) in try PivotalGeofenceReader.apply(body, to: &plan) }
+        return Answer(.ok, PivotalGeofenceWriter.json(geofence))
+    }
+
+    private func delete(_ call: Call) async throws -> Answer {
+        let app = try call.app()
+        try await verbs(app, call).delete(try call.number("id", of: "geofence"), app: app.key, call.verb)
+        return Answer(.noContent)
+    }
+
+    /// What changed for the device since `timestamp`; 0 = everything. The platform is the key's.
+    private func share(_ call: Call) async throws -> Answer {
+        let app = try call.app()
+        guard let platform = call.caller.key?.platform else {
+            throw PealError(.forbidden, "this key belongs to no platform")
+        }
+        let known = try PivotalGeofenceReader.whole(call.query, "timestamp", in: Int64.min...Int64.max) ?? 0
+        let share = try await verbs(app, call).share(
+            of: call.query["device_uuid"].flatMap { DeviceID($0) }, platforms: PivotalPlatform.family(platform),
+            app: app.key, since: known > 0 ? Timestamp(milliseconds: known) : nil, now: call.now)
+        return Answer(.ok, PivotalGeofenceWriter.json(share))
+    }
+
+    private func verbs(_ app: App, _ call: Call) -> GeofenceVerbs { services.geofences(app, at: call.now) }
+}
+
+extension APIServices {
+    /// The verbs of one request: their announcement is a message of its own.
+    func geofences(_ app: App, at now: Timestamp) -> GeofenceVerbs {
+        let update = PivotalGeofenceUpdate(
+            app: app, id: newMessageID(at: now), lifeSecondsMax: options.messageLifeSeconds, now: now)
+        return GeofenceVerbs(store: store, engine: engine) { audience throws(PealError) in
+            try update.draft(audience)
+        }
+    }
+}
+
+extension Call {
+    /// A number in the path.
+    /// - Throws: `not_found` for what is none: nothing can have it.
+    func number(_ name: String, of what: String) throws(PealError) -> Int64 {
+        guard let number = Int64(parameter(name)), number > 0 else { throw .notFound(what) }
+        return number
+    }
+}

@@ -1,0 +1,30 @@
+/// Which page of a list, and of what.
+package struct NumberedPageQuery: Sendable, Hashable {
+    /// From 1.
+    package var page: Int
+    package var size: Int
+    /// Part of the name, in any letter case; nil = all.
+    package var text: String?
+    /// Only what changed later.
+    package var updatedAfter: Timestamp?
+
+    package init(page: Int, size: Int, text: String? = nil, updatedAfter: Timestamp? = nil) {
+        self.page = page
+        self.size = size
+        self.text = text
+        self.updatedAfter = updatedAfter
+    }
+
+    /// Whether something of that name and change is asked for; what has no name is found by no text.
+    package func includes(name: String?, updatedAt: Timestamp) -> Bool {
+        if let updatedAfter, updatedAt <= updatedAfter { return false }
+        guard let text else { return true }
+        return name?.lowercased().contains(text.lowercased()) ?? false
+    }
+
+    /// Whether the item at `position` of all that are asked for is on the page.
+    package func shows(_ position: Int) -> Bool {
+        let (start, isTooFar) = (page - 1).multipliedReportingOverflow(by: size)
+        return !isTooFar && position >= start && position - start < size
+    }
+}

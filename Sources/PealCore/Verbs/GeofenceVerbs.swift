@@ -1,0 +1,113 @@
+/// Makes, changes and deletes geofences, and tells the devices that have them to ask anew: the telling message is
+/// committed together with the change.
+package struct GeofenceVerbs: Sendable {
+    package let store: any Store
+    package let engine: any DeliveryEngine
+    /// Writes the message that has devices ask for their geofences.
+    package let announcement: Announcement
+
+    package typealias Announcement = @Sendable (GeofenceAudience) throws(PealError) -> MessageDraft
+
+    package init(
+        store: any Store, engine: any DeliveryEngine, announcement: @escaping Announcement
+    ) {
+        self.store = store
+        self.engine = engine
+        self.announcement = announcement
+    }
+
+    /// - Throws: `conflict` beyond `Limits.geofencesPerAppMax`; `invalid_field` for a location that there is not.
+    package func create(_ plan: Geofence.Plan, app: AppKey, _ call: VerbCall) async throws -> Geofence {
+        try await change(call) { store in
+            let known = try store.geofences(app: app, NumberedPageQuery(page: 1, size: 1)).total
+            guard known < Limits.geofencesPerAppMax else {
+                throw PealError(.conflict, "an app has \(Limits.geofencesPerAppMax) geofences at most")
+            }
+            let geofence = try store.insertGeofence(plan, app: app, now: call.now)
+            try store.audit(call, app: app, "geofence.create", "geofence \(geofence.id)")
+            return (geofence, [plan])
+        }
+    }
+
+    /// - Parameter edit: takes the plan as it is.
+    /// - Throws: `not_found`; `invalid_field` for a location that there is not; what `edit` throws.
+    package func update(
+        _ id: Int64, app: AppKey, _ call: VerbCall,
+        edit: @escaping @Sendable (inout Geofence.Plan) throws(PealError) -> Void
+    ) async throws -> Geofence {
+        try await change(call) { store in
+            guard let known = try store.geofence(app: app, id: id) else { throw PealError.notFound("geofence") }
+            var plan = known.plan
+            try edit(&plan)
+            guard let changed = try store.updateGeofence(id, plan, app: app, now: call.now) else {
+                throw PealError.notFound("geofence")
+            }
+            try store.audit(call, app: app, "geofence.change", "geofence \(id)")
+            return (changed, [known.plan, plan])
+        }
+    }
+
+    /// - Throws: `not_found`.
+    package func delete(_ id: Int64, app: AppKey, _ call: VerbCall) async throws {
+        try await change(call) { store in
+            guard let known = try store.geofence(app: app, id: id),
+                try store.deleteGeofence(id, app: app, now: call.now)
+            else { throw PealError.notFound("geofence") }
+            try store.audit(call, app: app, "geofence.delete", "geofence \(id)")
+            return ((), [known.plan])
+        }
+    }
+
+    /// The geofences that have the location change with it.
+    /// - Throws: `not_found`; what `edit` throws.
+    package func updateLocation(
+        _ id: Int64, app: AppKey, _ call: VerbCall,
+        edit: @escaping @Sendable (inout GeofenceLocation.Place) throws(PealError) -> Void
+    ) async throws -> GeofenceLocation {
+        try await change(call) { store in
+            guard var place = try store.location(app: app, id: id)?.place else { throw PealError.notFound("location") }
+            try edit(&place)
+            guard let changed = try store.updateLocation(id, place, app: app, now: call.now) else {
+                throw PealError.notFound("location")
+            }
+            try store.audit(call, app: app, "location.change", "location \(id)")
+            return (changed, try store.geofences(app: app, at: id).map(\.plan))
+        }
+    }
+
+    /// What a device must learn.
+    /// - Parameters:
+    ///   - device: nil = one that names no id, or one that is unknown: its topics are not regarded.
+    ///   - known: what it has is of this instant; nil = nothing.
+    package func share(
+        of device: DeviceID?, platforms: [Platform], app: AppKey, since known: Timestamp?, now: Timestamp
+    ) async throws -> GeofenceShare {
+        try await store.read { store in
+            let found = try device.flatMap { try store.device(app: app, id: $0) }
+            let own = found.flatMap { platforms.contains($0.platform) ? $0 : nil }
+            let asking = GeofenceShare.Device(
+                platform: own?.platform ?? platforms.first ?? .ios,
+                topics: try own.map { try store.topicsJoined(app: app, device: $0.key) })
+            return GeofenceShare(try store.geofenceLedger(app: app), for: asking, since: known, now: now)
+        }
+    }
+
+    /// - Parameter body: gives its result and the plans, old and new, whose devices are to ask anew.
+    private func change<Result: Sendable>(
+        _ call: VerbCall,
+        _ body: @escaping @Sendable (any StoreWriting) throws -> (Result, [Geofence.Plan])
+    ) async throws -> Result {
+        let owner = engine.owner
+        let (result, outcome) = try await store.write(.control) { [announcement] store in
+            let (result, plans) = try body(store)
+            guard let audience = GeofenceAudience(plans, now: call.now) else {
+                return (result, Optional<MessageVerbs.Outcome>.none)
+            }
+            return (
+                result, try MessageVerbs.accept(try announcement(audience), owner: owner, in: store, now: call.now)
+            )
+        }
+        outcome?.handOver(to: engine)
+        return result
+    }
+}

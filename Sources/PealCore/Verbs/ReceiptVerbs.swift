@@ -1,0 +1,86 @@
+/// Takes what devices tell of messages and geofences.
+package struct ReceiptVerbs: Sendable {
+    package let store: any Store
+
+    package init(store: any Store) { self.store = store }
+
+    /// Keeps the facts of known devices on known messages and geofences, and passes over all others. What was told
+    /// before changes nothing.
+    /// - Parameter isOwn: a device for which it is false counts as unknown.
+    /// - Returns: how many were new.
+    @discardableResult
+    package func record(
+        _ facts: [DeviceFact], app: AppKey, now: Timestamp, where isOwn: @escaping @Sendable (Device) -> Bool
+    ) async throws -> Int {
+        var count = 0
+        var rest = facts[...]
+        while !rest.isEmpty {
+            let piece = Array(rest.prefix(Limits.analyticsEventsPerCommit))
+            rest = rest.dropFirst(Limits.analyticsEventsPerCommit)
+            count += try await store.write(.rest) { store in
+                var reader = Reader(store: store, app: app, now: now, isOwn: isOwn)
+                let (receipts, triggers) = try reader.resolve(piece)
+                return try store.record(receipts, app: app) + store.record(triggers, app: app)
+            }
+        }
+        return count
+    }
+
+    /// Looks each device, message and geofence up once.
+    private struct Reader {
+        let store: any StoreReading
+        let app: AppKey
+        let now: Timestamp
+        let isOwn: (Device) -> Bool
+        private var devices: [DeviceID: DeviceKey?] = [:]
+        private var messages: [MessageID: Timestamp?] = [:]
+        private var geofences: [Int64: Bool] = [:]
+
+        init(store: any StoreReading, app: AppKey, now: Timestamp, isOwn: @escaping (Device) -> Bool) {
+            self.store = store
+            self.app = app
+            self.now = now
+            self.isOwn = isOwn
+        }
+
+        mutating func resolve(_ facts: [DeviceFact]) throws -> ([Receipt], [GeofenceTrigger]) {
+            var (receipts, triggers): ([Receipt], [GeofenceTrigger]) = ([], [])
+            for fact in facts {
+                guard let device = try device(fact.device) else { continue }
+                switch fact.subject {
+                case .message(let id, let kind):
+                    guard let sentAt = try createdAt(id) else { continue }
+                    // A clock that is wrong must not put the opening before the sending.
+                    let at = max(sentAt, min(fact.at, now))
+                    receipts.append(Receipt(message: id, device: device, kind: kind, at: at))
+                case .geofence(let id, let location):
+                    guard try isKnown(id) else { continue }
+                    let at = min(fact.at, now)
+                    triggers.append(GeofenceTrigger(geofence: id, location: location, device: device, at: at))
+                }
+            }
+            return (receipts, triggers)
+        }
+
+        private mutating func device(_ id: DeviceID) throws -> DeviceKey? {
+            if let known = devices[id] { return known }
+            let device = try store.device(app: app, id: id).flatMap { isOwn($0) ? $0.key : nil }
+            devices[id] = .some(device)
+            return device
+        }
+
+        private mutating func createdAt(_ id: MessageID) throws -> Timestamp? {
+            if let known = messages[id] { return known }
+            let at = try store.message(app: app, id: id)?.createdAt
+            messages[id] = .some(at)
+            return at
+        }
+
+        private mutating func isKnown(_ id: Int64) throws -> Bool {
+            if let known = geofences[id] { return known }
+            let isKnown = try store.geofence(app: app, id: id) != nil
+            geofences[id] = isKnown
+            return isKnown
+        }
+    }
+}
