@@ -17,10 +17,10 @@ package enum WriteLane: Int, CaseIterable, Sendable {
 
 package protocol StoreReading:
     AppReading, KeyReading, CredentialReading, DeviceReading, TopicReading, MessageReading, DeliveryReading,
-    WebhookReading, OutboxReading
+    WebhookReading, OutboxReading, MomentReading
 {}
 
 package protocol StoreWriting:
     StoreReading, AppWriting, KeyWriting, CredentialWriting, DeviceWriting, TopicWriting, MessageWriting,
-    DeliveryWriting, IdempotencyWriting, AuditWriting, WebhookWriting, OutboxWriting
+    DeliveryWriting, IdempotencyWriting, AuditWriting, WebhookWriting, OutboxWriting, MomentWriting
 {}
