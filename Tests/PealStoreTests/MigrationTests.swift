@@ -8,7 +8,12 @@ import Testing
 struct MigrationTests {
     /// Takes a database back to what the first release wrote.
     private func undoSecondSchema(_ connection: any SQLConnection) throws {
-        for table in ["webhook", "outbox", "webhook_delivery"] { try connection.execute("DROP TABLE \(table)", []) }
+        for table in [
+            "webhook", "outbox", "webhook_delivery", "device_identifier", "moment", "experiment", "experiment_arm",
+        ] { try connection.execute("DROP TABLE \(table)", []) }
+        for column in ["window_until", "window_method", "window_hold"] {
+            try connection.execute("ALTER TABLE message DROP COLUMN \(column)", [])
+        }
         try connection.execute("DELETE FROM migration WHERE version > 1", [])
     }
 

@@ -29,6 +29,7 @@ package enum DeviceClassification: String, CaseIterable, Sendable, Hashable {
 
 /// A device's class changed.
 package struct DeviceTransition: Sendable, Hashable {
+    package var app: AppKey
     package var device: Device
     package var bundleID: String?
     package var previous: DeviceClassification
@@ -36,9 +37,10 @@ package struct DeviceTransition: Sendable, Hashable {
     package var at: Timestamp
 
     package init(
-        device: Device, bundleID: String?, previous: DeviceClassification, current: DeviceClassification,
+        app: AppKey, device: Device, bundleID: String?, previous: DeviceClassification, current: DeviceClassification,
         at: Timestamp
     ) {
+        self.app = app
         self.device = device
         self.bundleID = bundleID
         self.previous = previous

@@ -20,6 +20,8 @@ package protocol MomentWriting {
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int
     /// Sends what is due and takes back claims that ended, at most `limit` of each. Returns how many.
     func fireDueMoments(now: Timestamp, limit: Int) throws -> Int
+    /// Takes a user's moments and assignments along: what is open is cancelled, what is under way ends first.
+    func eraseMoments(app: AppKey, userID: String, now: Timestamp) throws
     /// Tells webhooks that a device can be reached better or worse.
     func report(_ transition: DeviceTransition, id: OutboxEventID) throws
 }

@@ -76,7 +76,7 @@ package struct MessageVerbs: Sendable {
                 throw Self.refusal(message.state, "changed")
             }
             try edit(&draft)
-            guard try store.replaceDraft(draft) else { throw Self.refusal(message.state, "changed") }
+            guard try store.replaceDraft(draft, now: call.now) else { throw Self.refusal(message.state, "changed") }
             try store.audit(call, app: app, "message.change", "message \(id)")
             return try Self.report(id, app: app, in: store)
         }

@@ -10,5 +10,7 @@ extension Migration {
         Migration(version: 1, statements: Schema1.apps + Schema1.devices + Schema1.messages + Schema1.delivery),
         Migration(version: 2, statements: Schema2.webhooks),
         Migration(version: 3, statements: Schema3.identifiers),
+        Migration(version: 4, statements: []),
+        Migration(version: 5, statements: Schema5.moments),
     ]
 }

@@ -64,7 +64,7 @@ extension StoreSession {
     private static let tablesOfApp = [
         "api_key", "credential", "device", "device_detail", "device_identifier", "topic", "device_topic",
         "topic_member", "message", "message_content", "message_predicate", "message_keys", "message_address", "slice",
-        "delivery_page", "webhook", "outbox", "webhook_delivery",
+        "delivery_page", "webhook", "outbox", "webhook_delivery", "moment", "experiment", "experiment_arm",
     ]
 
     func setting(_ name: String) throws -> [UInt8]? {

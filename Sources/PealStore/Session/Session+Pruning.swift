@@ -63,6 +63,6 @@ extension StoreSession {
     }
 
     private static let tablesOfMessage = [
-        "message_address", "message_keys", "message_predicate", "message_content", "message",
+        "message_address", "message_keys", "message_predicate", "message_content", "moment", "message",
     ]
 }
