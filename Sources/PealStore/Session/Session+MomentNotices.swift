@@ -18,7 +18,7 @@ extension StoreSession {
         let event = OutboxEvent(
             id: Self.noticeID(moment, notice), app: moment.app, type: "message_status",
             payload: writer.item(status).bytes, createdAt: now)
-        try enqueue(event, for: [.contextpush])
+        _ = try enqueue(event, for: [.contextpush])
     }
 
     /// The same notice has the same id wherever it is written.
@@ -30,7 +30,7 @@ extension StoreSession {
 
     func report(_ transition: DeviceTransition, id: OutboxEventID) throws {
         guard let writer = context.noticeWriter else { return }
-        try enqueue(
+        _ = try enqueue(
             OutboxEvent(
                 id: id, app: transition.app, type: "device_transition", payload: writer.item(transition, id: id).bytes,
                 createdAt: transition.at),
