@@ -7,13 +7,17 @@ package struct APIOptions: Sendable {
     package var requestBodyBytesMax: Int
     /// Whether `/metrics` is served beside the API; false where it has a port of its own.
     package var servesMetrics: Bool
+    /// How long ContextPush's traditional messages can still be cancelled.
+    package var contextPushHoldSeconds: Int64
 
     package init(
         messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault,
-        requestBodyBytesMax: Int = Limits.requestBodyBytesMax, servesMetrics: Bool = true
+        requestBodyBytesMax: Int = Limits.requestBodyBytesMax, servesMetrics: Bool = true,
+        contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds
     ) {
         self.messageLifeSeconds = messageLifeSeconds
         self.requestBodyBytesMax = requestBodyBytesMax
         self.servesMetrics = servesMetrics
+        self.contextPushHoldSeconds = contextPushHoldSeconds
     }
 }

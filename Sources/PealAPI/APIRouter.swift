@@ -15,6 +15,7 @@ package struct APIContext: RequestContext {
 package func buildRouter(_ services: APIServices) -> Router<APIContext> {
     var routes = RouteTable()
     routes.add(NativeRoutes(services).all)
+    routes.add(ContextPushRoutes(services).all)
     routes.add(PivotalRoutes(services).all)
     routes.add(RichieRoutes(services).all)
     routes.add(DevtodevRoutes(services).all)

@@ -52,6 +52,7 @@ package struct APIServices: Sendable {
     var topics: TopicVerbs { TopicVerbs(store: store) }
     var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
     var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
+    var moments: MomentVerbs { MomentVerbs(store: store, engine: engine) }
     var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: webhookRules) }
     var preview: MessagePreview { MessagePreview(providers: providers) }
 

@@ -243,4 +243,13 @@ extension Limits {
     package static let importRefusalsShownMax = 100
     package static let importProgressSeconds: Int64 = 2
     package static let pivotalImportPageDevices = 50
+    // Windows of delivery
+    package static let momentUsersMax = 1000
+    package static let windowSecondsMax: Int64 = 7 * 24 * 3600
+    package static let claimSeconds: Int64 = 600
+    /// How long after the end of its window an alert is still tried.
+    package static let momentRecoverySeconds: Int64 = 24 * 3600
+    package static let contextPushHoldSeconds: Int64 = 10
+    package static let contextPushContentBytesMax = 48 * 1024
+    package static let contextPushKeyBytesMax = 255
 }

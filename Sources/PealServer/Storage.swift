@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PealAPI
 internal import PealCore
 internal import PealSQLite
 internal import PealStore
@@ -22,7 +23,8 @@ struct Storage {
             return Storage(
                 store: SQLStore(
                     engine: engine, masterKey: masterKey,
-                    retentionSeconds: Int64(configuration.retentionDays) * 86_400),
+                    retentionSeconds: Int64(configuration.retentionDays) * 86_400,
+                    noticeWriter: ContextPushReport()),
                 masterKey: masterKey)
         } catch {
             throw ConfigurationFailure(.storeURL, "cannot open \(path): \(error)")

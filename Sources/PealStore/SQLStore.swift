@@ -8,13 +8,17 @@ package final class SQLStore: Store {
     private let engine: any SQLEngine
     private let context: StoreSession.Context
 
-    /// - Parameter retentionSeconds: how long a finished message and its log are kept.
+    /// - Parameters:
+    ///   - retentionSeconds: how long a finished message and its log are kept.
+    ///   - noticeWriter: writes what webhooks are told of moments; nil = they are told nothing.
     package init(
-        engine: any SQLEngine, masterKey: MasterKey, retentionSeconds: Int64 = SQLStore.retentionSecondsDefault
+        engine: any SQLEngine, masterKey: MasterKey, retentionSeconds: Int64 = SQLStore.retentionSecondsDefault,
+        noticeWriter: (any MomentNoticeWriter)? = nil
     ) {
         self.engine = engine
         context = StoreSession.Context(
-            masterKey: masterKey, retentionSeconds: retentionSeconds, dialect: engine.dialect)
+            masterKey: masterKey, retentionSeconds: retentionSeconds, dialect: engine.dialect,
+            noticeWriter: noticeWriter)
     }
 
     package func read<R: Sendable>(

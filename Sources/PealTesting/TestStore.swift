@@ -9,6 +9,7 @@ package final class TestStore: Sendable {
     package let engine: SQLiteEngine
     package let masterKey: MasterKey
     private let directory: Directory
+    private let noticeWriter: (any MomentNoticeWriter)?
 
     /// The directory is deleted with the last store in it.
     private final class Directory: Sendable {
@@ -22,16 +23,17 @@ package final class TestStore: Sendable {
     /// Path of the database file.
     package var path: String { directory.path + "/peal.db" }
 
-    convenience init(directory: String) async throws {
-        try await self.init(Directory(directory))
+    convenience init(directory: String, noticeWriter: (any MomentNoticeWriter)?) async throws {
+        try await self.init(Directory(directory), noticeWriter)
     }
 
-    private init(_ directory: Directory) async throws {
+    private init(_ directory: Directory, _ noticeWriter: (any MomentNoticeWriter)?) async throws {
         self.directory = directory
+        self.noticeWriter = noticeWriter
         let path = directory.path + "/peal.db"
         masterKey = try MasterKey.loadOrCreate(besideDatabase: path)
         engine = try SQLiteEngine(path: path)
-        store = SQLStore(engine: engine, masterKey: masterKey)
+        store = SQLStore(engine: engine, masterKey: masterKey, noticeWriter: noticeWriter)
         try await store.migrate()
     }
 
@@ -44,7 +46,7 @@ package final class TestStore: Sendable {
     /// Closes the database and opens it again, as a restart does.
     package func reopened() async throws -> TestStore {
         try store.close()
-        return try await TestStore(directory)
+        return try await TestStore(directory, noticeWriter)
     }
 
     /// Lets go of the database, whose files stay as long as this value.

@@ -76,7 +76,7 @@ struct MessageTests {
         draft.startAt = fixture.now + .seconds(30)
         draft.content.title = .plain("New")
         let changed = draft
-        #expect(try await fixture.store.write(.control) { try $0.replaceDraft(changed) })
+        #expect(try await fixture.store.write(.control) { try $0.replaceDraft(changed, now: fixture.now) })
         #expect(try await fixture.store.read { try $0.nextDueAt() } == changed.startAt)
         func due() async throws -> [MessageID] {
             try await fixture.store.write(.control) { [now = fixture.now] in
@@ -87,7 +87,7 @@ struct MessageTests {
         fixture.time.advance(by: .seconds(30))
         #expect(try await due() == [changed.id])
         #expect(try await due() == [changed.id], "found in planning until it is planned")
-        #expect(try await fixture.store.write(.control) { try !$0.replaceDraft(changed) })
+        #expect(try await fixture.store.write(.control) { try !$0.replaceDraft(changed, now: fixture.now) })
         #expect(try await fixture.state(changed.id) == .planning)
     }
 

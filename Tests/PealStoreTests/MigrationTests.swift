@@ -10,8 +10,10 @@ struct MigrationTests {
     private func undoLaterSchemas(_ connection: any SQLConnection) throws {
         for statement in Migration.all.dropFirst().flatMap(\.statements).reversed() {
             let words = statement.split(whereSeparator: \.isWhitespace).filter { $0 != "UNIQUE" }
-            if words.starts(with: ["CREATE", "TABLE"]) || words.starts(with: ["CREATE", "INDEX"]) {
-                try connection.execute("DROP \(words[1]) \(words[2])", [])
+            switch words.prefix(2).joined(separator: " ") {
+            case "CREATE TABLE", "CREATE INDEX": try connection.execute("DROP \(words[1]) \(words[2])", [])
+            case "ALTER TABLE": try connection.execute("ALTER TABLE \(words[2]) DROP COLUMN \(words[5])", [])
+            default: break
             }
         }
         try connection.execute("DELETE FROM migration WHERE version > 1", [])

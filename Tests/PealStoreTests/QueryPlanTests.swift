@@ -11,6 +11,7 @@ struct QueryPlanTests {
 
     private static let statements =
         HotSQL.all.map { $0 } + WebhookSQL.all.map { $0 } + SearchSQL.all.map { $0 } + GeofenceSQL.all.map { $0 }
+        + MomentSQL.all.map { $0 }
 
     @Test("every hot statement goes by an index and sorts nothing", arguments: statements.map(\.key))
     func plan(_ name: String) async throws {
@@ -18,7 +19,7 @@ struct QueryPlanTests {
         let sql = try #require(Self.statements.first { $0.key == name }?.value)
         let steps = try await test.engine.read { connection in
             try connection.all(
-                "EXPLAIN QUERY PLAN " + SQLDialect.sqlite.text(of: sql), Array(repeating: .int(1), count: 20)
+                "EXPLAIN QUERY PLAN " + SQLDialect.sqlite.text(of: sql), Array(repeating: .int(1), count: 25)
             ) { $0.text(3) }
         }
         #expect(!steps.isEmpty || name == "insertPage")
@@ -47,7 +48,9 @@ struct QueryPlanTests {
             ("webhook.nextPending", "webhook_delivery_due"), ("webhook.pendingDue", "webhook_delivery_due"),
             ("webhook.leaseDeliveries", "webhook_delivery_due"),
             ("webhook.newestDeliveries", "webhook_delivery_newest"),
-            ("webhook.pruneDeliveries", "webhook_delivery_ended"),
+            ("webhook.pruneDeliveries", "webhook_delivery_ended"), ("moment.due", "moment_open"),
+            ("moment.lapsed", "moment_claimed"), ("moment.nextDue", "moment_open"), ("moment.ofDevice", "moment_device"),
+            ("moment.openOfUser", "moment_user"), ("moment.named", "moment_name"), ("moment.awaiting", "moment_user"),
             ("search.routePage", "COVERING INDEX device_active"), ("search.routeAfter", "COVERING INDEX device_active"),
             ("search.topicAfter", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq>?)"),
             ("search.topics", "topic_name"), ("search.users", "COVERING INDEX device_user"),
@@ -62,7 +65,7 @@ struct QueryPlanTests {
         let sql = try #require(Self.statements.first { $0.key == name }?.value)
         let steps = try await test.engine.read { connection in
             try connection.all(
-                "EXPLAIN QUERY PLAN " + SQLDialect.sqlite.text(of: sql), Array(repeating: .int(1), count: 20)
+                "EXPLAIN QUERY PLAN " + SQLDialect.sqlite.text(of: sql), Array(repeating: .int(1), count: 25)
             ) { $0.text(3) }
         }
         #expect(steps.contains { $0.contains(index) }, "\(steps)")

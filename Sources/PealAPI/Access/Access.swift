@@ -9,6 +9,8 @@ enum Access: Sendable {
     case anyNative
     /// The admin token, or a native key with that right, within the app that the path names.
     case app(APIKey.Scope)
+    /// A `contextpush` key with that right.
+    case contextpush(APIKey.Scope)
     /// A `pivotal` key (application id and API key) with that right.
     case pivotalApplication(APIKey.Scope)
     /// A `pivotal-platform` key (platform id and secret).
@@ -21,7 +23,7 @@ enum Access: Sendable {
     /// Whether bodies may be called what HTTP clients call them by themselves.
     var isTolerant: Bool {
         switch self {
-        case .pivotalApplication, .pivotalPlatform, .richie, .userToken: true
+        case .contextpush, .pivotalApplication, .pivotalPlatform, .richie, .userToken: true
         default: false
         }
     }

@@ -4,6 +4,8 @@ internal import PealCore
 /// clients send two spaces.
 enum Authorization: Equatable {
     case bearer(String)
+    /// ContextPush's own scheme: `Token CTX-…`.
+    case token(String)
     case basic(name: String, secret: String)
 
     /// nil for another scheme or a value that is none.
@@ -15,6 +17,7 @@ enum Authorization: Equatable {
         guard !value.isEmpty else { return nil }
         switch parts[0].lowercased() {
         case "bearer": self = .bearer(value)
+        case "token": self = .token(value)
         case "basic":
             guard let bytes = Base64URL.decode(value), let text = String(validating: bytes, as: UTF8.self),
                 let colon = text.firstIndex(of: ":")

@@ -29,6 +29,10 @@ struct Gatekeeper: Sendable {
             let admitted = try await within(parameters["app"] ?? "", caller)
             try Self.require(scope, of: caller)
             return admitted
+        case .contextpush(let scope):
+            let caller = try await contextPush(headers, now: now)
+            try Self.require(scope, of: caller)
+            return caller
         case .pivotalApplication(let scope):
             let caller = try await named(.pivotal, headers, now: now)
             try Self.require(scope, of: caller)
@@ -58,6 +62,8 @@ struct Gatekeeper: Sendable {
                 return Caller(identity: .key(key))
             }
             if try await ring.key(Self.loneSecret, secret: secret, now: now) != nil { throw Self.wrongDialect }
+        case .token(let secret):
+            if try await ring.key(Self.loneSecret, secret: secret, now: now) != nil { throw Self.wrongDialect }
         case .basic(let name, let secret):
             if try await ring.key(Self.withName, publicHalf: name, secret: secret, now: now) != nil {
                 throw Self.wrongDialect
@@ -65,6 +71,31 @@ struct Gatekeeper: Sendable {
         case nil: break
         }
         throw PealError(.unauthorized, "a valid key is needed: Authorization: Bearer …")
+    }
+
+    private func contextPush(_ headers: HTTPFields, now: Timestamp) async throws -> Caller {
+        switch Authorization(headers[.authorization]) {
+        case .token(let secret):
+            if let key = try await ring.key([.contextpush], secret: secret, now: now) {
+                let app = try await services.store.read { try $0.app(key: key.key.app) }
+                guard let app else { break }
+                return Caller(identity: .key(key), app: app)
+            }
+            if try await ring.key([.native] + Self.loneSecret, secret: secret, now: now) != nil {
+                throw Self.wrongDialect
+            }
+        case .bearer(let secret):
+            if isAdmin(headers) { throw Self.wrongDialect }
+            if try await ring.key([.native] + Self.loneSecret, secret: secret, now: now) != nil {
+                throw Self.wrongDialect
+            }
+        case .basic(let name, let secret):
+            if try await ring.key(Self.withName, publicHalf: name, secret: secret, now: now) != nil {
+                throw Self.wrongDialect
+            }
+        case nil: break
+        }
+        throw PealError(.unauthorized, "a valid key is needed: Authorization: Token CTX-…")
     }
 
     /// The holder of a key with a public half, within its app.
@@ -79,7 +110,7 @@ struct Gatekeeper: Sendable {
             if try await ring.key(Self.withName, publicHalf: name, secret: secret, now: now) != nil {
                 throw Self.wrongDialect
             }
-        case .bearer(let secret):
+        case .bearer(let secret), .token(let secret):
             if isAdmin(headers) { throw Self.wrongDialect }
             if try await ring.key([.native] + Self.loneSecret, secret: secret, now: now) != nil {
                 throw Self.wrongDialect

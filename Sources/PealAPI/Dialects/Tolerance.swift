@@ -189,3 +189,47 @@ struct Tolerance {
     /// 9999-12-31T23:59:59.999Z.
     private static let latestMilliseconds: Int64 = 253_402_300_799_999
 }
+
+extension Tolerance {
+    /// A number with or without a fraction, also as text.
+    func decimal(_ name: String) throws(PealError) -> Double? {
+        guard let (value, path) = self[name] else { return nil }
+        let number = value.stringValue.map { JSON.number($0.filter { !$0.isWhitespace }) } ?? value
+        guard let decimal = number.doubleValue else { throw .invalid(path, "\(path) must be a number") }
+        return decimal
+    }
+
+    /// An instant in ISO 8601: RFC 3339, also without seconds, without a zone (then UTC), or with a zone as `+0100`.
+    func time(_ name: String) throws(PealError) -> Timestamp? {
+        guard let (value, path) = self[name] else { return nil }
+        guard let text = value.stringValue, let time = Self.time(text) else {
+            throw .invalid(path, "\(path) must be a time as 2026-11-21T02:30:00Z")
+        }
+        return time
+    }
+
+    private static func time(_ text: String) -> Timestamp? {
+        let parts = text.filter { !$0.isNewline }.split(maxSplits: 1) { $0 == "T" || $0 == "t" || $0 == " " }
+        guard parts.count == 2 else { return nil }
+        let clock = parts[1].prefix { $0.isNumber || $0 == ":" || $0 == "." }
+        var zone = String(parts[1].dropFirst(clock.count))
+        if zone.isEmpty { zone = "Z" }
+        if zone.count == 5 { zone.insert(":", at: zone.index(zone.startIndex, offsetBy: 3)) }
+        if zone.count == 3 { zone += ":00" }
+        let seconds = clock.count(where: { $0 == ":" }) == 1 ? ":00" : ""
+        return Timestamp(rfc3339: "\(parts[0])T\(clock)\(seconds)\(zone)")
+    }
+
+    /// A text of any length, under one of `names`; a number or a boolean gives its own text.
+    func contentText(_ names: [String]) throws(PealError) -> String? {
+        for name in names {
+            guard let (value, path) = self[name] else { continue }
+            guard let text = Self.plainText(value) else {
+                throw .invalid(path, "\(path) must be a string, not \(value.typeName)")
+            }
+            try ControlCharacters.refuse(in: text, path, except: ControlCharacters.inContent)
+            return text
+        }
+        return nil
+    }
+}

@@ -20,7 +20,7 @@ extension PealError {
 
 /// Which vocabulary a path belongs to, and so in whose words a refusal is written. The path alone decides.
 enum Envelope: Sendable {
-    case native, pivotal, richie, devtodev
+    case native, contextpush, pivotal, richie, devtodev
 
     init(_ path: RequestPath?) {
         let first = path?.segments.first ?? ""
@@ -28,7 +28,7 @@ enum Envelope: Sendable {
         switch first {
         case "api": self = .devtodev
         case "v1" where second == "devtodev": self = .devtodev
-        case "v1" where second == "campaigns": self = .native
+        case "v1" where second == "campaigns": self = .contextpush
         case "v1", "v2", "healthcheck": self = .pivotal
         case "push": self = .richie
         default: self = .native
@@ -39,6 +39,7 @@ enum Envelope: Sendable {
         switch self {
         case .native: NativeEnvelope.answer(error)
         case .devtodev: DevtodevEnvelope.answer(error)
+        case .contextpush: ContextPushEnvelope.answer(error)
         case .pivotal: PivotalEnvelope.answer(error, path: path, now: now)
         case .richie: RichieEnvelope.answer(error)
         }

@@ -5,7 +5,7 @@ package struct Slice: Sendable, Hashable {
         package let app: AppKey
         package let message: MessageID
         package let route: Route
-        /// Number of the window of keys; `addressWindow` for addresses that no device owns.
+        /// Number of the window of keys; `addressWindow` for addresses that no device owns, `momentWindow` for moments.
         package let window: Int64
         /// 0 for the window itself, a random positive number for each list cut out of it.
         package let part: Int64
@@ -20,6 +20,9 @@ package struct Slice: Sendable, Hashable {
 
         package static let addressWindow: Int64 = -1
         package var holdsAddresses: Bool { window == Self.addressWindow }
+        /// One alert of a message with a window of delivery: its end is its user's moment's.
+        package static let momentWindow: Int64 = -2
+        package var isMoment: Bool { window == Self.momentWindow }
     }
 
     package var id: ID

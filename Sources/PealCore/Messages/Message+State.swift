@@ -15,7 +15,7 @@ extension Message {
         /// The states that may follow.
         package var successors: Set<State> {
             switch self {
-            case .scheduled: [.planning, .paused, .cancelled, .expired]
+            case .scheduled: [.planning, .sending, .paused, .cancelled, .expired]
             case .planning: [.sending, .paused, .sent, .cancelled, .expired, .failed]
             case .sending: [.paused, .sent, .cancelled, .expired, .failed]
             case .paused: [.scheduled, .planning, .sending, .sent, .cancelled, .expired]

@@ -16,11 +16,13 @@ package struct Message: Sendable, Hashable {
     package var endedAt: Timestamp?
     /// Why a failed message failed.
     package var failure: String?
+    /// The end of its window of delivery; nil = it has none, and no moments.
+    package var windowUntil: Timestamp?
 
     package init(
         id: MessageID, app: AppKey, state: State, dialect: APIKey.Dialect, campaignID: String?, createdAt: Timestamp,
         startAt: Timestamp?, expiresAt: Timestamp, cutoffAt: Timestamp? = nil, firstSentAt: Timestamp? = nil,
-        endedAt: Timestamp? = nil, failure: String? = nil
+        endedAt: Timestamp? = nil, failure: String? = nil, windowUntil: Timestamp? = nil
     ) {
         self.id = id
         self.app = app
@@ -34,5 +36,6 @@ package struct Message: Sendable, Hashable {
         self.firstSentAt = firstSentAt
         self.endedAt = endedAt
         self.failure = failure
+        self.windowUntil = windowUntil
     }
 }

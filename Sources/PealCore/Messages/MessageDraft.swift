@@ -15,11 +15,13 @@ package struct MessageDraft: Sendable, Hashable {
     package var expiresAt: Timestamp
     /// What a dialect must show again of the request: its own bytes, or a part in JSON; nil else.
     package var source: [UInt8]?
+    /// Set where it is shown at some moment inside a window; its audience is then nothing but users.
+    package var window: DeliveryWindow?
 
     package init(
         id: MessageID, app: AppKey, dialect: APIKey.Dialect, campaignID: String? = nil, audience: Audience,
         content: Content, options: MessageOptions = .init(), startAt: Timestamp? = nil, createdAt: Timestamp,
-        expiresAt: Timestamp, source: [UInt8]? = nil
+        expiresAt: Timestamp, source: [UInt8]? = nil, window: DeliveryWindow? = nil
     ) {
         self.id = id
         self.app = app
@@ -32,5 +34,6 @@ package struct MessageDraft: Sendable, Hashable {
         self.createdAt = createdAt
         self.expiresAt = expiresAt
         self.source = source
+        self.window = window
     }
 }

@@ -11,6 +11,15 @@ extension MessageOptions {
         return options
     }
 
+    /// The same for a message with a window of delivery. On APNs its id takes the place of any collapse key, so that
+    /// whatever shows it, device or alert, shows it in one place.
+    package func inWindow(of message: MessageID, on platform: Platform) -> MessageOptions {
+        guard platform == .ios else { return self }
+        var options = self
+        options.collapseKey = message.description
+        return options
+    }
+
     /// Priority where none is given: high, and normal for background messages.
     package var priorityInForce: Priority { priority ?? (isBackground ? .normal : .high) }
 

@@ -17,11 +17,11 @@ package enum WriteLane: Int, CaseIterable, Sendable {
 
 package protocol StoreReading:
     AppReading, KeyReading, CredentialReading, DeviceReading, TopicReading, MessageReading, DeliveryReading,
-    WebhookReading, OutboxReading, GeofenceReading, ReceiptReading
+    WebhookReading, OutboxReading, GeofenceReading, ReceiptReading, MomentReading
 {}
 
 package protocol StoreWriting:
     StoreReading, AppWriting, KeyWriting, CredentialWriting, DeviceWriting, TopicWriting, MessageWriting,
     DeliveryWriting, IdempotencyWriting, AuditWriting, WebhookWriting, OutboxWriting, GeofenceWriting,
-    ReceiptWriting
+    ReceiptWriting, MomentWriting
 {}

@@ -112,8 +112,10 @@ package struct DeliveryTrail: Sendable {
 
         private func matched(_ place: Place, by reason: String) -> [Event] {
             let matched = Event(device: place.device, at: begun, name: .matched, detail: "by \(reason)")
-            guard let start = message.startAt, start > message.createdAt else { return [matched] }
-            let held = Event(device: place.device, at: message.createdAt, name: .held, detail: "until \(start)")
+            let window = message.windowUntil.map { "for a good moment, until \($0) at the latest" }
+            let wait = message.startAt.flatMap { $0 > message.createdAt ? "until \($0)" : nil }
+            guard let detail = window ?? wait else { return [matched] }
+            let held = Event(device: place.device, at: message.createdAt, name: .held, detail: detail)
             return [held, matched]
         }
 

@@ -118,6 +118,7 @@ package struct DeviceVerbs: Sendable {
     /// - Returns: how many devices went.
     package func deleteUser(_ userID: String, app: AppKey, _ call: VerbCall) async throws -> Int {
         try await store.write(.control) { store in
+            try store.eraseMoments(app: app, userID: userID, now: call.now)
             let count = try store.deleteUser(app: app, userID: userID)
             try store.audit(call, app: app, "user.erase", "a user with \(count) devices")
             return count

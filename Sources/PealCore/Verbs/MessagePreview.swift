@@ -43,7 +43,8 @@ package struct MessagePreview: Sendable {
     private func requests(
         _ draft: MessageDraft, app: App, _ records: [CredentialRecord], platform: Platform, counts: Bool
     ) -> [Request] {
-        let options = draft.options.resolved(for: platform, in: draft.content)
+        var options = draft.options.resolved(for: platform, in: draft.content)
+        if draft.window != nil { options = options.inWindow(of: draft.id, on: platform) }
         let route = Self.route(to: platform, draft, options, records)
         guard let provider = route.provider.flatMap({ providers[$0] }) else { return [] }
         let locales: [String?] = draft.content.locales.isEmpty ? [nil] : draft.content.locales.sorted()
@@ -51,7 +52,9 @@ package struct MessagePreview: Sendable {
             let order = RenderOrder(
                 message: draft.id, content: draft.content, options: options, locale: locale, route: route,
                 providerAppID: Self.providerAppID(on: route, app: app, records),
-                expiresAt: options.expiry(start: draft.startAt ?? draft.createdAt), now: draft.createdAt)
+                expiresAt: draft.window == nil
+                    ? options.expiry(start: draft.startAt ?? draft.createdAt) : draft.expiresAt,
+                now: draft.createdAt)
             let result = Result { () throws(PealError) in try provider.render(order) }
             return Request(
                 route: route, locale: locale, counts: counts,

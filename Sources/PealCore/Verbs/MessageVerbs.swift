@@ -45,6 +45,10 @@ package struct MessageVerbs: Sendable {
         _ draft: MessageDraft, owner: String, in store: any StoreWriting, now: Timestamp
     ) throws -> Outcome {
         try store.insertMessage(draft)
+        if draft.window != nil {
+            let accepted = Accepted(id: draft.id, state: .scheduled, audienceEstimate: draft.audience.users.count)
+            return Outcome(accepted: accepted, leasedSlices: [], needsWake: true)
+        }
         let estimate = try store.audienceEstimate(
             app: draft.app, draft.audience, environment: draft.options.environment, now: now)
         var state = draft.startAt == nil ? Message.State.planning : .scheduled
@@ -77,7 +81,7 @@ package struct MessageVerbs: Sendable {
                 throw Self.refusal(message.state, "changed")
             }
             try edit(&draft)
-            guard try store.replaceDraft(draft) else { throw Self.refusal(message.state, "changed") }
+            guard try store.replaceDraft(draft, now: call.now) else { throw Self.refusal(message.state, "changed") }
             try store.audit(call, app: app, "message.change", "message \(id)")
             return try Self.report(id, app: app, in: store)
         }
@@ -90,7 +94,13 @@ package struct MessageVerbs: Sendable {
     package func cancel(
         _ id: MessageID, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (MessageReport) throws -> Reply
     ) async throws -> Reply {
-        try await move(id, app: app, to: .cancelled, "cancelled", call, reply: reply) { _, _ in .cancelled }
+        do {
+            return try await move(id, app: app, to: .cancelled, "cancelled", call, reply: reply) { _, _ in .cancelled }
+        } catch let refusal as PealError where refusal.code == .conflict {
+            // Too late for a promise, yet a device that has not shown it may still be asked to forget it.
+            _ = try await store.write(.control) { try $0.cancelMoments(app: app, message: id, now: call.now) }
+            throw refusal
+        }
     }
 
     /// Holds a message until it is resumed. A paused message may be paused again.
@@ -121,7 +131,9 @@ package struct MessageVerbs: Sendable {
         let answer = try await store.commit(.control, call, reply: reply) { store in
             guard let message = try store.message(app: app, id: id) else { throw PealError.notFound("message") }
             let state = target(message, call.now)
-            if message.state != state {
+            if message.windowUntil != nil {
+                try Self.stop(message, to: goal, verb, call, in: store)
+            } else if message.state != state {
                 guard message.state.successors.contains(state),
                     try store.moveMessage(app: app, id: id, from: [message.state], to: state, now: call.now) != nil
                 else { throw Self.refusal(message.state, verb) }
@@ -134,6 +146,20 @@ package struct MessageVerbs: Sendable {
         engine.interrupt(id)
         engine.wake()
         return answer
+    }
+
+    /// A message with a window is cancelled where some of its users still wait; it cannot be held.
+    private static func stop(
+        _ message: Message, to goal: Message.State, _ verb: String, _ call: VerbCall, in store: any StoreWriting
+    ) throws {
+        guard goal == .cancelled else {
+            throw PealError(.conflict, "a message with a window cannot be \(verb): cancel it and send another")
+        }
+        guard message.state != .cancelled else { return }
+        guard try store.cancelMoments(app: message.app, message: message.id, now: call.now) > 0 else {
+            throw refusal(message.state, verb)
+        }
+        try store.audit(call, app: message.app, "message.\(verb)", "message \(message.id)")
     }
 
     private static func refusal(_ state: Message.State, _ verb: String) -> PealError {

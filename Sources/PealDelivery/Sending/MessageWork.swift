@@ -26,7 +26,9 @@ final class MessageWork: Sendable {
     }
 
     func options(on route: Route) -> MessageOptions {
-        job.options.resolved(for: route.platform, in: job.content)
+        let options = job.options.resolved(for: route.platform, in: job.content)
+        guard job.message.windowUntil != nil else { return options }
+        return options.inWindow(of: job.message.id, on: route.platform)
     }
 
     func lifetime(on route: Route) -> Lifetime { Lifetime(job.message, options: options(on: route)) }

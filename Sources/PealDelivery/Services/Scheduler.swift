@@ -1,11 +1,13 @@
 internal import Logging
 internal import PealCore
 
-/// Makes what is due ready: plans messages whose start has come, and frees slices that waited. It sleeps until the next
+/// Makes what is due ready: plans messages whose start has come, sends moments that nobody took, and frees slices that
+/// waited. It sleeps until the next
 /// instant that the store names, or until it is told of new work.
 struct Scheduler: Sendable {
     private static let messagesPerRound = 64
     private static let slicesPerRound = 1000
+    private static let momentsPerRound = 500
     /// How long another process's news may go unseen.
     private static let fullRoundAfter: Duration = .seconds(5)
 
@@ -52,7 +54,9 @@ struct Scheduler: Sendable {
                 let reopened = context.takeReopened()
                 let (messages, freed) = try await context.store.write(.control) { writer in
                     for route in reopened { try writer.freeUntriedSlices(of: route) }
-                    let ended = try writer.endPausedMessages(now: now, limit: Self.messagesPerRound)
+                    let ended =
+                        try writer.endPausedMessages(now: now, limit: Self.messagesPerRound)
+                        + writer.fireDueMoments(now: now, limit: Self.momentsPerRound)
                     return (
                         try writer.dueMessages(now: now, limit: Self.messagesPerRound),
                         try writer.releaseDueSlices(now: now, limit: Self.slicesPerRound) + ended + reopened.count
@@ -60,7 +64,7 @@ struct Scheduler: Sendable {
                 }
                 for (app, id) in messages { await plan(app, id) }
                 if !messages.isEmpty || freed > 0 { context.ready.set() }
-                if messages.count < Self.messagesPerRound, freed < Self.slicesPerRound { return }
+                if messages.count < Self.messagesPerRound, freed < Self.momentsPerRound { return }
             }
         } catch {
             context.logger.error("due work could not be looked up", metadata: ["error": "\(error)"])

@@ -97,7 +97,7 @@ extension ConfigurationKey {
         "retention.messages.days", .integer(1...3650), default: "30", "Days that finished messages and their log stay")
     static let contextPushHold = ConfigurationKey(
         "contextpush.traditional.hold.seconds", .integer(0...60), default: "10",
-        "How long ContextPush's traditional messages can still be cancelled (kept for later)")
+        "How long ContextPush's traditional messages can still be cancelled")
 
     static let logLevel = ConfigurationKey(
         "log.level", .choice(["trace", "debug", "info", "notice", "warning", "error", "critical"]), default: "info",

@@ -40,6 +40,7 @@ extension ServerConfiguration {
             requestBodyBytesMax: checked.integer(.requestBodyBytes),
             pagesInFlightMax: checked.integer(.pagesInFlight),
             retentionDays: checked.integer(.retentionDays),
+            contextPushHoldSeconds: checked.integer(.contextPushHold),
             logLevel: checked.text(.logLevel),
             logFormat: LogFormat(rawValue: checked.text(.logFormat)) ?? .json,
             values: ConfigurationKey.all.map { key in

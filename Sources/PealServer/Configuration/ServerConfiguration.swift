@@ -30,6 +30,7 @@ package struct ServerConfiguration: Sendable {
     package var requestBodyBytesMax: Int
     package var pagesInFlightMax: Int
     package var retentionDays: Int
+    package var contextPushHoldSeconds: Int
     package var logLevel: String
     package var logFormat: LogFormat
     /// Key, present value (secrets masked) and whether it was given, for people.

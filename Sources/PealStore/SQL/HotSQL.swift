@@ -113,7 +113,9 @@ enum HotSQL {
         """
 
     static let nextSliceDue = "SELECT ready_at FROM slice WHERE state = 0 ORDER BY ready_at LIMIT 1"
-    static let nextMessageDue = "SELECT start_at FROM message WHERE state = 1 ORDER BY start_at LIMIT 1"
+    static let nextMessageDue = """
+        SELECT start_at FROM message WHERE state = 1 AND start_at IS NOT NULL ORDER BY start_at LIMIT 1
+        """
     static let dueMessages = """
         SELECT app, message FROM message WHERE state = 1 AND start_at <= $1 ORDER BY start_at LIMIT $2
         """

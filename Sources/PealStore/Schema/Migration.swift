@@ -11,5 +11,6 @@ extension Migration {
         Migration(version: 2, statements: Schema2.webhooks),
         Migration(version: 3, statements: Schema3.identifiers),
         Migration(version: 4, statements: Schema4.geofences + Schema4.receipts),
+        Migration(version: 5, statements: Schema5.moments),
     ]
 }

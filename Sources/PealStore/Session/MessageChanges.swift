@@ -18,6 +18,8 @@ struct MessageChanges {
         var firstSentAt: Timestamp?
         /// The last settlement of the message in the group.
         var lastIndex = 0
+
+        init(slicesOpen: Int = 0) { self.slicesOpen = slicesOpen }
     }
 
     private(set) var byMessage: [Place: Change] = [:]

@@ -77,7 +77,7 @@ extension StoreSession {
         "topic_member", "message", "message_content", "message_predicate", "message_keys", "message_address", "slice",
         "delivery_page", "webhook", "outbox", "webhook_delivery", "geofence_series", "geofence", "geofence_place",
         "geofence_tombstone", "location", "location_group", "location_group_place", "receipt", "receipt_count",
-        "geofence_trigger",
+        "geofence_trigger", "moment", "experiment", "experiment_arm",
     ]
 
     func setting(_ name: String) throws -> [UInt8]? {

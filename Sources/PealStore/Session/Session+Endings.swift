@@ -17,7 +17,7 @@ extension StoreSession {
     /// the end. The log stays.
     private func end(_ place: MessageChanges.Place, now: Timestamp) throws -> Message.State? {
         guard let message = try message(app: place.app, id: place.message) else { return nil }
-        let routes = try sliceCounts(app: place.app, id: place.message)
+        let routes = try openCounts(message)
         let total = routes.values.reduce(into: OutcomeCounts()) { $0.add($1) }
         let wasTried = message.firstSentAt != nil || total.accepted + total.rejected + total.retired > 0
         var state = message.state

@@ -26,6 +26,7 @@ extension StoreSession {
     func nextDueAt() throws -> Timestamp? {
         let due = [
             try connection.int(HotSQL.nextSliceDue, []), try connection.int(HotSQL.nextMessageDue, []),
+            try connection.int(MomentSQL.nextDue, []), try connection.int(MomentSQL.nextLapsed, []),
         ].compactMap { $0 }
         return due.min().map { Timestamp(milliseconds: $0) }
     }

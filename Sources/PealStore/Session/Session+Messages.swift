@@ -3,7 +3,7 @@ internal import PealCore
 extension StoreSession {
     private static let columns = """
         app, message, state, dialect, campaign_id, created_at, start_at, expires_at, cutoff_at, first_sent_at, \
-        ended_at, failure
+        ended_at, failure, window_until
         """
 
     private static func message(_ row: any SQLRow) throws -> Message {
@@ -15,7 +15,7 @@ extension StoreSession {
             id: try row.id(1), app: row.int(0), state: state, dialect: dialect, campaignID: row.textIfPresent(4),
             createdAt: row.time(5), startAt: row.timeIfPresent(6), expiresAt: row.time(7),
             cutoffAt: row.timeIfPresent(8), firstSentAt: row.timeIfPresent(9), endedAt: row.timeIfPresent(10),
-            failure: row.textIfPresent(11))
+            failure: row.textIfPresent(11), windowUntil: row.timeIfPresent(12))
     }
 
     func message(app: AppKey, id: MessageID) throws -> Message? {
@@ -42,23 +42,29 @@ extension StoreSession {
 
     func insertMessage(_ draft: MessageDraft) throws {
         let starts = draft.startAt.map { $0 > draft.createdAt } ?? false
-        let state: Message.State = starts ? .scheduled : .planning
+        let state: Message.State = starts || draft.window != nil ? .scheduled : .planning
         let count = try connection.execute(
             """
             INSERT INTO message (app, message, state, dialect, campaign_id, created_at, start_at, expires_at,
-                slices_open)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0) ON CONFLICT DO NOTHING
+                slices_open, window_until, window_method, window_hold)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11) ON CONFLICT DO NOTHING
             """,
             [
                 .int(draft.app), .id(draft.id), .int(state.rawValue), .text(draft.dialect.rawValue),
                 .text(draft.campaignID), .time(draft.createdAt), .time(draft.startAt), .time(draft.expiresAt),
-            ])
+            ] + Self.written(draft.window))
         guard count == 1 else { throw PealError(.conflict, "a message with that id exists", field: "id") }
         try connection.execute(
             """
             INSERT INTO message_content (app, message, audience, content, options, source)
             VALUES ($1, $2, $3, $4, $5, $6)
             """, [.int(draft.app), .id(draft.id)] + Self.written(draft))
+        if let window = draft.window { try insertMoments(of: draft, window) }
+    }
+
+    /// `window_until`, `window_method`, `window_hold`.
+    private static func written(_ window: DeliveryWindow?) -> [SQLValue] {
+        [.time(window?.until), .text(window?.method.rawValue), .int(window?.holdSeconds)]
     }
 
     private static func written(_ draft: MessageDraft) -> [SQLValue] {
@@ -68,22 +74,24 @@ extension StoreSession {
         ]
     }
 
-    func replaceDraft(_ draft: MessageDraft) throws -> Bool {
+    func replaceDraft(_ draft: MessageDraft, now: Timestamp) throws -> Bool {
         let count = try connection.execute(
             """
-            UPDATE message SET campaign_id = $3, start_at = $4, expires_at = $5
+            UPDATE message SET campaign_id = $3, start_at = $4, expires_at = $5, window_until = $6, window_method = $7,
+                window_hold = $8
             WHERE app = $1 AND message = $2 AND state = 1
             """,
             [
-                .int(draft.app), .id(draft.id), .text(draft.campaignID), .time(draft.startAt ?? draft.createdAt),
-                .time(draft.expiresAt),
-            ])
+                .int(draft.app), .id(draft.id), .text(draft.campaignID),
+                .time(draft.window == nil ? draft.startAt ?? draft.createdAt : nil), .time(draft.expiresAt),
+            ] + Self.written(draft.window))
         guard count == 1 else { return false }
         try connection.execute(
             """
             UPDATE message_content SET audience = $3, content = $4, options = $5, source = $6
             WHERE app = $1 AND message = $2
             """, [.int(draft.app), .id(draft.id)] + Self.written(draft))
+        if let window = draft.window { try supersede(draft, window, now: now) }
         return true
     }
 
@@ -97,7 +105,20 @@ extension StoreSession {
                 id: id, app: app, dialect: message.dialect, campaignID: message.campaignID,
                 audience: try AudienceCoding.decode(row.bytes(0)), content: try ContentCoding.decode(row.bytes(1)),
                 options: try OptionsCoding.decode(row.bytes(2)), startAt: message.startAt,
-                createdAt: message.createdAt, expiresAt: message.expiresAt, source: row.bytesIfPresent(3))
+                createdAt: message.createdAt, expiresAt: message.expiresAt, source: row.bytesIfPresent(3),
+                window: try window(of: message))
+        }
+    }
+
+    private func window(of message: Message) throws -> DeliveryWindow? {
+        guard let until = message.windowUntil else { return nil }
+        return try connection.first(
+            "SELECT window_method, window_hold FROM message WHERE app = $1 AND message = $2",
+            [.int(message.app), .id(message.id)]
+        ) { row in
+            DeliveryWindow(
+                until: until, method: DeliveryWindow.Method(rawValue: row.text(0)) ?? .experiment,
+                holdSeconds: row.int(1))
         }
     }
 }

@@ -81,8 +81,7 @@ extension StoreSession {
                 """
                 SELECT MAX(window_no) FROM delivery_page
                 WHERE app = $1 AND message = $2 AND route = $3 AND window_no <= $4 AND window_no >= 0
-                """, place + [.int(key)])
-        guard let window else { return [] }
+                """, place + [.int(key)]) ?? Slice.ID.momentWindow
         return try connection.all(
             """
             SELECT part, page, first_key, last_key, n, sent_at, took, data FROM delivery_page

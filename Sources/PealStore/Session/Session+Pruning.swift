@@ -74,6 +74,6 @@ extension StoreSession {
     }
 
     private static let tablesOfMessage = [
-        "receipt_count", "message_address", "message_keys", "message_predicate", "message_content", "message",
+        "receipt_count", "message_address", "message_keys", "message_predicate", "message_content", "moment", "message",
     ]
 }

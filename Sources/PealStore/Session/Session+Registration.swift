@@ -7,6 +7,14 @@ extension StoreSession {
     func register(
         _ registration: DeviceRegistration, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result {
+        let result = try place(registration, app: app, now: now)
+        try wakeMoments(app: app, userID: registration.userID, now: now)
+        return result
+    }
+
+    private func place(
+        _ registration: DeviceRegistration, app: AppKey, now: Timestamp
+    ) throws -> DeviceRegistration.Result {
         let addressKey = DeviceRow.addressKey(of: registration.address)
         let known = try deviceRow(app: app, id: registration.id)
         if let known, known.addressKey == addressKey {
@@ -15,7 +23,7 @@ extension StoreSession {
         let holder = try deviceRow(app: app, addressKey: addressKey)
         if holder == nil {
             let corrected = try corrected(registration, app: app)
-            if corrected.address != registration.address { return try register(corrected, app: app, now: now) }
+            if corrected.address != registration.address { return try place(corrected, app: app, now: now) }
         }
         guard let holder else {
             if let known { return try update(known, registration, addressKey, app: app, now: now) }

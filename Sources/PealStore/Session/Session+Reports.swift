@@ -4,19 +4,25 @@ extension StoreSession {
     func report(app: AppKey, id: MessageID) throws -> MessageReport? {
         guard let message = try message(app: app, id: id) else { return nil }
         var platforms: [Platform: OutcomeCounts] = [:]
-        for (route, counts) in try routeCounts(app: app, id: id) {
+        for (route, counts) in try routeCounts(message) {
             platforms[route.platform, default: .init()].add(counts)
         }
         return MessageReport(message: message, platforms: platforms)
     }
 
     /// By route: what was folded at the end, else the sum of the slices.
-    private func routeCounts(app: AppKey, id: MessageID) throws -> [Route: OutcomeCounts] {
+    private func routeCounts(_ message: Message) throws -> [Route: OutcomeCounts] {
         let folded = try connection.first(
-            "SELECT counts FROM message WHERE app = $1 AND message = $2", [.int(app), .id(id)]
+            "SELECT counts FROM message WHERE app = $1 AND message = $2", [.int(message.app), .id(message.id)]
         ) { $0.bytesIfPresent(0) }
         if let bytes = folded ?? nil { return try CountsCoding.decodeRoutes(bytes) }
-        return try sliceCounts(app: app, id: id)
+        return try openCounts(message)
+    }
+
+    /// Of a message that has not ended: its users where it has a window, else what its slices say.
+    func openCounts(_ message: Message) throws -> [Route: OutcomeCounts] {
+        try message.windowUntil == nil
+            ? sliceCounts(app: message.app, id: message.id) : momentCounts(app: message.app, id: message.id)
     }
 
     /// The sum of a message's slices by route. What a slice still holds is what its worker last said, else its estimate

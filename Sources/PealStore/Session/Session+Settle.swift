@@ -25,6 +25,9 @@ extension StoreSession {
             try retire(settlement, now: now)
             try move(settlement, now: now)
         }
+        for (settlement, result) in zip(settlements, results) where result.isApplied && settlement.slice.isMoment {
+            try settleMoment(settlement, now: now)
+        }
         for (place, change) in changes.byMessage.sorted(by: { $0.key < $1.key }) {
             let ended = try settleMessage(place, change, now: now)
             if let ended { results[change.lastIndex].messageState = ended }

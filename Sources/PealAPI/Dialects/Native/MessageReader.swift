@@ -7,7 +7,6 @@ struct MessageReader {
     let lifeSecondsMax: Int64
 
     func draft(_ fields: Fields, id: MessageID, app: AppKey, now: Timestamp) throws(PealError) -> MessageDraft {
-        try fields.refuse("method")
         let campaign = try fields.text("campaign_id", bytesMax: Limits.campaignIDBytesMax)
         let options = try OptionsReader().options(try fields.object("options"))
         let audience = try audience(try fields.requiredObject("audience"), options)
@@ -16,14 +15,14 @@ struct MessageReader {
         var draft = MessageDraft(
             id: id, app: app, dialect: .native, campaignID: campaign, audience: audience, content: content,
             options: options, createdAt: now, expiresAt: now)
-        draft.startAt = try start(fields, now: now)
+        draft.window = try WindowReader().window(fields, now: now)
+        if draft.window == nil { draft.startAt = try start(fields, now: now) }
         draft.expiresAt = try expiry(of: draft, now: now)
         return draft
     }
 
     /// Replaces the parts that `fields` mention.
     func apply(_ fields: Fields, to draft: inout MessageDraft, now: Timestamp) throws(PealError) {
-        try fields.refuse("method")
         if fields.mentions("options") { draft.options = try OptionsReader().options(try fields.object("options")) }
         if fields.mentions("audience") {
             draft.audience = try audience(try fields.requiredObject("audience"), draft.options)
@@ -32,7 +31,8 @@ struct MessageReader {
             draft.content = try ContentReader().content(
                 try fields.requiredObject("content"), isBackground: draft.options.isBackground)
         }
-        if fields.mentions("schedule") { draft.startAt = try start(fields, now: now) ?? now }
+        draft.window = try WindowReader().window(fields, of: draft, now: now)
+        if fields.mentions("schedule"), draft.window == nil { draft.startAt = try start(fields, now: now) ?? now }
         draft.expiresAt = try expiry(of: draft, now: now)
     }
 
@@ -43,7 +43,7 @@ struct MessageReader {
     /// When sending starts: nil = at once, also for an instant that has passed.
     private func start(_ fields: Fields, now: Timestamp) throws(PealError) -> Timestamp? {
         guard let schedule = try fields.object("schedule") else { return nil }
-        try schedule.refuse("window", "in")
+        try schedule.refuse("in")
         guard let start = try schedule.time("at") else { throw .missing(schedule.path("at")) }
         guard start <= now + .seconds(Limits.ttlSecondsMax) else {
             throw .invalid(schedule.path("at"), "\(schedule.path("at")) is too far ahead")
@@ -53,6 +53,7 @@ struct MessageReader {
 
     /// - Throws: `invalid_field` when nothing could be sent before the end.
     private func expiry(of draft: MessageDraft, now: Timestamp) throws(PealError) -> Timestamp {
+        if let window = draft.window { return try WindowReader().expiry(of: draft, window) }
         let start = draft.startAt ?? now
         let ends =
             [("options", draft.options.life)]

@@ -54,7 +54,11 @@ struct NativeMessages: Sendable {
         let requests = services.preview.requests(draft, app: app, records)
         // Counting reads the whole audience, so it must not hold the writer.
         let counts = try await services.store.read { store in
-            try store.audienceCount(
+            guard draft.window == nil else {
+                return try store.momentAudience(
+                    app: draft.app, draft.audience, environment: draft.options.environment)
+            }
+            return try store.audienceCount(
                 app: draft.app, draft.audience, environment: draft.options.environment, now: call.now)
         }
         let report = Self.json(counts, requests)

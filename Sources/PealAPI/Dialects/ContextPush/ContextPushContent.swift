@@ -1,0 +1,98 @@
+internal import PealCore
+
+/// Reads what a message says into the content of the core. What the notification service extension of existing apps
+/// reads, `ctx_image_url` and `ctx_idempotency_key`, goes beside the caller's own data.
+enum ContextPushContent {
+    static func content(
+        _ fields: Tolerance, key: String, platform: Platform
+    ) throws(PealError) -> Content {
+        var content = Content()
+        content.title = try text(fields, "title")
+        content.subtitle = try text(fields, "subtitle")
+        content.body = try text(fields, "body")
+        guard content.body != nil else { throw .missing("content.body") }
+        content.defaultLocale = try defaultLocale(fields, content)
+        content.sound = try fields.contentText(["sound"])
+        content.threadID = try fields.contentText(["thread-id", "thread_id", "threadId"])
+        content.badge = try badge(fields)
+        if let (value, path) = fields["userInfo", "user_info"] {
+            guard let members = value.objectValue else {
+                throw .invalid(path, "\(path) must be an object, not \(value.typeName)")
+            }
+            try ControlCharacters.refuse(in: value, path, except: ControlCharacters.inContent)
+            content.data = members
+        }
+        let image = try imageURL(fields)
+        content.data["ctx_image_url"] = image.map(JSON.string) ?? content.data["ctx_image_url"]
+        content.data["ctx_idempotency_key"] = .string(key)
+        if platform == .ios {
+            // So that the extension runs: for the image, and to tell that the alert was shown.
+            content.platforms[.ios] = .init(
+                fields: JSON.Members([("payload", ["aps": ["mutable-content": 1]])]))
+        } else {
+            content.imageURL = image
+        }
+        return content
+    }
+
+    /// A text, or one for each locale.
+    private static func text(_ fields: Tolerance, _ name: String) throws(PealError) -> LocalizedText? {
+        guard let (value, path) = fields[name] else { return nil }
+        guard value.objectValue != nil else { return try fields.contentText([name]).map(LocalizedText.plain) }
+        let given = try Tolerance(value, path: path)
+        guard given.members.count <= Limits.localesPerMessageMax else {
+            throw .invalid(path, "\(path) may hold \(Limits.localesPerMessageMax) locales at most")
+        }
+        var texts: [String: String] = [:]
+        for locale in given.members.names {
+            guard locale.isLocaleName else {
+                throw .invalid("\(path).\(locale)", "a locale is a tag as de or de-AT")
+            }
+            if let text = try given.contentText([locale]) { texts[locale] = text }
+        }
+        return texts.isEmpty ? nil : .localized(texts)
+    }
+
+    /// - Throws: where something is translated: `missing_field` without a default, `invalid_field` for texts in
+    ///   different sets of languages, or a default that they lack.
+    private static func defaultLocale(_ fields: Tolerance, _ content: Content) throws(PealError) -> String? {
+        let sets: [(name: String, locales: Set<String>)] = [
+            ("title", content.title), ("subtitle", content.subtitle), ("body", content.body),
+        ].compactMap { name, text in
+            if case .localized(let texts) = text { (name, Set(texts.keys)) } else { nil }
+        }
+        guard let first = sets.first else { return nil }
+        for other in sets.dropFirst() where other.locales != first.locales {
+            throw .invalid(
+                "content.\(other.name)",
+                "content.\(other.name) and content.\(first.name) must be translated into the same locales")
+        }
+        guard let given = try fields.text("default_locale", bytesMax: Limits.localeCharactersMax) else {
+            throw PealError(
+                .missingField, "content.default_locale is required where texts are translated",
+                field: "content.default_locale")
+        }
+        func plain(_ locale: String) -> String { locale.lowercased().replacing("_", with: "-") }
+        guard let locale = first.locales.contains(given) ? given : first.locales.first(where: { plain($0) == plain(given) })
+        else {
+            throw .invalid("content.default_locale", "there is no translation for \(given)")
+        }
+        return locale
+    }
+
+    private static func badge(_ fields: Tolerance) throws(PealError) -> Int64? {
+        guard let badge = try fields.integer("badge") else { return nil }
+        guard badge >= 0 else { throw .invalid("content.badge", "content.badge must not be negative") }
+        return badge
+    }
+
+    private static func imageURL(_ fields: Tolerance) throws(PealError) -> String? {
+        guard let (value, path) = fields["imageUrl", "imageURL", "image_url"] else { return nil }
+        let url = try Tolerance.text(value, path, bytesMax: Limits.imageURLBytesMax)
+        let lowered = url.lowercased()
+        guard lowered.hasPrefix("https://") || lowered.hasPrefix("http://"), !url.contains(" ") else {
+            throw .invalid(path, "\(path) must be an http or https URL")
+        }
+        return url
+    }
+}

@@ -1,0 +1,33 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// `{"error":{"code","message","field"}}`, and 422 for a platform that there is not.
+enum ContextPushEnvelope {
+    static func answer(_ error: PealError) -> Answer {
+        let isPlatform = error.field == "platform" && error.code == .invalidField
+        let status = isPlatform ? 422 : error.code.httpStatus
+        var answer = Answer(HTTPResponse.Status(code: status), ["error": NativeEnvelope.json(error)])
+        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
+        if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Token realm=\"push\"" }
+        return answer
+    }
+
+    /// A message that cannot be cancelled any more: `state` says who has it.
+    static func tooLate(_ state: Moment.State) -> Answer {
+        let word =
+            switch state {
+            case .claimed, .recovering: "claimed"
+            case .sending, .sent: "sent"
+            case .shown, .opened, .dismissed: "shown"
+            case .open, .cancelled, .failed: state.name
+            }
+        return Answer(
+            .conflict,
+            [
+                "error": [
+                    "code": .string(PealError.Code.conflict.rawValue),
+                    "message": .string("the message is \(word) and cannot be cancelled"), "state": .string(word),
+                ]
+            ])
+    }
+}

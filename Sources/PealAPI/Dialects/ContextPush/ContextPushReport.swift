@@ -1,0 +1,41 @@
+package import PealCore
+
+/// Writes the items of ContextPush's webhooks (docs.contextsdk.com, "Analytics and reporting").
+package struct ContextPushReport: MomentNoticeWriter {
+    package init() {}
+
+    package func item(_ status: MomentStatus) -> JSON {
+        let moment = status.moment
+        let method = status.status == .cancelled ? "cancelled" : moment.deliveryArm.name
+        return .compact([
+            ("device_token", status.deviceAddress.map(JSON.string)), ("user_id", .string(moment.userID)),
+            ("campaign_id", status.campaignID.map(JSON.string)),
+            ("idempotency_key", .string(moment.contextPushKey)),
+            ("delivery_status", .string(status.status.rawValue)), ("delivery_method", .string(method)),
+            ("planned_delivery_method", .string(moment.plannedArm.name)),
+            ("timestamp", .string(Self.time(status.at))),
+            ("content", status.source.flatMap { try? JSONParser.parse($0) }),
+        ])
+    }
+
+    package func item(_ transition: DeviceTransition, id: OutboxEventID) -> JSON {
+        let device = transition.device
+        return .compact([
+            ("device_token", .string(Self.text(device))), ("user_id", device.userID.map(JSON.string)),
+            ("bundle_id", transition.bundleID.map(JSON.string)), ("platform", .string(device.platform.rawValue)),
+            ("previous_classification", .string(transition.previous.rawValue)),
+            ("classification", .string(transition.current.rawValue)),
+            ("timestamp", .string(Self.time(transition.at))), ("idempotency_key", .string(id.description)),
+        ])
+    }
+
+    private static func text(_ device: Device) -> String {
+        device.detail.addressAsSent ?? device.address.json.stringValue ?? device.address.json.text
+    }
+
+    /// ISO 8601, always with milliseconds.
+    private static func time(_ instant: Timestamp) -> String {
+        let text = instant.description
+        return text.contains(".") ? text : text.dropLast() + ".000Z"
+    }
+}

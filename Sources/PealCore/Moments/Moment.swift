@@ -1,0 +1,119 @@
+/// One person's place in a message with a window of delivery: who may show it, until when, and what became of it. A
+/// message has one for each of its users.
+package struct Moment: Sendable, Hashable {
+    package var app: AppKey
+    package var message: MessageID
+    package var userID: String
+    package var state: State = .open
+    /// Counts replacements of content and window: a claim names the one it was made for.
+    package var rev: Int64 = 1
+    package var plannedArm: Arm
+    /// Whether a device may ask to show it by itself.
+    package var isClaimable: Bool
+    /// When the server sends it if nobody has taken it.
+    package var fallbackAt: Timestamp
+    /// The end of the window.
+    package var deadline: Timestamp
+    /// Whether the time to send has come and the user had no device: the next one to register gets it.
+    package var awaitsDevice = false
+    /// Of the device it went to; before that, where it would have gone when it was scheduled.
+    package var route: Route
+    /// Whether the user had a device when it was scheduled: who may be compared in an experiment.
+    package var hadDevice: Bool
+    /// The device that has it.
+    package var device: DeviceKey?
+    /// Devices that it was sent to, in order.
+    package var tried: [DeviceKey] = []
+    /// The claim that won; nil = none did.
+    package var claim: Claim?
+    /// Whether a cancellation came too late: what the claimant does not confirm is then not sent again.
+    package var cancelRequested = false
+    /// How it ended, where it was not shown.
+    package var outcome: Outcome?
+    /// The provider's word or ours; empty for plain acceptance.
+    package var reason = ""
+    /// What it is called by whoever scheduled it; nil where nothing was given.
+    package var idempotencyKey: String?
+
+    package init(
+        app: AppKey, message: MessageID, userID: String, terms: Terms, route: Route, hadDevice: Bool,
+        idempotencyKey: String? = nil
+    ) {
+        self.app = app
+        self.message = message
+        self.userID = userID
+        plannedArm = terms.arm
+        isClaimable = terms.isClaimable
+        fallbackAt = terms.fallbackAt
+        deadline = terms.deadline
+        self.route = route
+        self.hadDevice = hadDevice
+        self.idempotencyKey = idempotencyKey
+    }
+
+    /// Until when an alert that was not confirmed is tried.
+    package var givenUpAt: Timestamp { deadline + .seconds(Limits.momentRecoverySeconds) }
+
+    /// How it was delivered: at a moment of the device's choice only where a claim won.
+    package var deliveryArm: Arm { claim == nil ? .traditional : .contextAware }
+
+    package var place: Place { Place(app: app, message: message, userID: userID) }
+
+    /// Which one.
+    package struct Place: Sendable, Hashable {
+        package let app: AppKey
+        package let message: MessageID
+        package let userID: String
+
+        package init(app: AppKey, message: MessageID, userID: String) {
+            self.app = app
+            self.message = message
+            self.userID = userID
+        }
+    }
+
+    /// When it goes out, as follows from window and arm.
+    package struct Terms: Sendable, Hashable {
+        package let arm: Arm
+        package let isClaimable: Bool
+        package let fallbackAt: Timestamp
+        package let deadline: Timestamp
+
+        package init(arm: Arm, isClaimable: Bool, fallbackAt: Timestamp, deadline: Timestamp) {
+            self.arm = arm
+            self.isClaimable = isClaimable
+            self.fallbackAt = fallbackAt
+            self.deadline = deadline
+        }
+    }
+
+    /// A device's right to show it.
+    package struct Claim: Sendable, Hashable {
+        /// Made by the device, so that it can ask again.
+        package let id: ClaimID
+        /// Until when the device alone may show it.
+        package let until: Timestamp
+        /// Whether the device remembers across app and notification service extension what it showed, so that an alert
+        /// sent after the claim cannot double it.
+        package let hasLedger: Bool
+
+        package init(id: ClaimID, until: Timestamp, hasLedger: Bool) {
+            self.id = id
+            self.until = until
+            self.hasLedger = hasLedger
+        }
+    }
+
+    /// A device that may get it.
+    package struct Target: Sendable, Hashable {
+        package let device: DeviceKey
+        package let route: Route
+
+        package init(device: DeviceKey, route: Route) {
+            self.device = device
+            self.route = route
+        }
+    }
+}
+
+package typealias ClaimID = Identifier<Moment.Claim>

@@ -1,0 +1,55 @@
+/// Schedules and cancels one person's message by its name, and takes what devices ask and tell.
+package struct MomentVerbs: Sendable {
+    package let store: any Store
+    package let engine: any DeliveryEngine
+
+    package init(store: any Store, engine: any DeliveryEngine) {
+        self.store = store
+        self.engine = engine
+    }
+
+    /// What became of a request to schedule or to cancel.
+    package struct Result: Sendable, Hashable {
+        package let moment: Moment
+        /// Whether the request changed anything: a name whose message is out of the server's hands changes nothing.
+        package let isApplied: Bool
+    }
+
+    /// Makes a message to one user durable. Under a name that is known the last request counts while the message is
+    /// open; afterwards nothing is sent again.
+    /// - Parameter draft: with a window, to one user.
+    package func schedule(_ draft: MessageDraft) async throws -> Result {
+        let result = try await store.write(.intake) { store in try Self.accept(draft, in: store) }
+        engine.wake()
+        return result
+    }
+
+    private static func accept(_ draft: MessageDraft, in store: any StoreWriting) throws -> Result {
+        var draft = draft
+        let known = try draft.window?.name.flatMap { try store.moment(app: draft.app, named: $0) }
+        if let known {
+            guard known.state == .open else { return Result(moment: known, isApplied: false) }
+            draft.id = known.message
+            guard try store.replaceDraft(draft, now: draft.createdAt) else { throw PealError(.conflict, "the message is being sent") }
+        } else {
+            try store.insertMessage(draft)
+        }
+        guard let user = draft.audience.users.first,
+            let moment = try store.moment(.init(app: draft.app, message: draft.id, userID: user))
+        else { throw PealError(.internal, "a message was stored without its moment") }
+        return Result(moment: moment, isApplied: true)
+    }
+
+    /// Cancels by name: exact, for who is told that it is cancelled will never see it. A claimant is asked to forget what
+    /// it has not shown yet, and nothing is promised of that.
+    /// - Returns: the moment, cancelled now or before, or in a state in which it cannot be cancelled any more.
+    /// - Throws: `not_found`.
+    package func cancel(_ name: MomentName, app: AppKey, _ call: VerbCall) async throws -> Result {
+        try await store.write(.intake) { store in
+            guard let before = try store.moment(app: app, named: name) else { throw PealError.notFound("message") }
+            let count = try store.cancelMoments(app: app, message: before.message, now: call.now)
+            if count > 0 { try store.audit(call, app: app, "message.cancelled", "message \(before.message)") }
+            return Result(moment: try store.moment(before.place) ?? before, isApplied: count > 0)
+        }
+    }
+}
