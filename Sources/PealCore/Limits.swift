@@ -169,7 +169,6 @@ extension Limits {
     package static let mpnsRawBytesMax = 1024
     package static let templateFieldsMax = 32
     package static let xmlDepthMax = 64
-    package static let clientSecretBytesMax = 1024
     // Web Push
     /// What is left of a body of 4,096 bytes, which every push service must take (RFC 8030 §7.2), beside header and
     /// tag.

@@ -219,6 +219,9 @@ def test_a_phone_gets_its_toast(windows):
         ({"type": "tile", "template": "iconic", "fields": {"title": None}}, {"priority": "high"}, "1"),
         ({"type": "raw", "value": "any"}, {"priority": "low", "ttl_seconds": 600}, "13"),
         ({"type": "toast"}, {"priority": "low", "ttl_seconds": 300}, "2"),
+        ({"type": "toast"}, {"ttl_seconds": 3600}, "22"),
+        ({"type": "toast"}, {"ttl_seconds": 600}, "12"),
+        ({"type": "toast"}, {"ttl_seconds": 60}, "2"),
     ],
 )
 def test_a_phone_takes_every_kind_and_class(windows, phone, options, number):

@@ -23,7 +23,7 @@ enum MPNSRendering {
                 field: fields.largestField)
         }
         let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt
-        let delay = delay(order.options.priorityInForce, until: expiresAt, now: order.now)
+        let delay = delay(order.options, until: expiresAt, now: order.now)
         var headers: [Notification.Header] = [.init("content-type", "text/xml")]
         if let target = type.target { headers.append(.init("x-windowsphone-target", target)) }
         headers.append(.init("x-notificationclass", String(type.notificationClass(delay))))
@@ -32,16 +32,18 @@ enum MPNSRendering {
             expiresAt: expiresAt)
     }
 
-    /// What is urgent goes at once; normal and low let MPNS gather for 450 and 900 seconds, but never beyond what is
-    /// left of the message's life.
+    /// MPNS knew no expiry. How long it may gather is chosen by the expiry that the author gave: the longest that ends
+    /// before the message does. A priority that he gave bounds it: what is urgent goes at once, what is normal within
+    /// 450 seconds. Without either a message goes at once.
     static func delay(
-        _ priority: MessageOptions.Priority, until expiresAt: Timestamp?, now: Timestamp
+        _ options: MessageOptions, until expiresAt: Timestamp?, now: Timestamp
     ) -> MPNSType.Delay {
         let wanted: MPNSType.Delay =
-            switch priority {
+            switch options.priority {
             case .high: .none
             case .normal: .within450Seconds
             case .low: .within900Seconds
+            case nil: options.life == nil ? .none : .within900Seconds
             }
         return bounded(wanted, until: expiresAt, now: now)
     }

@@ -41,12 +41,12 @@ enum WNSCredential {
     }
 
     private static func check(clientSecret: String) throws(PealError) {
-        guard (1...Limits.clientSecretBytesMax).contains(clientSecret.utf8.count),
+        guard (1...Limits.secretBytesMax).contains(clientSecret.utf8.count),
             clientSecret.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
         else {
             throw .invalid(
                 "client_secret",
-                "client_secret must be 1 to \(Limits.clientSecretBytesMax) printable characters")
+                "client_secret must be 1 to \(Limits.secretBytesMax) printable characters")
         }
     }
 }

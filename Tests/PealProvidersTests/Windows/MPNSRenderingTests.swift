@@ -114,6 +114,26 @@ struct MPNSRenderingTests {
         #expect(notification.header("x-notificationclass") == number)
     }
 
+    @Test(
+        "without a priority the author's expiry chooses the class, and without an expiry it is immediate",
+        arguments: [
+            (60, "2"), (450, "2"), (451, "12"), (600, "12"), (900, "12"), (901, "22"), (3600, "22"), (0, "2"),
+            (nil, "2"),
+        ] as [(Int64?, String)])
+    func classesOfExpiry(life: Int64?, number: String) throws {
+        var content = Content()
+        content.body = .plain("B")
+        var options = MessageOptions()
+        options.life = life.map { .seconds($0) }
+        let notification = try MPNSRendering.notification(
+            WindowsOrders.order(content, options, on: .mpns, life: .seconds(life ?? 100_000)))
+        #expect(notification.header("x-notificationclass") == number)
+        options.life = life.map { .until(WindowsOrders.now + .seconds($0)) }
+        let until = try MPNSRendering.notification(
+            WindowsOrders.order(content, options, on: .mpns, life: .seconds(life ?? 100_000)))
+        #expect(until.header("x-notificationclass") == number)
+    }
+
     @Test("the class is chosen anew when the request is sent")
     func lateClass() throws {
         var content = Content()
