@@ -62,6 +62,38 @@ struct HealingTests {
         }
     }
 
+    @Test("where the other environment refuses the credential, that is told of it, and the first answer holds")
+    func otherIsRefused() async throws {
+        let bench = try await Bench()
+        try await bench.putCredential(.sandbox)
+        bench.provider.answers { request in
+            request.route == .apnsSandbox
+                ? .verdict(.stopApp, "InvalidProviderToken", status: 403) : request.key == 1 ? Self.doubt : .accepted
+        }
+        try await bench.register(1...2)
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all), engine: service)
+            try await bench.drive(by: .seconds(1)) { try await bench.state(id) == .sent }
+            let counts = try await bench.counts(id)
+            #expect(counts.accepted == 1 && counts.retired == 1)
+            #expect(try await bench.health(.sandbox)?.isStopped == true)
+            #expect(try await bench.health(.production)?.isStopped == false)
+        }
+    }
+
+    @Test("who is reached in the other environment shows that its credential works")
+    func otherIsHealthy() async throws {
+        let bench = try await Self.bench()
+        try await bench.register(2...2)
+        let service = bench.service()
+        try await bench.running(service) {
+            bench.provider.answers { $0.route == .apnsSandbox ? .accepted : Self.doubt }
+            try await bench.ended(try await bench.accept(bench.draft(.all), engine: service))
+            #expect(try await bench.health(.sandbox) == .ok(at: bench.now))
+        }
+    }
+
     @Test("a registration that names the disproved environment again changes nothing")
     func remembered() async throws {
         let bench = try await Self.bench()

@@ -17,14 +17,26 @@ final class AccessCache: Sendable {
         var isHealthy: Bool
     }
 
+    private struct State {
+        var entries: [Key: Entry] = [:]
+        /// The number of the last change of each place that was changed.
+        var changes: [Key: Int] = [:]
+        var changeCount = 0
+        /// Stands for what is not in `changes`.
+        var changesBefore = 0
+    }
+
     private static let life: Duration = .seconds(5)
     private static let countMax = 1024
-    private let entries = Mutex<[Key: Entry]>([:])
+    private let state = Mutex(State())
+
+    /// Differs before and after a change of the credential: what was read or sent under another version is out of date.
+    func version(of key: Key) -> Int { state.withLock { $0.changes[key] ?? $0.changesBefore } }
 
     /// What is known; nil when it must be read.
     func find(_ key: Key, now: Duration) -> Found? {
-        entries.withLock { entries in
-            guard let entry = entries[key], now - entry.readAt < Self.life else { return nil }
+        state.withLock { state in
+            guard let entry = state.entries[key], now - entry.readAt < Self.life else { return nil }
             return Found(access: entry.access)
         }
     }
@@ -34,27 +46,37 @@ final class AccessCache: Sendable {
         let access: Access?
     }
 
-    func keep(_ access: Access?, for key: Key, now: Duration) {
-        entries.withLock { entries in
-            if entries.count >= Self.countMax { entries.removeAll() }
+    /// Keeps what was read when the version was as given, unless the credential changed since.
+    func keep(_ access: Access?, for key: Key, version: Int, now: Duration) {
+        state.withLock { state in
+            guard state.changes[key] ?? state.changesBefore == version else { return }
+            if state.entries.count >= Self.countMax { state.entries.removeAll() }
             let isHealthy = if case .ok = access?.health { true } else { false }
-            entries[key] = Entry(access: access, readAt: now, isHealthy: isHealthy)
+            state.entries[key] = Entry(access: access, readAt: now, isHealthy: isHealthy)
         }
     }
 
     /// Says that the credential worked. Returns whether that is news worth storing.
     func markHealthy(_ key: Key) -> Bool {
-        entries.withLock { entries in
-            guard let entry = entries[key], !entry.isHealthy else { return false }
-            entries[key]?.isHealthy = true
+        state.withLock { state in
+            guard let entry = state.entries[key], !entry.isHealthy else { return false }
+            state.entries[key]?.isHealthy = true
             return true
         }
     }
 
-    func markStopped(_ key: Key) { entries.withLock { $0[key]?.isHealthy = false } }
+    func markStopped(_ key: Key) { state.withLock { $0.entries[key]?.isHealthy = false } }
 
-    /// Returns the fingerprint that was held, so that its connections can go.
+    /// The credential changed. Returns the fingerprint that was held, so that its connections can go.
     func forget(_ key: Key) -> String? {
-        entries.withLock { $0.removeValue(forKey: key)?.access?.fingerprint }
+        state.withLock { state in
+            state.changeCount += 1
+            if state.changes.count >= Self.countMax {
+                state.changes = [:]
+                state.changesBefore = state.changeCount
+            }
+            state.changes[key] = state.changeCount
+            return state.entries.removeValue(forKey: key)?.access?.fingerprint
+        }
     }
 }

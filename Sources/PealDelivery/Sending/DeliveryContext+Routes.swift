@@ -10,10 +10,16 @@ extension DeliveryContext {
     }
 
     /// Tells the route's breaker what pages brought, before anything is done about them.
-    /// - Parameter isOwnStop: Whether we stopped the page ourselves, so that what is unsent says nothing of the route.
+    /// - Parameters:
+    ///   - version: Of the credential that the pages were sent under. Of one that was replaced since they say nothing:
+    ///     neither may they stop its successor, nor are addresses dead for being unknown to it.
+    ///   - isOwnStop: Whether we stopped the page ourselves, so that what is unsent says nothing of the route.
     func report(
-        _ pages: [PageFates], on route: ActiveRoute, key: AccessCache.Key, isProbe: Bool, isOwnStop: Bool
+        _ pages: [PageFates], on route: ActiveRoute, key: AccessCache.Key, version: Int, isProbe: Bool, isOwnStop: Bool
     ) async -> RouteReport {
+        guard access.version(of: key) == version else {
+            return RouteReport(trustsSuspicious: false, readyAt: closedUntil(route))
+        }
         var tally = RouteBreaker.Tally()
         for page in pages { tally.add(page.tally) }
         let trouble = pages.compactMap(\.trouble).max { $0.kind.weight < $1.kind.weight }
@@ -33,9 +39,28 @@ extension DeliveryContext {
         }
         if judgement.hasTripped { metrics.change { $0.breakerTrips += 1 } }
         if let stopReason { await noteStop(route, key, stopReason) }
-        if stopReason == nil, tally.accepted > 0 { await noteHealth(key) }
+        // Who answers a probe, in whatever way, lets the credential in.
+        let isLetIn = tally.accepted > 0 || judgement.hasReopened && trouble == nil
+        if stopReason == nil, isLetIn { await noteHealth(key) }
         return RouteReport(
             trustsSuspicious: judgement.trustsSuspicious, readyAt: closedUntil(route))
+    }
+
+    /// What devices that were tried in the provider's other environment tell of that route. Addresses that it does not
+    /// know say nothing of it: they were never thought to be its own.
+    func reportHealing(_ fates: PageFates, app: AppKey, over other: Route) async {
+        guard let provider = other.provider else { return }
+        let route = ActiveRoute(app: app, route: other)
+        let key = AccessCache.Key(app: app, provider: provider, environment: other.environment)
+        let uptime = time.uptime
+        switch fates.trouble?.kind {
+        case .stop:
+            let isNew = routes.change(route) { $0.stop(isProbe: false, now: uptime) }
+            if isNew { await noteStop(route, key, fates.trouble?.reason ?? "") }
+        case .hold(let after): routes.change(route) { $0.hold(after, now: uptime) }
+        case .unsent, .reconnect, .refreshCredential: break
+        case nil: if fates.tally.accepted > 0 { await noteHealth(key) }
+        }
     }
 
     /// Until when the route is closed, never longer than a parked slice may sleep.

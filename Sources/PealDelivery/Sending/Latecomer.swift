@@ -11,6 +11,7 @@ struct Latecomer: Sendable {
     let lifetime: Lifetime
     let lostAnswer: MessageOptions.LostAnswer
     let key: AccessCache.Key
+    let accessVersion: Int
     /// On `TimeSource.uptime`: when who has not answered is lost.
     let until: Duration
 }

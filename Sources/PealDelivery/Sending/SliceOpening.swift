@@ -14,6 +14,8 @@ struct SliceOpening: Sendable {
     let work: MessageWork
     let candidates: KeySet
     let course: Course
+    /// Of the credential, as `AccessCache.version` tells it.
+    let accessVersion: Int
 }
 
 extension DeliveryContext {
@@ -26,6 +28,7 @@ extension DeliveryContext {
         let key = accessKey(slice)
         let uptime = time.uptime
         let interruptions = messages.interruptions
+        let version = key.map { access.version(of: $0) } ?? 0
         let known = messages.work(slice.id.message, notBefore: uptime - Self.stateLife)
         let knownAccess = key.flatMap { access.find($0, now: uptime) }
         let found = try await store.read { reader in
@@ -38,10 +41,11 @@ extension DeliveryContext {
             return (job: job, access: access, candidates: try reader.candidates(of: slice))
         }
         guard let job = found.job else { return nil }
-        if let key, knownAccess == nil { access.keep(found.access, for: key, now: uptime) }
+        if let key, knownAccess == nil { access.keep(found.access, for: key, version: version, now: uptime) }
         let work = known ?? keep(job, readAt: uptime, readAfter: interruptions)
         return SliceOpening(
-            work: work, candidates: found.candidates, course: course(slice, work, found.access))
+            work: work, candidates: found.candidates, course: course(slice, work, found.access),
+            accessVersion: version)
     }
 
     /// nil where no push network is left, or none that this server speaks.

@@ -10,6 +10,7 @@ extension SliceRun {
             let doubted = group[place].doubted(by: provider)
             guard !doubted.isEmpty, let page = await send(doubted, of: group[place], over: other) else { continue }
             let elsewhere = await answers(to: page, mayLeaveStragglers: false)
+            await context.reportHealing(elsewhere, app: slice.id.app, over: other)
             group[place].heal(doubted, with: elsewhere, on: other)
         }
     }
@@ -56,13 +57,13 @@ extension DeliveryContext {
             !routes.change(ActiveRoute(app: app, route: route), { $0.isStopped })
         else { return nil }
         let key = AccessCache.Key(app: app, provider: provider, environment: route.environment)
-        let uptime = time.uptime
+        let (uptime, version) = (time.uptime, access.version(of: key))
         if let known = access.find(key, now: uptime) { return known.access }
         let stored = try await store.read {
             try $0.credential(app: app, provider: provider, environment: route.environment)
         }
         let found = stored.map { Access($0.credential, $0.record) }
-        access.keep(found, for: key, now: uptime)
+        access.keep(found, for: key, version: version, now: uptime)
         return found
     }
 }

@@ -40,8 +40,12 @@ extension SliceRun {
     private func reasonToHalt() -> Halt? {
         if context.stop.isOn || control.isStopped { return .interrupted }
         if lifetime.isOver(at: context.time.now) { return .expired }
+        if isOutdated { return .outdated }
         return context.leases.end(of: slice) == nil ? .lostLease : nil
     }
+
+    /// Whether the credential changed since the slice was opened.
+    private var isOutdated: Bool { context.access.version(of: key) != accessVersion }
 
     private mutating func send(after key: DeviceKey, isProbe: Bool) async -> SentPage? {
         do {
@@ -56,6 +60,11 @@ extension SliceRun {
             }
             let choice = try await variants.choose(for: page, store: context.store)
             locales = choice.variants.map(\.locale)
+            // Once more: a page under the credential that went would open connections anew that have just been drained.
+            guard !isOutdated else {
+                halt = .outdated
+                return nil
+            }
             return hand(page, choice, as: slice.id, access, deadline: deadline, isProbe: isProbe)
         } catch {
             context.logger.error(

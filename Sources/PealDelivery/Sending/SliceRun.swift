@@ -7,6 +7,8 @@ struct SliceRun: Sendable {
     enum Halt: Sendable, Hashable {
         /// The message was paused or cancelled, or the process stops.
         case interrupted
+        /// The credential changed: the slice is opened anew.
+        case outdated
         /// The route is closed until then.
         case closed(until: Timestamp)
         case expired
@@ -24,6 +26,7 @@ struct SliceRun: Sendable {
     let lifetime: Lifetime
     let access: Access
     let key: AccessCache.Key
+    let accessVersion: Int
     let provider: any Provider
     let variants: Variants
     let control: SendControl
@@ -47,6 +50,7 @@ struct SliceRun: Sendable {
         lifetime = opening.work.lifetime(on: slice.id.route)
         self.access = access
         self.key = key
+        accessVersion = opening.accessVersion
         self.provider = provider
         variants = opening.work.variants(
             route: slice.id.route, access: access, provider: provider, now: context.time.now)
@@ -103,7 +107,7 @@ struct SliceRun: Sendable {
         case .expired:
             var rest = SliceRest(context: context, slice: slice, candidates: candidates, left: unsettled)
             await rest.settle(.expired, reason: Reason.expired)
-        case .interrupted, .closed, .unreadable, nil:
+        case .interrupted, .outdated, .closed, .unreadable, nil:
             slice.counts.pending = unsettled
             await settle([
                 Settlement(

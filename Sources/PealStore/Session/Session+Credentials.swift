@@ -63,11 +63,14 @@ extension StoreSession {
         now: Timestamp
     ) throws -> CredentialRecord {
         let bytes = CredentialCoding.encode(examination.credential)
+        // With its place: connections are kept by fingerprint, and two apps with one key must not share them.
+        let place = Self.seal(app, provider, environment)
         let record = CredentialRecord(
             provider: provider, environment: environment, kind: examination.credential.kind,
-            fingerprint: Hex.encode(SHA256.hash(data: bytes)), facts: examination.facts, createdAt: now,
+            fingerprint: Hex.encode(SHA256.hash(data: Array(place.utf8) + bytes)), facts: examination.facts,
+            createdAt: now,
             expiresAt: examination.expiresAt)
-        let sealed = try context.masterKey.seal(bytes, place: Self.seal(app, provider, environment))
+        let sealed = try context.masterKey.seal(bytes, place: place)
         try connection.execute(
             """
             INSERT INTO credential (app, provider, environment, sealed, kind, fingerprint, facts, created_at,

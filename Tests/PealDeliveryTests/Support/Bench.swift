@@ -23,14 +23,17 @@ struct Bench: Sendable {
         if hasCredential { try await putCredential() }
     }
 
-    func putCredential(_ environment: Environment = .production, _ provider: ProviderName = .apns) async throws {
+    @discardableResult
+    func putCredential(
+        _ environment: Environment = .production, _ provider: ProviderName = .apns, keyID: String = "ABCDE12345"
+    ) async throws -> CredentialRecord {
         let signing = Credential.apnsToken(
-            .init(keyID: "ABCDE12345", teamID: "TEAM123456", privateKey: "key", bundleID: "com.example.app"))
+            .init(keyID: keyID, teamID: "TEAM123456", privateKey: "key", bundleID: "com.example.app"))
         let account = Credential.fcm(
             .init(projectID: "p", clientEmail: "a@b", privateKeyID: nil, privateKey: "key", tokenURI: "https://t"))
         let credential = provider == .fcm ? account : signing
-        try await store.write(.control) { [app, now] in
-            _ = try $0.putCredential(
+        return try await store.write(.control) { [app, now] in
+            try $0.putCredential(
                 CredentialExamination(credential: credential, facts: .init()), app: app, provider: provider,
                 environment: environment, now: now)
         }
@@ -118,6 +121,12 @@ struct Bench: Sendable {
         try await store.read { [app] in try $0.credentialRecords(app: app).first?.health }
     }
 
+    func health(_ environment: Environment) async throws -> CredentialRecord.Health? {
+        try await store.read { [app] in
+            try $0.credentialRecords(app: app).first { $0.environment == environment }?.health
+        }
+    }
+
     /// The device as it is stored.
     func device(_ number: Int) async throws -> Device? {
         try await store.read { [app] in try $0.device(app: app, id: Self.deviceID(number)) }
@@ -157,6 +166,10 @@ struct Bench: Sendable {
     func ended(_ id: MessageID) async throws {
         try await eventually { try await state(id)?.isFinal ?? false }
     }
+}
+
+extension CredentialRecord.Health {
+    var isStopped: Bool { if case .stopped = self { true } else { false } }
 }
 
 extension Audience {
