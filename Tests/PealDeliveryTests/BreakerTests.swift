@@ -62,6 +62,46 @@ struct BreakerTests {
         }
     }
 
+    @Test("devices with a trouble of their own never pause the others of their route")
+    func ownTrouble() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...200)
+        bench.provider.answers { request in
+            request.key % 2 == 0 ? .verdict(.holdAddress(after: .seconds(3600)), "THIRD_PARTY_AUTH_ERROR") : .accepted
+        }
+        let service = bench.service()
+        try await bench.running(service) {
+            let first = try await bench.accept(bench.draft(.all), engine: service)
+            try await bench.eventually { try await bench.counts(first).accepted == 100 }
+            try await bench.eventually { try await bench.census().slicesLeased == 0 }
+            let second = try await bench.accept(bench.draft(.devices(1...1)), engine: service)
+            try await bench.ended(second)
+            #expect(try await bench.counts(second).accepted == 1)
+            #expect(service.metrics.snapshot.breakerTrips == 0)
+            try await bench.drive(by: .seconds(300)) { try await bench.state(first)?.isFinal ?? false }
+            #expect(try await bench.counts(first).expired == 100)
+            #expect(bench.provider.sent(first)[2] == 2)
+        }
+    }
+
+    @Test("a probe that is answered says that the credential is let in, though nobody was accepted")
+    func answeredProbe() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...1)
+        bench.provider.answers { _ in .verdict(.stopApp, "InvalidProviderToken", status: 403) }
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all), engine: service)
+            try await bench.eventually { try await bench.health()?.isStopped ?? false }
+            bench.provider.answers { _ in
+                .verdict(.retireAddress(since: nil, isSuspicious: false), "Unregistered", status: 410)
+            }
+            try await bench.drive(by: .seconds(1)) { try await bench.state(id) == .sent }
+            #expect(try await bench.counts(id).retired == 1)
+            try await bench.eventually { try await !(bench.health()?.isStopped ?? true) }
+        }
+    }
+
     @Test("mass retirement stops the app and keeps every address")
     func massRetirement() async throws {
         let bench = try await Bench()

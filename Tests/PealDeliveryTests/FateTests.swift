@@ -105,6 +105,8 @@ struct FateTests {
             let counts = try await bench.counts(id)
             #expect(counts.reasons == (isDropped ? ["LostAnswer": 1] : [:]))
             #expect(counts.accepted == (isDropped ? 9 : 10))
+            let reason = try await bench.trail(id, 3).first?.reason
+            #expect(reason == (isDropped ? "LostAnswer" : "LostAnswer ConnectionLost"))
         }
     }
 }

@@ -13,6 +13,7 @@ struct RetryTests {
             BackOff.delay(wait, attempt: attempt, chance: chance).components.seconds
         }
         #expect((1...6).map { seconds(.provider(after: nil), $0) } == [30, 120, 900, 1200, 1200, 1200])
+        #expect((1...6).map { seconds(.lost, $0) } == [10, 30, 120, 900, 1200, 1200])
         #expect((1...5).map { seconds(.address(after: nil), $0) } == [10, 20, 40, 80, 160])
         #expect(seconds(.address(after: nil), 1000) == 3600)
         #expect(seconds(.address(after: nil), -3) == 10)
@@ -61,6 +62,25 @@ struct RetryTests {
             #expect(try await bench.counts(id).expired == 1)
             #expect(try await bench.trail(id, 4).last?.outcome == .expired)
             #expect(try await bench.trail(id, 4).last?.reason == "ServiceUnavailable")
+        }
+    }
+
+    @Test("a lost answer is asked for once more although the message ends before the usual pause")
+    func lostShortly() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...10)
+        bench.provider.answers { request in
+            request.key == 4 ? .answer(Answer(.lost, reason: "StreamReset")) : .accepted
+        }
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all, lifeSeconds: 6), engine: service)
+            try await bench.drive(by: .milliseconds(250)) { try await bench.state(id) == .sent }
+            #expect(bench.provider.sent(id)[4] == 2)
+            let trail = try await bench.trail(id, 4)
+            #expect(trail.map(\.reason) == ["LostAnswer StreamReset", "LostAnswer"])
+            #expect(trail.map(\.outcome) == [.moved, .expired])
+            #expect(try await bench.counts(id).reasons == ["LostAnswer": 1])
         }
     }
 

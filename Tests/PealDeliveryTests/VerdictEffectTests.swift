@@ -56,8 +56,8 @@ struct VerdictEffectTests {
         Row(.verdict(.holdApp(after: .seconds(20))), .returned, .kept, .paused(seconds: 20...20)),
         Row(.verdict(.refreshCredential), .returned, .kept, .paused(seconds: 1...1)),
         Row(.verdict(.reconnect), .returned, .kept, .paused(seconds: 1...1)),
-        Row(.verdict(.stopApp), .returned, .kept, .stopped(seconds: 60...60)),
-        Row(.lost, .later(seconds: 30...36)), Row(.unsent, .returned, .kept, .paused(seconds: 1...1)),
+        Row(.verdict(.stopApp), .returned, .kept, .stopped(seconds: 30...30)),
+        Row(.lost, .later(seconds: 10...12)), Row(.unsent, .returned, .kept, .paused(seconds: 1...1)),
     ]
 
     @Test("follows the table", arguments: rows)
@@ -69,7 +69,8 @@ struct VerdictEffectTests {
         let fates = page(Answer(row.answer, reason: "Word"), at: bench.now)
         let route = ActiveRoute(app: bench.app, route: .apnsProduction)
         let key = AccessCache.Key(app: bench.app, provider: .apns, environment: .production)
-        let report = await context.report([fates], on: route, key: key, isProbe: false, isOwnStop: false)
+        let report = await context.report(
+            [fates], on: route, key: key, version: context.access.version(of: key), isProbe: false, isOwnStop: false)
         #expect(report.trustsSuspicious)
         try await check(row.route, bench, context, route, report)
         check(row, fates, at: bench.now)

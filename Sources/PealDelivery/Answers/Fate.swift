@@ -15,8 +15,10 @@ enum Fate: Sendable, Hashable {
     enum Wait: Sendable, Hashable {
         /// The address alone is throttled; nil or zero = the policy decides.
         case address(after: Duration?)
-        /// The provider had trouble of its own, or the answer was lost.
+        /// The provider had trouble of its own.
         case provider(after: Duration?)
+        /// The request was written and no answer came.
+        case lost
     }
 
     /// What keeps a route from being used, the lightest first.
@@ -39,6 +41,17 @@ enum Fate: Sendable, Hashable {
     }
 }
 
+extension Fate.Wait {
+    /// From such a hold on it is no sign of load: FCM's for a device whose push service the Firebase project has no
+    /// valid key for, MPNS' for a channel that is used up. However many there are, others are not concerned.
+    private static let ownTrouble = Duration.seconds(600)
+
+    /// Whether it says nothing of the route.
+    var isOfTheAddressAlone: Bool {
+        if case .address(let after?) = self { after >= Self.ownTrouble } else { false }
+    }
+}
+
 extension Fate {
     /// Reduces an answer by the meaning of its verdict.
     init(_ answer: Answer, lostAnswer: MessageOptions.LostAnswer) {
@@ -46,7 +59,7 @@ extension Fate {
         switch answer.result {
         case .unsent: self = .returned(.unsent, reason: reason)
         case .lost where lostAnswer == .drop: self = .settled(.rejected, reason: Reason.lostAnswer)
-        case .lost: self = .deferred(.provider(after: nil), reason: reason.isEmpty ? Reason.lostAnswer : reason)
+        case .lost: self = .deferred(.lost, reason: Reason.lostAnswer(reason))
         case .verdict(let verdict): self.init(verdict, reason)
         }
     }

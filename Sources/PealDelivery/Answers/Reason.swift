@@ -6,6 +6,10 @@ enum Reason {
     static let expired = "Expired"
     static let gaveUp = "GaveUp"
     static let lostAnswer = "LostAnswer"
+    /// Where it is sent again: with what became of the request.
+    static func lostAnswer(_ cause: String) -> String {
+        cause.isEmpty || cause == lostAnswer ? lostAnswer : "\(lostAnswer) \(cause)"
+    }
     static let lateAnswer = "LateAnswer"
     static let messageFailed = "MessageFailed"
     static let noCredential = "NoCredential"

@@ -59,7 +59,7 @@ struct RouteBreaker: Sendable {
 
     static let memoryAnswers = 100
     private static let pauseSeconds: [Int64] = [10, 30, 60, 120, 300]
-    private static let stopSeconds: [Int64] = [60, 120, 300, 900]
+    private static let stopSeconds: [Int64] = [30, 60, 120, 300, 900]
     private static let stumbleSeconds: [Int64] = [1, 2, 4, 8, 15, 30, 60]
     private static let probeLife: Duration = .seconds(60)
 

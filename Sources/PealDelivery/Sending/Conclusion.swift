@@ -133,9 +133,10 @@ struct Conclusion: Sendable {
         let attempt = terms.attempt + 1
         let delay = delays[wait] ?? BackOff.delay(wait, attempt: attempt, chance: chance)
         delays[wait] = delay
-        let readyAt = terms.now + delay
+        var readyAt = terms.now + delay
+        if wait == .lost, attempt == 1, terms.lifetime.isOver(at: readyAt) { readyAt = soon(before: readyAt) }
         if terms.lifetime.isOneAttempt || terms.lifetime.isOver(at: readyAt) {
-            return DeliveryLog.Ending(.expired, reason: reason, attempt: attempt)
+            return DeliveryLog.Ending(.expired, reason: wait == .lost ? Reason.lostAnswer : reason, attempt: attempt)
         }
         if attempt >= Limits.attemptsMax {
             return DeliveryLog.Ending(.rejected, reason: Reason.gaveUp, attempt: attempt)
@@ -143,6 +144,12 @@ struct Conclusion: Sendable {
         retryCount += 1
         put(key, Bucket(attempt: attempt, readyAt: readyAt, isLeased: false))
         return DeliveryLog.Ending(.moved, reason: reason, attempt: attempt)
+    }
+
+    /// A lost answer is asked for once more however short the message's life is, as long as any is left.
+    private func soon(before readyAt: Timestamp) -> Timestamp {
+        let left = terms.lifetime.end - terms.now
+        return left > .zero ? terms.now + left / 2 : readyAt
     }
 
     private mutating func put(_ key: DeviceKey, _ bucket: Bucket) {

@@ -118,8 +118,10 @@ struct PageFates: Sendable {
             case .settled: break
             case .retired(_, let isSuspicious, _): if isSuspicious { tally.suspicious += 1 }
             case .deferred(let wait, _):
+                guard !wait.isOfTheAddressAlone else { continue }
                 tally.deferred += 1
-                if case .provider = wait { tally.troubled += 1 }
+                if case .address = wait { continue }
+                tally.troubled += 1
             case .returned(let kind, let reason):
                 tally.answers -= 1
                 if kind.weight > trouble?.kind.weight ?? -1 { trouble = (kind, reason) }

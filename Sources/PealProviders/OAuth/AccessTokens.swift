@@ -42,7 +42,7 @@ final class AccessTokens: Sendable {
     /// How long before its end a token is renewed; of a short-lived one half its life.
     static let renewalMargin = Duration.seconds(300)
     /// After a refusal of the credential nothing is asked for so long. Shorter than the engine's first probe.
-    static let refusalPause = Duration.seconds(30)
+    static let refusalPause = Duration.seconds(20)
     private static let failurePauseSecondsMax: Int64 = 60
     /// A token that replaced a refused one and is refused before that age says that no token will do.
     private static let youth = Duration.seconds(600)
