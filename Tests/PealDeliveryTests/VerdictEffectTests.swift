@@ -69,7 +69,8 @@ struct VerdictEffectTests {
         let fates = page(Answer(row.answer, reason: "Word"), at: bench.now)
         let route = ActiveRoute(app: bench.app, route: .apnsProduction)
         let key = AccessCache.Key(app: bench.app, provider: .apns, environment: .production)
-        let report = await context.report([fates], on: route, key: key, version: context.access.version(of: key), isProbe: false, isOwnStop: false)
+        let report = await context.report(
+            [fates], on: route, key: key, version: context.access.version(of: key), isProbe: false, isOwnStop: false)
         #expect(report.trustsSuspicious)
         try await check(row.route, bench, context, route, report)
         check(row, fates, at: bench.now)

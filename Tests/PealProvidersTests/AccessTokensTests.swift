@@ -148,7 +148,7 @@ struct AccessTokensTests {
         let stop = Answer(.verdict(.stopApp), reason: "invalid_grant", status: 400)
         #expect(await tokens.ready() == .unavailable(stop))
         #expect(tokens.obstacle == stop)
-        time.advance(.seconds(29))
+        time.advance(AccessTokens.refusalPause - .seconds(1))
         #expect(await tokens.ready() == .unavailable(stop))
         #expect(source.fetches == 1)
         time.advance(.seconds(1))

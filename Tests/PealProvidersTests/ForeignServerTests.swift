@@ -115,14 +115,14 @@ struct ForeignServerTests {
     func noConnection() async throws {
         let server = try ForeignServer.nginx("")
         let other = try TestDirectory.certificates()
-        for (url, ca) in [
-            (server.url, other.file("cert.pem")),
-            ("https://127.0.0.1:\(try LoopbackPort.free())", other.file("cert.pem")),
+        for (url, ca, reason) in [
+            (server.url, other.file("cert.pem"), "NoTLS"),
+            ("https://127.0.0.1:\(try LoopbackPort.free())", other.file("cert.pem"), "NoConnection"),
         ] {
             let provider = try provider(url, ca: ca)
             let order = testOrder(count: 100)
             provider.send(order)
-            #expect(await order.flight.completed().tally == ["unsent NoConnection": 100])
+            #expect(await order.flight.completed().tally == ["unsent \(reason)": 100])
             await provider.close()
         }
     }

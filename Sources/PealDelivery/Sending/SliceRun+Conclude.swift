@@ -7,7 +7,8 @@ extension SliceRun {
     ///   - isOwnStop: Whether the pages were stopped by us.
     mutating func conclude(_ group: [PageFates], isLast: Bool, isOwnStop: Bool) async {
         let isProbe = group.contains { $0.page.isProbe }
-        let report = await context.report(group, on: route, key: key, version: accessVersion, isProbe: isProbe, isOwnStop: isOwnStop)
+        let report = await context.report(
+            group, on: route, key: key, version: accessVersion, isProbe: isProbe, isOwnStop: isOwnStop)
         if let until = report.readyAt, halt == nil { halt = .closed(until: until) }
         if case .closed = halt, let until = report.readyAt { halt = .closed(until: until) }
         let now = context.time.now

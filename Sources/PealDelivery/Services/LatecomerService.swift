@@ -40,7 +40,8 @@ struct LatecomerService: Sendable {
         await postponeDoubted(&fates, of: slice)
         let route = ActiveRoute(app: slice.id.app, route: slice.id.route)
         let report = await context.report(
-            [fates], on: route, key: latecomer.key, version: latecomer.accessVersion, isProbe: false, isOwnStop: context.stop.isOn)
+            [fates], on: route, key: latecomer.key, version: latecomer.accessVersion, isProbe: false,
+            isOwnStop: context.stop.isOn)
         let now = context.time.now
         let readyAt = report.readyAt ?? now + .seconds(1)
         let conclusion = Conclusion(

@@ -81,6 +81,9 @@ struct APNsVerification {
             return verification(.refused, "APNs refused the credential: \(answer.reason).")
         case .verdict(.rejectMessage), .verdict(.retry), .verdict(.holdApp), .verdict(.reconnect):
             return verification(.unreachable, "APNs did not judge the credential: \(answer.reason).")
+        case .unsent where answer.reason == "NoTLS":
+            return verification(
+                .unreachable, "TLS with APNs did not come about: its certificate is not trusted, or ours not taken.")
         case .lost, .unsent:
             return verification(.unreachable, "APNs did not answer: \(answer.reason).")
         }

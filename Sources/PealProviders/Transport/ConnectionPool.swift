@@ -139,10 +139,11 @@ final class ConnectionPool: Sendable {
     func isSpare(_ id: Int) -> Bool { state.withLock { $0.lead != id } }
 
     /// The connection is gone. Called once for each that was opened.
-    func end(_ id: Int, hasAnswered: Bool) {
+    /// - Parameter failure: what is told to whatever waits where it brought nothing: `NoTLS` or `NoConnection`.
+    func end(_ id: Int, hasAnswered: Bool, failure: String = "NoConnection") {
         let jitter = Double(randomness.next() % 1000) / 1000
         transact { state, effects in
-            state.end(id, hasAnswered: hasAnswered, uptime: time.uptime, jitter: jitter, &effects)
+            state.end(id, hasAnswered: hasAnswered, failure: failure, uptime: time.uptime, jitter: jitter, &effects)
         }
     }
 

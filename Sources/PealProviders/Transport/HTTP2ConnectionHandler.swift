@@ -1,5 +1,6 @@
 import Logging
 import NIOCore
+import NIOSSL
 import PealCore
 
 /// One connection's thin shell: pulls devices from its pool, lets the state machine write them into one buffer that
@@ -23,6 +24,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     /// Whether an answer came: the credential was let in, and more than one stream may be open.
     var isProven = false
     var hasAnswered = false
+    /// TLS did not come about.
+    private var distrusts = false
     /// Begin nothing more, and close when everything is answered.
     var isFinishing = false
     /// Whether the pool knows that stream ids run short here.
@@ -110,6 +113,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         // Peers often go without TLS's closing alert, or while nothing is asked of them: that is no news.
         let isNews = !hasEnded && (state.openCount > 0 || !hasAnswered)
         pool.logger.log(level: isNews ? .warning : .debug, "connection failed", metadata: metadata("\(error)"))
+        if case NIOSSLError.handshakeFailed = error { distrusts = true }
+        if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname { distrusts = true }
         context.close(promise: nil)
     }
 
@@ -160,7 +165,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         tickTask?.cancel()
         state.giveUpAll(endings: &endings)
         settleEndings()
-        pool.end(id, hasAnswered: hasAnswered)
+        pool.end(id, hasAnswered: hasAnswered, failure: distrusts ? "NoTLS" : "NoConnection")
     }
 
     func metadata(_ reason: String) -> Logger.Metadata {

@@ -174,22 +174,23 @@ struct PoolState {
     }
 
     mutating func end(
-        _ id: Int, hasAnswered: Bool, uptime: Duration, jitter: Double, _ effects: inout Effects
+        _ id: Int, hasAnswered: Bool, failure: String = "NoConnection", uptime: Duration, jitter: Double,
+        _ effects: inout Effects
     ) {
         guard let place = members.firstIndex(where: { $0.id == id }) else { return }
         members.remove(at: place)
-        if !hasAnswered { fail(uptime: uptime, jitter: jitter, &effects) }
+        if !hasAnswered { fail(failure, uptime: uptime, jitter: jitter, &effects) }
         if members.isEmpty { effects.ended = waiter.take() }
     }
 
     /// A connection brought nothing. When none is left, the round is over for what waits: the engine decides when to
     /// try again, and the next attempt here waits too.
-    private mutating func fail(uptime: Duration, jitter: Double, _ effects: inout Effects) {
+    private mutating func fail(_ failure: String, uptime: Duration, jitter: Double, _ effects: inout Effects) {
         let pause = min(Limits.reconnectMillisecondsMin << min(failures, 16), Limits.reconnectMillisecondsMax)
         retryAt = uptime + .milliseconds(pause) * (0.5 + jitter / 2)
         failures += 1
         guard !members.contains(where: { $0.phase != .retired }) else { return }
-        effects.refusals += queue.remove { _ in .unsent("NoConnection") }
+        effects.refusals += queue.remove { _ in .unsent(failure) }
     }
 
     mutating func sweep(uptime: Duration, _ effects: inout Effects) {

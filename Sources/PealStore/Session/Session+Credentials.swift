@@ -67,7 +67,8 @@ extension StoreSession {
         let place = Self.seal(app, provider, environment)
         let record = CredentialRecord(
             provider: provider, environment: environment, kind: examination.credential.kind,
-            fingerprint: Hex.encode(SHA256.hash(data: Array(place.utf8) + bytes)), facts: examination.facts, createdAt: now,
+            fingerprint: Hex.encode(SHA256.hash(data: Array(place.utf8) + bytes)), facts: examination.facts,
+            createdAt: now,
             expiresAt: examination.expiresAt)
         let sealed = try context.masterKey.seal(bytes, place: place)
         try connection.execute(

@@ -12,7 +12,8 @@ struct FCMCredentialReader {
         }
         let account = try fields.requiredObject(Self.object)
         if let type = try account.text("type"), type != Self.object {
-            throw .invalid(account.path("type"), "this is the file of another kind of account: \(type)")
+            throw .invalid(
+                account.path("type"), "type must be \(Self.object): this is the file of another kind of account")
         }
         return .fcm(
             .init(

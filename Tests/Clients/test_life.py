@@ -1,0 +1,170 @@
+"""`peal` sends to `peal-sim` while credentials change, are revoked, or let only some devices in."""
+
+import json
+import pathlib
+import time
+import urllib.parse
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from peal_server import SigningKey
+
+BUNDLE = "com.example.demo"
+COUNT = 5000
+
+
+def account_of(simulator):
+    return json.loads(pathlib.Path(simulator.description["fcm"]["service_account_file"]).read_text())
+
+
+def environment(simulator, **more):
+    description = simulator.description
+    return {
+        "PEAL_PROVIDERS_APNS_PRODUCTION_URL": description["apns_url"],
+        "PEAL_PROVIDERS_APNS_SANDBOX_URL": description["apns_sandbox_url"],
+        "PEAL_PROVIDERS_FCM_URL": description["fcm_url"],
+        "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": urllib.parse.urlparse(description["fcm"]["token_url"]).netloc,
+        "PEAL_PROVIDERS_CA_FILE": simulator.ca_file,
+        **more,
+    }
+
+
+def known_key(simulator):
+    """The simulator's own key, as the API takes it and as the simulator is told of it."""
+    key = SigningKey(simulator.description["apns"]["key_id"], simulator.description["apns"]["team_id"])
+    key.private_key = simulator.private_key
+    private_key = serialization.load_pem_private_key(key.private_key.encode(), None)
+    key.public_key = private_key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    ).decode()
+    return key
+
+
+def let_in(simulator, key):
+    body = {"team_id": key.team_id, "public_key": key.public_key, "bundle_ids": [BUNDLE]}
+    assert simulator.control("PUT", f"/keys/{key.key_id}", body)[0] == 200
+
+
+def health(peal, app, provider="apns"):
+    items = peal.get(f"/apps/{app}/credentials")["items"]
+    return next(item["health"] for item in items if item["provider"] == provider)
+
+
+def connections(simulator):
+    """Established connections to the production listener, as the system sees them."""
+    port = urllib.parse.urlparse(simulator.description["apns_url"]).port
+    rows = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {row[1] for row in rows if row[2].endswith(f":{port:04X}") and row[3] == "01"}
+
+
+@pytest.fixture
+def app(simulate, serve):
+    simulator = simulate()
+    peal = serve(environment(simulator))
+    app = peal.app(bundle_id=BUNDLE)
+    peal.apns(app, known_key(simulator), BUNDLE)
+    return simulator, peal, app
+
+
+def test_a_credential_changes_under_way_and_everybody_is_reached_once(simulate, serve):
+    simulator = simulate("--mode", "fast")
+    peal = serve(environment(simulator))
+    app = peal.app(bundle_id=BUNDLE)
+    peal.apns(app, known_key(simulator), BUNDLE)
+    peal.phones(app, COUNT)
+    simulator.control("POST", "/script", "rules:\n  - match: {provider: apns}\n    delay_ms: 300\n")
+    message = peal.send(app)
+    end = time.monotonic() + 30
+    while simulator.summary()["received"] < COUNT // 5:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    before = connections(simulator)
+    assert before
+    peal.apns(app, SigningKey("KEY2222222", "SIMTEAM001"), BUNDLE)
+    report = peal.wait(app, message, seconds=60)
+    assert report["counts"]["accepted"] == COUNT
+    summary = simulator.summary()
+    assert (summary["accepted"], summary["devices"], summary["devices_with_more_than_one"]) == (COUNT, COUNT, 0)
+    end = time.monotonic() + 10
+    while before & connections(simulator):
+        assert time.monotonic() < end, "a connection under the old credential is still there"
+        time.sleep(0.1)
+
+
+def test_a_stopped_app_says_why_and_recovers_when_it_is_let_in_again(app):
+    simulator, peal, app = app
+    address = peal.phones(app, 1)[0]
+    key = known_key(simulator)
+    simulator.control("DELETE", f"/keys/{key.key_id}")
+    message = peal.send(app)
+    end = time.monotonic() + 10
+    while health(peal, app)["state"] != "stopped":
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert health(peal, app)["reason"] == "InvalidProviderToken"
+    assert "InvalidProviderToken" in peal.deliveries(app, message, address=address)[-1]["detail"]
+    let_in(simulator, key)
+    # The answer to the probe tells of the device alone: that is enough to know that the app is let in.
+    fault = {"status": 410, "reason": "Unregistered", "timestamp": int(time.time() * 1000) + 600_000}
+    simulator.control("PUT", f"/faults/devices/{address}", fault)
+    assert peal.wait(app, message, seconds=50)["counts"]["retired"] == 1
+    assert health(peal, app)["state"] == "ok"
+
+
+def test_devices_that_firebase_has_no_push_key_for_hold_no_others(simulate, serve):
+    simulator = simulate()
+    peal = serve(environment(simulator))
+    app = peal.app()
+    peal.put(f"/apps/{app}/credentials/fcm", {"service_account": account_of(simulator)})
+    names = [f"{kind}-{number}" for number in range(100) for kind in ("ios", "android")]
+    peal.devices(app, [{"platform": "android", "address": name} for name in names])
+    rule = "rules:\n  - match: {provider: fcm, device_prefix: ios}\n    error_code: THIRD_PARTY_AUTH_ERROR\n"
+    simulator.control("POST", "/script", rule)
+    first = peal.send(app)
+    end = time.monotonic() + 20
+    while peal.message(app, first)["counts"]["accepted"] < 100:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    second = peal.send(app, audience={"addresses": [{"platform": "android", "address": "android-new"}]})
+    assert peal.wait(app, second, seconds=5)["counts"]["accepted"] == 1
+    assert peal.message(app, first)["counts"]["pending"] == 100
+    assert health(peal, app, "fcm")["state"] == "ok"
+
+
+def test_a_device_of_the_other_environment_is_reached_and_moved(app):
+    simulator, peal, app = app
+    peal.apns(app, known_key(simulator), BUNDLE, "sandbox")
+    address = peal.phones(app, 1)[0]
+    simulator.control("PUT", f"/devices/{address}", {"environment": "sandbox"})
+    for _ in range(2):
+        assert peal.wait(app, peal.send(app))["counts"]["accepted"] == 1
+    assert simulator.summary()["refused"] == {"BadDeviceToken": 1}
+    assert [item["environment"] for item in peal.get(f"/apps/{app}/devices")["items"]] == ["sandbox"]
+    assert "device.environment" in {entry["action"] for entry in peal.get(f"/apps/{app}/audit")["items"]}
+
+
+def test_a_lost_answer_is_sent_again_with_the_same_id_and_the_trail_says_so(app):
+    simulator, peal, app = app
+    address = peal.phones(app, 1)[0]
+    fault = {"action": "reset", "code": 2, "processed": True, "times": 1}
+    simulator.control("PUT", f"/faults/devices/{address}", fault)
+    message = peal.send(app)
+    assert peal.wait(app, message)["counts"]["accepted"] == 1
+    ids = [item["apns_id"] for item in simulator.inbox(f"?device={address}")]
+    assert len(ids) == 2 and len(set(ids)) == 1
+    trail = [(item["event"], item["detail"]) for item in peal.deliveries(app, message, address=address)]
+    assert ("deferred", "LostAnswer StreamReset") in trail
+
+
+def test_verifying_tells_distrust_from_silence(simulate, serve, tmp_path):
+    simulator = simulate()
+    trusting_nobody = environment(simulator)
+    del trusting_nobody["PEAL_PROVIDERS_CA_FILE"]
+    nobody_there = environment(simulator, PEAL_PROVIDERS_APNS_PRODUCTION_URL="https://127.0.0.1:1")
+    for configuration, reason in [(trusting_nobody, "NoTLS"), (nobody_there, "NoConnection")]:
+        peal = serve(configuration)
+        app = peal.app(bundle_id=BUNDLE)
+        peal.apns(app, known_key(simulator), BUNDLE)
+        said = peal.post(f"/apps/{app}/credentials/apns/production/verify")
+        assert (said["result"], said["reason"]) == ("unreachable", reason)
+        assert health(peal, app)["state"] == "unknown"
