@@ -17,6 +17,8 @@ enum Fate: Sendable, Hashable {
         case address(after: Duration?)
         /// The provider had trouble of its own, or the answer was lost.
         case provider(after: Duration?)
+        /// It was not tried, since the peer behind its address wants to be left alone: the attempt does not count.
+        case peer(after: Duration)
     }
 
     /// What keeps a route from being used, the lightest first.
@@ -45,6 +47,7 @@ extension Fate {
         let reason = answer.reason
         switch answer.result {
         case .unsent: self = .returned(.unsent, reason: reason)
+        case .held(let after): self = .deferred(.peer(after: after), reason: reason)
         case .lost where lostAnswer == .drop: self = .settled(.rejected, reason: Reason.lostAnswer)
         case .lost: self = .deferred(.provider(after: nil), reason: reason.isEmpty ? Reason.lostAnswer : reason)
         case .verdict(let verdict): self.init(verdict, reason)

@@ -81,7 +81,7 @@ struct APNsVerification {
             return verification(.refused, "APNs refused the credential: \(answer.reason).")
         case .verdict(.rejectMessage), .verdict(.retry), .verdict(.holdApp), .verdict(.reconnect):
             return verification(.unreachable, "APNs did not judge the credential: \(answer.reason).")
-        case .lost, .unsent:
+        case .lost, .unsent, .held:
             return verification(.unreachable, "APNs did not answer: \(answer.reason).")
         }
     }
