@@ -102,6 +102,21 @@ struct BreakerTests {
         }
     }
 
+    @Test("hosts in trouble do not close a route whose other hosts accept")
+    func manyHosts() {
+        let mixed = Tally(answers: 1000, accepted: 300, deferred: 700, troubled: 700)
+        let dead = Tally(answers: 1000, deferred: 1000, troubled: 1000)
+        var breaker = RouteBreaker(hasManyHosts: true)
+        #expect(!breaker.judge(mixed, isProbe: false, now: .zero).hasTripped)
+        #expect(breaker.judge(dead, isProbe: false, now: .zero).hasTripped)
+        breaker.reset()
+        let one = Tally(answers: 1, deferred: 1, troubled: 1)
+        _ = breaker.judge(Tally(answers: 50, accepted: 50), isProbe: false, now: .zero)
+        for _ in 0..<40 { #expect(!breaker.judge(one, isProbe: false, now: .zero).hasTripped) }
+        #expect((0..<100).contains { _ in breaker.judge(one, isProbe: false, now: .zero).hasTripped })
+        #expect(Route.allCases.filter(\.hasManyHosts) == [.wns, .mpns, .webPush])
+    }
+
     @Test("mass retirement stops the app and keeps every address")
     func massRetirement() async throws {
         let bench = try await Bench()

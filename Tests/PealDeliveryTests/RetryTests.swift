@@ -98,6 +98,23 @@ struct RetryTests {
         }
     }
 
+    @Test("waiting for a peer that asked for it costs no attempt")
+    func held() async throws {
+        let bench = try await Bench()
+        try await bench.register(1...10)
+        bench.provider.answers { request in
+            request.key == 4 && request.earlier < 3 * Limits.attemptsMax
+                ? .answer(Answer(.held(after: .seconds(1)), reason: "OriginHeld")) : .accepted
+        }
+        let service = bench.service()
+        try await bench.running(service) {
+            let id = try await bench.accept(bench.draft(.all), engine: service)
+            try await bench.drive(by: .seconds(1)) { try await bench.state(id) == .sent }
+            #expect(try await bench.counts(id).accepted == 10)
+            #expect(try await bench.trail(id, 4).last?.attempt == 1)
+        }
+    }
+
     @Test("a life of 0 seconds is one attempt")
     func oneAttempt() async throws {
         let bench = try await Bench()

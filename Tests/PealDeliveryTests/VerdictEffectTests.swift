@@ -13,6 +13,8 @@ struct VerdictEffectTests {
         case ended(Outcome)
         /// Tried again after about so many seconds, which counts as an attempt.
         case later(seconds: ClosedRange<Int64>)
+        /// Tried again after so many seconds, which costs no attempt and says nothing of the route.
+        case waits(seconds: Int64)
         /// As if it had not been tried.
         case returned
     }
@@ -57,6 +59,7 @@ struct VerdictEffectTests {
         Row(.verdict(.refreshCredential), .returned, .kept, .paused(seconds: 1...1)),
         Row(.verdict(.reconnect), .returned, .kept, .paused(seconds: 1...1)),
         Row(.verdict(.stopApp), .returned, .kept, .stopped(seconds: 30...30)),
+        Row(.held(after: .seconds(40)), .waits(seconds: 60)),
         Row(.lost, .later(seconds: 10...12)), Row(.unsent, .returned, .kept, .paused(seconds: 1...1)),
     ]
 
@@ -131,6 +134,9 @@ struct VerdictEffectTests {
         case .later(let seconds):
             #expect(deferral.map { seconds.contains(($0.readyAt - now).components.seconds) } == true)
             #expect(deferral?.attempt == 1)
+        case .waits(let seconds):
+            #expect((deferral?.readyAt).map { ($0 - now).components.seconds } == seconds)
+            #expect(deferral?.attempt == 0 && fates.tally == .init())
         case .returned:
             #expect(deferral?.readyAt == readyAt)
             #expect(deferral?.attempt == 0)

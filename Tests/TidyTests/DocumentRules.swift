@@ -20,6 +20,13 @@ enum DocumentRules {
         SwiftText(file.text).code.matches(of: #/\bstatic let (\w+)/#).map { String($0.output.1) }
     }
 
+    /// The words that a Swift file puts into answers as their reason.
+    static func reasons(_ file: Repository.File) -> [String] {
+        let places =
+            #/(?:\.unsent\(|\.lost\(|\.unreachable\(|\.unusable\(|\.address\(|rejection\(|reason: )"([A-Z]\w+)"/#
+        return file.text.matches(of: places).map { String($0.output.1) }
+    }
+
     /// Links to files that are not there.
     static func brokenLinks(_ file: Repository.File, exists: (String) -> Bool) throws -> [Finding] {
         let folder = file.path.split(separator: "/").dropLast().map(String.init)

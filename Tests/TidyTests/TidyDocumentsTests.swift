@@ -42,4 +42,17 @@ import Testing
             + WebhookDelivery.State.allCases.map(\.name)
         #expect(names.filter { !text.contains($0) } == [])
     }
+
+    @Test("every word of our own that ends up as a reason is explained")
+    func reasons() throws {
+        let own = try repository.swiftFiles(under: "Sources/PealProviders").flatMap(DocumentRules.reasons)
+        #expect(own.count > 40, "the words were not found")
+        let shared = DocumentRules.constants(try repository.file("Sources/PealDelivery/Answers/Reason.swift"))
+        let named = shared.map { $0.prefix(1).uppercased() + $0.dropFirst() }
+        let documents = try repository.paths(under: "docs/providers") + ["docs/states.md"]
+        let listed = try documents.reduce(into: Set<String>()) { words, path in
+            words.formUnion(DocumentRules.quoted(try repository.file(path)))
+        }
+        #expect(Set(own + named).subtracting(listed) == [])
+    }
 }

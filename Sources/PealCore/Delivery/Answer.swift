@@ -13,6 +13,9 @@ package struct Answer: Sendable, Hashable {
         case lost
         /// It provably never reached the provider, and the attempt is over (deadline, stop, no connection).
         case unsent
+        /// It was not sent, because the peer behind this very address asked to be left alone for so long. That says
+        /// nothing of the others on the route.
+        case held(after: Duration)
     }
 
     package init(_ result: Result, reason: String, status: Int = 0) {

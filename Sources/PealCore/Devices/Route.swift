@@ -44,6 +44,9 @@ package enum Route: Int64, CaseIterable, Hashable, Sendable {
     /// Whether its addresses are channels.
     package var isBroadcast: Bool { self == .apnsBroadcastProduction || self == .apnsBroadcastSandbox }
 
+    /// Whether its addresses are URLs, which lead to hosts of their own.
+    package var hasManyHosts: Bool { self == .wns || self == .mpns || self == .webPush }
+
     /// The route to broadcast channels of that environment.
     package static func broadcast(_ environment: Environment) -> Route {
         environment == .production ? .apnsBroadcastProduction : .apnsBroadcastSandbox

@@ -14,6 +14,7 @@ enum BackOff {
     ///   - chance: Any number; spreads the waits of many pages by a fifth.
     static func delay(_ wait: Fate.Wait, attempt: Int, chance: UInt64) -> Duration {
         switch wait {
+        case .peer(let after): bucket(after)
         case .address(let after?) where after > .zero: bucket(after)
         case .provider(let after?) where after > .zero: bucket(after)
         case .address: spread(seconds: min(3600, 10 << Int64(min(max(attempt, 1), 12) - 1)), chance)

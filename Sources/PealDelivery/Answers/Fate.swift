@@ -19,6 +19,8 @@ enum Fate: Sendable, Hashable {
         case provider(after: Duration?)
         /// The request was written and no answer came.
         case lost
+        /// It was not tried, since the peer behind its address wants to be left alone: the attempt does not count.
+        case peer(after: Duration)
     }
 
     /// What keeps a route from being used, the lightest first.
@@ -58,6 +60,7 @@ extension Fate {
         let reason = answer.reason
         switch answer.result {
         case .unsent: self = .returned(.unsent, reason: reason)
+        case .held(let after): self = .deferred(.peer(after: after), reason: reason)
         case .lost where lostAnswer == .drop: self = .settled(.rejected, reason: Reason.lostAnswer)
         case .lost: self = .deferred(.lost, reason: Reason.lostAnswer(reason))
         case .verdict(let verdict): self.init(verdict, reason)

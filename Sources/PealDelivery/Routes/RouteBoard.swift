@@ -7,7 +7,7 @@ final class RouteBoard: Sendable {
 
     /// Runs `body` on the route's breaker.
     func change<Result>(_ route: ActiveRoute, _ body: (inout RouteBreaker) -> Result) -> Result {
-        breakers.withLock { body(&$0[route, default: RouteBreaker()]) }
+        breakers.withLock { body(&$0[route, default: RouteBreaker(hasManyHosts: route.route.hasManyHosts)]) }
     }
 
     func reset(_ route: ActiveRoute) {

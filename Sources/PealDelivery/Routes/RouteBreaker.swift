@@ -63,10 +63,14 @@ struct RouteBreaker: Sendable {
     private static let stumbleSeconds: [Int64] = [1, 2, 4, 8, 15, 30, 60]
     private static let probeLife: Duration = .seconds(60)
 
+    /// Whether every address names a host of its own, so that what some of them answer says nothing of the rest.
+    private let hasManyHosts: Bool
     private var closure: Closure?
     private var level = 0
     private var stumbles = 0
     private var window = Tally()
+
+    init(hasManyHosts: Bool = false) { self.hasManyHosts = hasManyHosts }
 
     /// nil while the route is open.
     var closedUntil: Duration? { closure?.until }
@@ -135,7 +139,7 @@ struct RouteBreaker: Sendable {
     mutating func abandonProbe() { closure?.probeEnds = nil }
 
     /// Somebody mended the configuration.
-    mutating func reset() { self = RouteBreaker() }
+    mutating func reset() { self = RouteBreaker(hasManyHosts: hasManyHosts) }
 
     private mutating func close(isStop: Bool, isProbe: Bool, now: Duration) {
         if let closure, !isProbe, closure.isStop || !isStop { return }
@@ -152,8 +156,11 @@ struct RouteBreaker: Sendable {
             && window.accepted <= window.suspicious
     }
 
-    /// A large page decides by itself; small ones by what they brought together.
+    /// A large page decides by itself; small ones by what they brought together. Where there are many hosts, as of Web
+    /// Push, deferrals pause the route only while nobody accepts anything.
     private func isFailing(_ page: Tally) -> Bool {
+        let accepted = page.answers >= Limits.breakerAnswersMin ? page.accepted : window.accepted
+        if hasManyHosts, accepted > 0 { return false }
         if page.answers >= Limits.breakerAnswersMin {
             return Double(page.deferred) > Limits.breakerDeferredShare * Double(page.answers)
         }

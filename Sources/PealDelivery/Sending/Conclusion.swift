@@ -130,7 +130,8 @@ struct Conclusion: Sendable {
 
     /// Tries the device again later, where its attempts and the message's life allow.
     private mutating func put(off key: DeviceKey, _ wait: Fate.Wait, _ reason: String) -> DeliveryLog.Ending {
-        let attempt = terms.attempt + 1
+        let isTried = if case .peer = wait { false } else { true }
+        let attempt = terms.attempt + (isTried ? 1 : 0)
         let delay = delays[wait] ?? BackOff.delay(wait, attempt: attempt, chance: chance)
         delays[wait] = delay
         var readyAt = terms.now + delay
@@ -138,7 +139,7 @@ struct Conclusion: Sendable {
         if terms.lifetime.isOneAttempt || terms.lifetime.isOver(at: readyAt) {
             return DeliveryLog.Ending(.expired, reason: wait == .lost ? Reason.lostAnswer : reason, attempt: attempt)
         }
-        if attempt >= Limits.attemptsMax {
+        if isTried, attempt >= Limits.attemptsMax {
             return DeliveryLog.Ending(.rejected, reason: Reason.gaveUp, attempt: attempt)
         }
         retryCount += 1

@@ -117,6 +117,7 @@ struct PageFates: Sendable {
             switch fate {
             case .settled: break
             case .retired(_, let isSuspicious, _): if isSuspicious { tally.suspicious += 1 }
+            case .deferred(.peer, _): tally.answers -= 1
             case .deferred(let wait, _):
                 guard !wait.isOfTheAddressAlone else { continue }
                 tally.deferred += 1

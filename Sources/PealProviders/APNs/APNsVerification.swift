@@ -84,7 +84,7 @@ struct APNsVerification {
         case .unsent where answer.reason == "NoTLS":
             return verification(
                 .unreachable, "TLS with APNs did not come about: its certificate is not trusted, or ours not taken.")
-        case .lost, .unsent:
+        case .lost, .unsent, .held:
             return verification(.unreachable, "APNs did not answer: \(answer.reason).")
         }
     }

@@ -55,6 +55,10 @@ enum MPNSRendering {
     }
 
     private static func type(_ fields: PlatformFields, isBackground: Bool) throws(PealError) -> MPNSType {
+        // A tile may be called by its template: `flipTile`.
+        if let name = try fields.string("type"), MPNSType(rawValue: name) == nil, MPNSTile.Template(name: name) != nil {
+            return .tile
+        }
         if let given: MPNSType = try fields.word("type") { return given }
         if let template = try fields.string("template") {
             return MPNSTile.Template(name: template) == nil ? .toast : .tile

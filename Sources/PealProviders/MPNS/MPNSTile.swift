@@ -74,7 +74,8 @@ enum MPNSTile {
     }
 
     private static func template(_ fields: PlatformFields) throws(PealError) -> Template {
-        guard let name = try fields.string("template") else { return .plain }
+        let called = try fields.string("type").flatMap { Template(name: $0) } ?? .plain
+        guard let name = try fields.string("template") else { return called }
         guard let template = Template(name: name) else {
             throw .invalid(fields.path("template"), "template must be flip, cycle or iconic, or absent")
         }

@@ -84,7 +84,7 @@ struct RequestQueue {
                 refusals.append(Refusal(order: lot.order, indices: lot.rest, answer: answer))
                 continue
             }
-            guard busy[lot.origin, default: 0] < bounds.perOriginMax, let index = lot.rest.popFirst() else {
+            guard mayBegin(at: lot.origin, bounds), let index = lot.rest.popFirst() else {
                 self[keyPath: lane].append(lot)
                 continue
             }
@@ -96,12 +96,18 @@ struct RequestQueue {
         return nil
     }
 
+    /// An origin has its share at most, and never more than is left over: however many peers are silent, some of the
+    /// bound remains for the next (dynamic thresholds, Choudhury and Hahne 1998).
+    private func mayBegin(at origin: String, _ bounds: Bounds) -> Bool {
+        busy[origin, default: 0] < min(bounds.perOriginMax, bounds.inFlightMax - inFlight)
+    }
+
     /// Why nothing more of a lot may begin; nil while something may.
     private func refusal(_ lot: Lot, _ uptime: Duration) -> Answer? {
         if lot.order.control.isStopped { return .unsent("Stopped") }
         if uptime > lot.order.deadline { return .unsent("Deadline") }
         guard let until = held[lot.origin], until > uptime else { return nil }
-        return Answer(.verdict(.holdAddress(after: until - uptime)), reason: "OriginHeld")
+        return Answer(.held(after: until - uptime), reason: "OriginHeld")
     }
 
     /// A request came to its end.

@@ -31,7 +31,7 @@ enum WNSRendering {
     // What
 
     /// The type that the author gave, or that what he gave has. Without any of it: a toast where there is something to
-    /// read, else raw data for the app.
+    /// read, a badge where there is nothing else, else raw data for the app.
     private static func type(_ fields: PlatformFields, isBackground: Bool) throws(PealError) -> WNSType {
         if let given: WNSType = try fields.word("type") { return given }
         if let xml = try fields.string("xml") {
@@ -40,8 +40,10 @@ enum WNSRendering {
         if let template = try fields.string("template") { return template.hasPrefix("Tile") ? .tile : .toast }
         if fields["value"] != nil { return .badge }
         if fields["fields"] != nil || fields["launch"] != nil { return .toast }
-        let hasText = try !fields.lines().isEmpty
-        return hasText && !isBackground ? .toast : .raw
+        if isBackground { return .raw }
+        if try !fields.lines().isEmpty { return .toast }
+        let isBare = fields.content.data.isEmpty && fields.content.imageURL == nil
+        return isBare && fields.content.badge != nil ? .badge : .raw
     }
 
     private static func body(_ type: WNSType, _ fields: PlatformFields) throws(PealError) -> [UInt8] {

@@ -31,7 +31,8 @@ enum WebPushRendering {
             ]
         }
         return Notification(
-            route: order.route, path: .init([]), headers: headers, body: .init(text), expiresAt: expiresAt)
+            route: order.route, path: .init([], gap: .addressText), headers: headers, body: .init(text),
+            expiresAt: expiresAt)
     }
 
     /// What a push service is told to keep the message for: whole seconds, 0 = only for who is there now.

@@ -17,7 +17,8 @@ struct ControlRoutes: RequestDesk {
     /// Answers `request`. A wrong field is a 400 that names it, an unknown path a 404.
     func answer(_ request: ControlRequest) -> Answer {
         do {
-            return try route(request) ?? .failure(404, "no such path: \(request.method)")
+            return try route(request)
+                ?? .failure(404, "no such path: \(request.method) /\(request.path.joined(separator: "/"))")
         } catch {
             return .failure(400, "\(error)")
         }

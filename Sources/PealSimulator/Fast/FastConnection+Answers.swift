@@ -50,7 +50,7 @@ extension FastConnection {
 
     private func settle(_ fault: Fault, _ ledger: inout Ledger) {
         switch fault.action {
-        case .answer(let answer): ledger.refuse(answer.reason, provider: desk.provider)
+        case .answer(let answer): ledger.refuse(answer.name, provider: desk.provider)
         case .expireToken: ledger.refuse(expired.reason, provider: desk.provider)
         default: ledger.disturb(fault.action.disturbance ?? "other", provider: desk.provider)
         }

@@ -14,6 +14,9 @@ struct FaultAnswer: Sendable, Equatable {
     /// Whether the request succeeds, with nothing else to be said.
     var isBareSuccess: Bool { (200..<300).contains(status) && reason.isEmpty && body == nil }
 
+    /// What the summary counts it under: the reason, else the status.
+    var name: String { reason.isEmpty ? String(status) : reason }
+
     static func == (one: FaultAnswer, other: FaultAnswer) -> Bool {
         one.status == other.status && one.reason == other.reason && one.timestamp == other.timestamp
             && one.body == other.body && one.headers.elementsEqual(other.headers) { $0 == $1 }

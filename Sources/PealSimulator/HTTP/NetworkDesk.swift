@@ -71,7 +71,7 @@ final class NetworkDesk: RequestDesk {
     }
 
     private func refuse(_ fault: FaultAnswer, _ acceptance: Acceptance, isCounted: Bool = true) -> (Reply, String?) {
-        if isCounted, acceptance.item != nil { inbox.refuse(fault.reason, provider: network.provider) }
+        if isCounted, acceptance.item != nil { inbox.refuse(fault.name, provider: network.provider) }
         var answer = network.answer(fault, to: acceptance)
         answer.set(fault.headers)
         if let body = fault.body { answer.body = Array(body.utf8) }

@@ -43,7 +43,7 @@ struct RequestPoolTests {
     @Test("bounds what is on the wire, and keeps a share of it free for direct orders")
     func bounds() async throws {
         let peer = try HTTPPeer { $0.target == "/direct" ? .reply(200) : .hold }
-        let pool = try pool(.init(), .init(inFlightMax: 16, perOriginMax: 16))
+        let pool = try pool(.init(), .init(inFlightMax: 32, perOriginMax: 16))
         let bulk = requestOrder(addresses(40, at: peer.url))
         pool.submit(bulk)
         await peer.holding(14)
@@ -77,7 +77,7 @@ struct RequestPoolTests {
     func deadline() async throws {
         let peer = try HTTPPeer { _ in .hold }
         let time = ManualTime()
-        let pool = try pool(.init(), .init(inFlightMax: 8, perOriginMax: 8), time: time)
+        let pool = try pool(.init(), .init(inFlightMax: 16, perOriginMax: 8), time: time)
         let order = requestOrder(addresses(20, at: peer.url), deadline: time.uptime + .seconds(10))
         pool.submit(order)
         await peer.holding(7)
@@ -91,7 +91,7 @@ struct RequestPoolTests {
     @Test("what is stopped is answered though nothing moves")
     func stop() async throws {
         let peer = try HTTPPeer { _ in .hold }
-        let pool = try pool(.init(), .init(inFlightMax: 8, perOriginMax: 8))
+        let pool = try pool(.init(), .init(inFlightMax: 16, perOriginMax: 8))
         let order = requestOrder(addresses(20, at: peer.url))
         pool.submit(order)
         await peer.holding(7)
@@ -119,12 +119,12 @@ struct RequestPoolTests {
         let order = requestOrder(addresses(20, at: busy.url) + addresses(20, at: other.url))
         pool.submit(order)
         let snapshot = await order.flight.completed()
-        #expect(snapshot.tally == ["accepted": 20, "verdict Status429": 1, "verdict OriginHeld": 19])
+        #expect(snapshot.tally == ["accepted": 20, "verdict Status429": 1, "held OriginHeld": 19])
         #expect(busy.requests.count == 1)
         let next = requestOrder(addresses(2, at: busy.url))
         pool.submit(next)
         let held = await next.flight.completed()
-        #expect(held.answer(0) == Answer(.verdict(.holdAddress(after: .seconds(60))), reason: "OriginHeld"))
+        #expect(held.answer(0) == Answer(.held(after: .seconds(60)), reason: "OriginHeld"))
         time.advance(.seconds(61))
         let third = requestOrder(addresses(1, at: busy.url))
         pool.submit(third)
@@ -183,7 +183,7 @@ struct RequestPoolTests {
     @Test("a drained pool finishes what is on the wire, begins nothing more and lets its connections go")
     func drain() async throws {
         let peer = try HTTPPeer { _ in .hold }
-        let pool = try pool(.init(), .init(inFlightMax: 8, perOriginMax: 8))
+        let pool = try pool(.init(), .init(inFlightMax: 16, perOriginMax: 8))
         let order = requestOrder(addresses(20, at: peer.url))
         pool.submit(order)
         await peer.holding(7)
@@ -202,7 +202,7 @@ struct RequestPoolTests {
     @Test("closing loses what is on the wire, and returns")
     func close() async throws {
         let peer = try HTTPPeer { _ in .silence }
-        let pool = try pool(.init(), .init(inFlightMax: 8, perOriginMax: 8))
+        let pool = try pool(.init(), .init(inFlightMax: 16, perOriginMax: 8))
         let order = requestOrder(addresses(20, at: peer.url))
         pool.submit(order)
         await peer.received(7)

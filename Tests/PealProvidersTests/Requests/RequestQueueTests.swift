@@ -44,6 +44,17 @@ struct RequestQueueTests {
         #expect(!queue.isEmpty)
     }
 
+    @Test("however many origins are silent, some of the bound is left for the next", arguments: [1, 2, 3, 7])
+    func silence(count: Int) {
+        let silent = order(200 * count)
+        let healthy = order(10)
+        var queue = RequestQueue()
+        queue.append(silent, origins: (0..<200 * count).map { "silent\($0 % count)" })
+        _ = drain(&queue, [silent])
+        queue.append(healthy, origins: Array(repeating: "healthy", count: 10))
+        #expect(drain(&queue, [healthy]).count >= min(10, 112 / (count + 1) / 2))
+    }
+
     @Test("a held origin's devices are answered, until the hold is over")
     func holds() {
         let orders = [order(2), order(1), order(1)]
@@ -53,7 +64,7 @@ struct RequestQueueTests {
         queue.append(orders[0], origins: ["a", "b"])
         #expect(drain(&queue, orders, uptime: .seconds(4)) == ["0.1"])
         let held = orders[0].flight.snapshot.answer(0)
-        #expect(held == Answer(.verdict(.holdAddress(after: .seconds(6))), reason: "OriginHeld"))
+        #expect(held == Answer(.held(after: .seconds(6)), reason: "OriginHeld"))
         queue.append(orders[1], origins: ["a"])
         #expect(drain(&queue, orders, uptime: .seconds(10)) == ["1.0"])
     }

@@ -68,6 +68,7 @@ extension PageFlight.Snapshot {
                 switch answer.result {
                 case .lost: "lost"
                 case .unsent: "unsent"
+                case .held: "held"
                 case .verdict: "verdict"
                 }
             tally["\(name) \(answer.reason)", default: 0] += 1

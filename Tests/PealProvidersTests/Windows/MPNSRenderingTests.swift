@@ -62,6 +62,10 @@ struct MPNSRenderingTests {
             body: tile(
                 " Template=\"CycleTile\"", "<wp:CycleImage1>a</wp:CycleImage1><wp:CycleImage2>b</wp:CycleImage2>")),
         .init(
+            "a tile that is called by its template", on: .windowsPhone,
+            #"{"type":"cycleTile","fields":{"title":"t"}}"#,
+            body: tile(" Template=\"CycleTile\"", "<wp:Title>t</wp:Title>")),
+        .init(
             "an iconic tile from the common fields", on: .windowsPhone, #"{"type":"tile","template":"IconicTile"}"#,
             body: tile(
                 " Template=\"IconicTile\"",

@@ -147,6 +147,10 @@ struct WNSRenderingTests {
             "a badge from the common field", on: .windows, #"{"type":"badge"}"#, body: "<badge value=\"7\"/>",
             headers: ["x-wns-type": "wns/badge", "content-type": "text/xml", "x-wns-cache-policy": "cache"]
         ) { $0.content.badge = 7 },
+        .init(
+            "a badge where the message holds nothing else", on: .windows, body: "<badge value=\"7\"/>",
+            headers: ["x-wns-type": "wns/badge"]
+        ) { $0.content.badge = 7 },
         .init("a badge that clears", on: .windows, #"{"type":"badge","value":0}"#, body: "<badge value=\"0\"/>"),
         .init("a glyph", on: .windows, #"{"value":"newMessage"}"#, body: "<badge value=\"newMessage\"/>"),
         .init("more than 99", on: .windows, #"{"type":"badge","value":"99+"}"#, body: "<badge value=\"100\"/>"),
