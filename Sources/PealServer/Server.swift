@@ -82,7 +82,8 @@ struct Server {
                 caFile: configuration.caFile, group: eventLoopGroup, time: time,
                 resolver: SystemResolver(threadCount: Limits.webhookResolutionsMax))
             return WebhookCourier(
-                store: storage.store, transport: transport, composers: [.events: NativeReport(), .richieReport: RichieReport()],
+                store: storage.store, transport: transport,
+                composers: [.events: NativeReport(), .richieReport: RichieReport()],
                 rules: configuration.webhookRules, time: time, randomness: randomness, logger: logger)
         } catch {
             throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") holds no PEM certificates: \(error)")

@@ -54,6 +54,26 @@ import Testing
     }
 
     @Test(
+        "passes over one trailing comma where it is told to",
+        arguments: [
+            ("[1,]", [1]), ("[[1 , ],\n]", [[1]]), ("{\"a\":1,}", ["a": 1]),
+            ("{\"a\":{\"b\":[2,],} , }", ["a": ["b": [2]]]),
+            ("[]", []), ("{\"a\":[]}", ["a": []]),
+        ] as [(String, JSON)])
+    func trailingCommas(text: String, expected: JSON) throws {
+        #expect(try JSONParser.parse(Array(text.utf8), allowsTrailingCommas: true) == expected)
+    }
+
+    @Test(
+        "mends nothing but trailing commas",
+        arguments: ["[,]", "{,}", "[1,,]", "[1 2,]", "{\"a\":1,,}", "{\"a\" 1,}", "[1,", "{\"a\":1,", "[1,}", "1,"])
+    func nothingElse(text: String) {
+        #expect(throws: JSONParser.Failure.self) {
+            try JSONParser.parse(Array(text.utf8), allowsTrailingCommas: true)
+        }
+    }
+
+    @Test(
         "refuses a lone surrogate",
         arguments: [
             #""\ud83d""#, #""\ud83dx""#, #""\ud83d\n""#, #""\ude00""#, #""\ud83d\ud83d""#, #""\ud83d\u0041""#,

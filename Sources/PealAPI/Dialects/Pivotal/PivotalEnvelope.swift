@@ -9,7 +9,8 @@ enum PivotalEnvelope {
             status,
             [
                 "timestamp": .integer(now.milliseconds), "status": .integer(status.code),
-                "error": .string(phrase(error.code)), "message": .string(error.messageNamingField), "path": .string(path),
+                "error": .string(phrase(error.code)), "message": .string(error.messageNamingField),
+                "path": .string(path),
             ])
         if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Basic realm=\"Push\"" }

@@ -60,8 +60,8 @@ struct RichieAndroid {
         return texts
     }
 
-    /// Keys that FCM keeps for itself
-    /// (https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages, `data`); within `alert` they may stand.
+    /// Keys that FCM keeps for itself, https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages
+    /// (`data`); within `alert` they may stand.
     private static func isReserved(_ name: String) -> Bool {
         ["from", "message_type"].contains(name) || name.hasPrefix("google.") || name.hasPrefix("gcm.notification.")
     }

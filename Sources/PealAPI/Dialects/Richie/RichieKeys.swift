@@ -11,9 +11,10 @@ struct RichieKeys {
     private static let link = "external-browser-url"
     private static let page = "issue-page"
     private static let item = "publisher-item-id"
-    private static let texts = shown + [
-        item, link, "issue-guid", "issue-title", "issue-product-tag", "tab-id",
-    ]
+    private static let texts =
+        shown + [
+            item, link, "issue-guid", "issue-title", "issue-product-tag", "tab-id",
+        ]
     /// Keys with a dash of an APNs alert ("Generating a remote notification", table 2).
     private static let apple: Set<String> = [
         "title-loc-key", "title-loc-args", "subtitle-loc-key", "subtitle-loc-args", "loc-key", "loc-args",
@@ -46,7 +47,7 @@ struct RichieKeys {
         let names = notification.names
         let documented = Set(Self.texts + [Self.page]).union(Self.apple)
         let dashed = names.count { $0.contains("-") && !documented.contains($0) }
-        if dashed > 0 { warnings.append("\(path) has \(dashed) keys of its own with a dash, which analytics cannot take") }
+        if dashed > 0 { warnings.append("\(path) has \(dashed) keys with a dash, which analytics cannot take") }
         if names.contains(Self.item), names.contains(Self.link), !names.contains("tab-id") {
             warnings.append("\(path) has both \(Self.item) and \(Self.link)")
         }

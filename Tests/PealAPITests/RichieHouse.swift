@@ -1,0 +1,45 @@
+import HTTPTypes
+import PealCore
+import Testing
+
+/// A house whose app Richie's clients call `an-app`, and what they send to it.
+struct RichieHouse: Sendable {
+    static let path = "/push/v2/admin/task"
+
+    let house: House
+    let authorization: String
+
+    static func open(
+        settings: JSON = [:], _ body: @escaping @Sendable (RichieHouse) async throws -> Void
+    ) async throws {
+        try await House.open { house in
+            _ = try await house.admin(.patch, "…", ["richie_app_id": "an-app", "settings": ["richie": settings]])
+            _ = try await house.key("richie", [("username", "publisher"), ("password", "secret-1")])
+            try await body(RichieHouse(house: house, authorization: house.basic("publisher", "secret-1")))
+        }
+    }
+
+    func post(_ body: String, headers: [String: String] = [:]) async throws -> House.Reply {
+        try await house.call(.post, Self.path, body: body, authorization: authorization, headers: headers)
+    }
+
+    /// Sends `payloads` to everybody.
+    func send(_ payloads: String) async throws -> House.Reply {
+        try await post(#"{"app_id":"an-app","topics":["all_users"],"payloads":\#(payloads)}"#)
+    }
+
+    /// The message of an accepted task.
+    func draft(_ reply: House.Reply) async throws -> MessageDraft {
+        try #require(reply.status == 201, "\(reply.text)")
+        let id = try #require(MessageID(reply["task_id"]?.stringValue ?? ""), "\(reply.text)")
+        #expect(reply.text == #"{"task_id":"\#(id)"}"#)
+        return try #require(await house.draft(id))
+    }
+
+    /// A platform's object, with `ID` for the task's id.
+    static func fields(_ draft: MessageDraft, _ platform: Platform) -> String? {
+        draft.content.platforms[platform].map {
+            JSON.object($0.fields).text.replacing(draft.id.description, with: "ID")
+        }
+    }
+}

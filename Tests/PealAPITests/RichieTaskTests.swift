@@ -1,0 +1,191 @@
+import HTTPTypes
+import PealCore
+import Testing
+
+@Suite("Richie tasks")
+struct RichieTaskTests {
+    private static let payloads = #""payloads":{"ios":{"aps":{"alert":{"body":"b"}}}}"#
+    private static let long = String(repeating: "x", count: 4097)
+
+    struct Refused: Sendable, CustomTestStringConvertible {
+        let body: String
+        let status: Int
+        let word: String
+        var testDescription: String { word }
+        init(_ body: String, _ word: String, status: Int = 400) {
+            (self.body, self.status, self.word) = (body, status, word)
+        }
+        /// To everybody.
+        init(payloads: String, _ word: String, status: Int = 400) {
+            self.init(#"{"app_id":"an-app","topics":["all_users"],"payloads":\#(payloads)}"#, word, status: status)
+        }
+    }
+
+    @Test(
+        "are refused in one sentence that names what is wrong, and nothing is stored",
+        arguments: [
+            Refused("", "line 1, column 1"), Refused("{\"topics\":\n [,]}", "line 2, column 3"),
+            Refused("[]", "object"), Refused("{}", "app_id"),
+            Refused(#"{"app_id":"an-app",\#(payloads)}"#, "topics"),
+            Refused(#"{"app_id":"an-app","topics":[],"external_user_ids":[],\#(payloads)}"#, "topics"),
+            Refused(#"{"app_id":"an-app","topics":null,"external_user_ids":"",\#(payloads)}"#, "topics"),
+            Refused(#"{"app_id":"an-app","topics":"news",\#(payloads)}"#, "topics"),
+            Refused(#"{"app_id":"an-app","topics":["x"]}"#, "payloads"),
+            Refused(#"{"app_id":"another-app","topics":["x"],\#(payloads)}"#, "app", status: 404),
+            Refused(#"{"app_id":{},"topics":["x"],\#(payloads)}"#, "app_id"),
+            Refused(payloads: "{}", "payloads"), Refused(payloads: #"{"web":{}}"#, "payloads"),
+            Refused(payloads: #"{"ios":"b"}"#, "payloads.ios"),
+            Refused(payloads: #"{"ios":{"aps":"b"}}"#, "payloads.ios.aps"),
+            Refused(payloads: #"{"ios":{"aps":{"content-available":1}}}"#, "payloads.ios.aps.alert.body"),
+            Refused(payloads: #"{"ios":{"aps":{"alert":{"title":"t","body":""}}}}"#, "payloads.ios.aps.alert.body"),
+            Refused(payloads: #"{"ios":{"aps":{"alert":["b"]}}}"#, "payloads.ios.aps.alert"),
+            Refused(payloads: #"{"ios":{"aps":{"alert":{"body":{}}}}}"#, "payloads.ios.aps.alert.body"),
+            Refused(
+                payloads: #"{"ios":{"aps":{"alert":"b","content-available":"yes"}}}"#,
+                "payloads.ios.aps.content-available"),
+            Refused(payloads: #"{"ios":{"aps":{"alert":"b","issue-page":"ten"}}}"#, "payloads.ios.aps.issue-page"),
+            Refused(payloads: #"{"android":{"body":"b"}}"#, "payloads.android.data"),
+            Refused(payloads: #"{"android":{"data":{"title":"t"}}}"#, "payloads.android.data.body"),
+            Refused(payloads: #"{"android":{"data":{"body":"\u0007"}}}"#, "payloads.android.data.body"),
+            Refused(payloads: #"{"android":{"data":{"body":"\#(long)"}}}"#, "payloads.android", status: 413),
+            Refused(payloads: #"{"ios":{"aps":{"alert":"\#(long)"}}}"#, "payloads.ios", status: 413),
+        ])
+    func refused(refused: Refused) async throws {
+        try await RichieHouse.open { richie in
+            let reply = try await richie.post(refused.body)
+            #expect(reply.status == refused.status, "\(reply.text)")
+            let sentence = try #require(reply["error"]?.stringValue, "\(reply.text)")
+            #expect(sentence.contains(refused.word), "\(sentence)")
+            #expect(reply.json.objectValue?.names == ["error"])
+            #expect(try await richie.house.census()["messages"] == 0)
+        }
+    }
+
+    @Test(
+        "link to https, and to http where the app allows it",
+        arguments: [
+            ("https://example.com/a?b#c", true, true), ("HTTPS://example.com", true, true),
+            ("http://example.com/a", false, true), ("ftp://example.com", false, false), ("https://", false, false),
+            ("https:///a", false, false), ("https://example.com/a b", false, false), ("example.com", false, false),
+        ])
+    func links(link: String, isTaken: Bool, isTakenWithHTTP: Bool) async throws {
+        for (setting, expected) in [(false, isTaken), (true, isTakenWithHTTP)] {
+            try await RichieHouse.open(settings: ["allow_http_links": .bool(setting)]) { richie in
+                let key = #""external-browser-url":"\#(link)""#
+                for payloads in [
+                    #"{"ios":{"aps":{"alert":{"body":"b",\#(key)}}}}"#, #"{"ios":{"aps":{"alert":"b",\#(key)}}}"#,
+                    #"{"ios":{"aps":{"alert":"b"},\#(key)}}"#, #"{"android":{"data":{"body":"b",\#(key)}}}"#,
+                    #"{"android":{"data":{"alert":{"body":"b",\#(key)}}}}"#,
+                ] {
+                    let reply = try await richie.send(payloads)
+                    #expect(reply.status == (expected ? 201 : 400), "\(payloads) \(reply.text)")
+                    if !expected { #expect(reply.text.contains("external-browser-url")) }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "take 1,000 topics and 10,000 users, and pass over what nobody can have",
+        arguments: [
+            ("topics", 1000, 201), ("topics", 1001, 400), ("external_user_ids", 10_000, 201),
+            ("external_user_ids", 10_001, 400),
+        ])
+    func limits(name: String, count: Int, status: Int) async throws {
+        try await RichieHouse.open { richie in
+            let elements = (0..<count).map { #""e\#($0)""# }.joined(separator: ",")
+            let reply = try await richie.post(#"{"app_id":"an-app","\#(name)":[\#(elements)],\#(Self.payloads)}"#)
+            #expect(reply.status == status, "\(reply.text)")
+            let odd = #"[null,"",{},["x"],"\u0000","\#(Self.long)"]"#
+            let nobody = try await richie.draft(
+                try await richie.post(#"{"app_id":"an-app","\#(name)":\#(odd),\#(Self.payloads)}"#))
+            #expect(nobody.audience.isEmpty)
+        }
+    }
+
+    @Test("pass over trailing commas where the app allows them, and nothing else")
+    func lenient() async throws {
+        let body = #"{"app_id":"an-app","topics":["all_users",],\#(Self.payloads),}"#
+        try await RichieHouse.open { richie in
+            let status = try await richie.post(body).status
+            #expect(status == 400)
+        }
+        try await RichieHouse.open(settings: ["lenient_json": true]) { richie in
+            #expect(try await richie.post(body).status == 201)
+            for broken in ["{,}", #"{"a":[,]}"#, #"{"a":1,,}"#, #"{"a":[1,,]}"#, #"{"a":1 "b":2}"#] {
+                let text = try await richie.post(broken).text
+                #expect(text.contains("line 1, column"), "\(broken)")
+            }
+        }
+    }
+
+    @Test("are for holders of the app's key")
+    func access() async throws {
+        try await RichieHouse.open { richie in
+            let house = richie.house
+            let body = #"{"app_id":"an-app","topics":["all_users"],\#(Self.payloads)}"#
+            for authorization in [nil, house.basic("publisher", "wrong"), "Bearer x", "Basic !"] {
+                let reply = try await house.call(.post, RichieHouse.path, body: body, authorization: authorization)
+                #expect(reply.status == 401 && reply["error"]?.stringValue != nil)
+                #expect(reply.header("WWW-Authenticate")?.hasPrefix("Basic ") == true)
+            }
+            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            let pivotal = house.basic("app-1", "application-key-1")
+            #expect(try await house.call(.post, RichieHouse.path, body: body, authorization: pivotal).status == 403)
+            let admin = "Bearer \(House.adminToken)"
+            #expect(try await house.call(.post, RichieHouse.path, body: body, authorization: admin).status == 403)
+            #expect(
+                try await house.call(.post, "/v1/push", body: "{}", authorization: richie.authorization).status == 403)
+            _ = try await house.key("richie", [("username", "reader"), ("scopes", ["read"]), ("password", "secret-2")])
+            let reader = house.basic("reader", "secret-2")
+            #expect(try await house.call(.post, RichieHouse.path, body: body, authorization: reader).status == 403)
+        }
+    }
+
+    @Test("name the key's app by either of its ids; another app's is forbidden")
+    func apps() async throws {
+        try await RichieHouse.open { richie in
+            _ = try await richie.house.admin(.post, "/peal/v1/apps", ["name": "Other", "richie_app_id": "their-app"])
+            func status(_ id: String) async throws -> Int {
+                try await richie.post(#"{"app_id":\#(id),"topics":["all_users"],\#(Self.payloads)}"#).status
+            }
+            #expect(try await status(#""\#(richie.house.app)""#) == 201)
+            #expect(try await status(#""their-app""#) == 403)
+            #expect(try await status(#""AN-APP""#) == 404)
+            _ = try await richie.house.admin(.patch, "…", ["richie_app_id": "17"])
+            #expect(try await status("17") == 201)
+        }
+    }
+
+    @Test("come under any spelling of the path and any usual name of the body, by POST alone")
+    func manners() async throws {
+        try await RichieHouse.open { richie in
+            let body = #"{"app_id":"an-app","topics":["all_users"],\#(Self.payloads)}"#
+            let spaced = richie.authorization.replacing("Basic ", with: "bAsIc \t ")
+            for path in ["/push/v2/admin/task/", "//push//v2/admin/task", "/push/v2/admin/task?x=1"] {
+                #expect(try await richie.house.call(.post, path, body: body, authorization: spaced).status == 201)
+            }
+            for type in ["text/plain", "application/x-www-form-urlencoded", "", "application/json; charset=utf-8"] {
+                #expect(try await richie.post(body, headers: ["Content-Type": type]).status == 201)
+            }
+            #expect(try await richie.post(body, headers: ["Content-Type": "image/png"]).status == 415)
+            for method in [HTTPRequest.Method.get, .put, .delete] {
+                let reply = try await richie.house.call(method, RichieHouse.path, authorization: nil)
+                #expect(reply.status == 405 && reply.header("Allow") == "POST, OPTIONS")
+                #expect(reply["error"]?.stringValue != nil)
+            }
+            let unknown = try await richie.house.call(.post, "/push/v2/admin/tasks", authorization: nil)
+            #expect(unknown.status == 404 && unknown["error"]?.stringValue != nil)
+        }
+    }
+
+    @Test("repeated are new ones, whatever they call themselves")
+    func repeated() async throws {
+        try await RichieHouse.open { richie in
+            let body = #"{"app_id":"an-app","topics":["all_users"],\#(Self.payloads)}"#
+            let first = try await richie.post(body, headers: ["Idempotency-Key": "one"])
+            let second = try await richie.post(body, headers: ["Idempotency-Key": "one"])
+            #expect(first.status == 201 && second.status == 201 && first.text != second.text)
+        }
+    }
+}
