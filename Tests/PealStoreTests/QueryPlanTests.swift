@@ -9,7 +9,7 @@ struct QueryPlanTests {
     /// Whole tables may be walked by none of the hot statements; what is made on the way (`pick`) may.
     private static let allowedScans = ["SCAN pick", "SCAN sample"]
 
-    private static let statements = 
+    private static let statements =
         HotSQL.all.map { $0 } + WebhookSQL.all.map { $0 } + MomentSQL.all.map { $0 }
 
     @Test("every hot statement goes by an index and sorts nothing", arguments: statements.map(\.key))
@@ -48,7 +48,8 @@ struct QueryPlanTests {
             ("webhook.leaseDeliveries", "webhook_delivery_due"),
             ("webhook.newestDeliveries", "webhook_delivery_newest"),
             ("webhook.pruneDeliveries", "webhook_delivery_ended"), ("moment.due", "moment_open"),
-            ("moment.lapsed", "moment_claimed"), ("moment.nextDue", "moment_open"), ("moment.ofDevice", "moment_device"),
+            ("moment.lapsed", "moment_claimed"), ("moment.nextDue", "moment_open"),
+            ("moment.ofDevice", "moment_device"),
             ("moment.openOfUser", "moment_user"), ("moment.named", "moment_name"), ("moment.awaiting", "moment_user"),
         ])
     func index(_ name: String, _ index: String) async throws {
