@@ -30,7 +30,9 @@ package struct MomentVerbs: Sendable {
         if let known {
             guard known.state == .open else { return Result(moment: known, isApplied: false) }
             draft.id = known.message
-            guard try store.replaceDraft(draft, now: draft.createdAt) else { throw PealError(.conflict, "the message is being sent") }
+            guard try store.replaceDraft(draft, now: draft.createdAt) else {
+                throw PealError(.conflict, "the message is being sent")
+            }
         } else {
             try store.insertMessage(draft)
         }

@@ -31,7 +31,8 @@ extension StoreSession {
             ON CONFLICT (app, campaign_id) DO NOTHING
             """, place + [.text(Hex.encode(draft.id.bytes.suffix(8))), .time(now)])
         let salt = try connection.first(
-            "SELECT salt FROM experiment WHERE app = $1 AND campaign_id = $2", place) { $0.text(0) }
+            "SELECT salt FROM experiment WHERE app = $1 AND campaign_id = $2", place
+        ) { $0.text(0) }
         return salt ?? ""
     }
 }

@@ -73,7 +73,9 @@ enum ContextPushContent {
                 field: "content.default_locale")
         }
         func plain(_ locale: String) -> String { locale.lowercased().replacing("_", with: "-") }
-        guard let locale = first.locales.contains(given) ? given : first.locales.first(where: { plain($0) == plain(given) })
+        guard
+            let locale = first.locales.contains(given)
+                ? given : first.locales.first(where: { plain($0) == plain(given) })
         else {
             throw .invalid("content.default_locale", "there is no translation for \(given)")
         }

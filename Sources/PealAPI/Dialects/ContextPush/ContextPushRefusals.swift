@@ -19,7 +19,9 @@ extension PealError {
             ("content.data", "content.userInfo"), ("content.thread_id", "content.thread-id"),
             ("content.image_url", "content.imageUrl"), ("content.ios", "content"), ("content.android", "content"),
         ]
-        guard let (core, own) = names.first(where: { field == $0.0 || field.hasPrefix($0.0 + ".") }) else { return self }
+        guard let (core, own) = names.first(where: { field == $0.0 || field.hasPrefix($0.0 + ".") }) else {
+            return self
+        }
         let rest = own == "content" ? "" : field.dropFirst(core.count)
         return PealError(code, message, field: own + rest, retryAfterSeconds: retryAfterSeconds)
     }

@@ -1,0 +1,282 @@
+"""ContextPush's documented requests, from HTTP to the simulated phone and back to a webhook receiver."""
+
+import datetime
+import json
+import pathlib
+import secrets
+import time
+
+import pytest
+from doc_examples import run_examples
+from peal_server import Refused, SigningKey
+from test_webhooks import receive  # noqa: F401: a fixture
+
+SEEDS = pathlib.Path(__file__).resolve().parents[1] / "Fixtures" / "seeds" / "contextpush"
+BUNDLE = "com.contextsdk.demo"
+USER = "user@contextsdk.com"
+SCHEDULE = "/v1/campaigns/schedule_message_for_user"
+CANCEL = "/v1/campaigns/cancel_message_for_user"
+WAIT_SECONDS_MAX = 30
+
+
+def seed(name, **changes):
+    body = json.loads((SEEDS / f"{name}.json").read_text())
+    return {name: value for name, value in {**body, **changes}.items() if value is not None}
+
+
+class House:
+    """A server with one app, its APNs credential and a ContextPush key, in front of a simulator."""
+
+    def __init__(self, simulate, serve, hold=1):
+        self.simulator = simulate()
+        apns = self.simulator.description["apns"]
+        self.bundle = apns["bundle_id"]
+        self.peal = serve(
+            {
+                "PEAL_PROVIDERS_APNS_PRODUCTION_URL": self.simulator.description["apns_url"],
+                "PEAL_PROVIDERS_CA_FILE": self.simulator.ca_file,
+                "PEAL_WEBHOOKS_ALLOWED_HOSTS": "localhost",
+                "PEAL_CONTEXTPUSH_TRADITIONAL_HOLD_SECONDS": hold,
+            }
+        )
+        # The documentation's bundle id names the app; the credential is the simulator's.
+        self.app = self.peal.app(bundle_id=BUNDLE)
+        key = SigningKey(apns["key_id"], apns["team_id"])
+        key.private_key = self.simulator.private_key
+        self.peal.apns(self.app, key, self.bundle)
+        self.key = self.peal.post(f"/apps/{self.app}/keys", {"dialect": "contextpush"})["token"]
+
+    def phone(self, user=USER, **fields):
+        (address,) = self.peal.phones(self.app, 1, user_id=user, **fields)
+        return address
+
+    def call(self, path, body, key=None):
+        return self.peal.request("POST", path, body, {"Authorization": f"Token {key or self.key}"})
+
+    def schedule(self, body):
+        return self.call(SCHEDULE, body)
+
+    def inbox(self, address, count=1):
+        end = time.monotonic() + WAIT_SECONDS_MAX
+        while True:
+            items = self.simulator.inbox(f"?device={address}")
+            if len(items) >= count:
+                return items
+            assert time.monotonic() < end, f"{len(items)} of {count} pushes came"
+            time.sleep(0.05)
+
+    def webhook(self, receiver):
+        self.peal.put(
+            f"/apps/{self.app}/webhooks/ctx",
+            {"url": receiver.url, "kind": "contextpush", "authentication": {"type": "secret", "secret": "s3cret"}},
+        )
+
+
+@pytest.fixture
+def house(simulate, serve):
+    return House(simulate, serve)
+
+
+def items_of(receiver, count):
+    """The items of all requests so far, once there are `count`."""
+    end = time.monotonic() + WAIT_SECONDS_MAX
+    while True:
+        items = [item for _, body in receiver.requests for item in json.loads(body)]
+        if len(items) >= count:
+            return items
+        assert time.monotonic() < end, items
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("name", ["schedule_context_aware", "schedule_localized", "schedule_all_fields"])
+def test_every_documented_request_reaches_the_phone(house, name):
+    address = house.phone(locale="de-AT")
+    answer = house.schedule(seed(name, delivery_method="traditional"))
+    assert answer["status"] == "scheduled"
+    assert answer["delivery_method"] == "traditional"
+    assert datetime.datetime.fromisoformat(answer["deliver_until"]).tzinfo
+    (item,) = house.inbox(address)
+    alert = item["payload"]["aps"]["alert"]
+    content = seed(name)["content"]
+    expected = {
+        part: text if isinstance(text, str) else text["de"]
+        for part, text in content.items()
+        if part in ("title", "subtitle", "body")
+    }
+    assert alert == expected
+    assert item["payload"]["aps"]["mutable-content"] == 1
+    assert item["payload"]["ctx_idempotency_key"] == answer["idempotency_key"]
+
+
+def test_all_fields_arrive_as_apple_names_them_under_the_message_id(house):
+    address = house.phone()
+    house.schedule(seed("schedule_all_fields"))
+    (item,) = house.inbox(address)
+    payload = item["payload"]
+    assert payload["aps"]["sound"] == "sosumi.caf"
+    assert payload["aps"]["badge"] == 1
+    assert payload["aps"]["thread-id"] == "courses"
+    assert payload["key"] == "value"
+    assert payload["ctx_image_url"] == "https://example.com/course.jpg"
+    assert payload["ctx_idempotency_key"] == "1234567890abcdef"
+    (message,) = house.peal.get(f"/apps/{house.app}/messages")["items"]
+    assert item["headers"]["apns-collapse-id"] == message["id"]
+    assert message["dialect"] == "contextpush"
+    assert message["audience"]["devices"] == 1
+
+
+def test_a_context_aware_message_goes_out_when_its_window_ends(house):
+    address = house.phone()
+    until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=4)
+    body = seed("schedule_context_aware", deliver_within_hours=None, target_delivery_time=until.isoformat())
+    assert house.schedule(body)["delivery_method"] == "context_aware"
+    (message,) = house.peal.get(f"/apps/{house.app}/messages")["items"]
+    assert message["state"] == "scheduled"
+    assert not house.simulator.inbox(f"?device={address}")
+    (item,) = house.inbox(address)
+    assert item["at"] >= until.timestamp() * 1000
+    house.peal.wait(house.app, message["id"])
+
+
+def test_the_last_request_counts_and_a_cancelled_one_never_comes(house):
+    address = house.phone()
+    key = seed("cancel")["idempotency_key"]
+    body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key=key)
+    house.schedule(body)
+    house.schedule({**body, "content": {"title": "Newer", "body": "This one"}})
+    (item,) = house.inbox(address)
+    assert item["payload"]["aps"]["alert"]["title"] == "Newer"
+    with pytest.raises(Refused) as refusal:
+        house.call(CANCEL, seed("cancel"))
+    assert refusal.value.status == 409
+    assert json.loads(refusal.value.text)["error"]["state"] == "sent"
+    assert house.schedule(body)["status"] == "delivered"
+    # Another one is cancelled in time, twice.
+    other = {**body, "idempotency_key": "other"}
+    house.schedule(other)
+    for _ in range(2):
+        assert house.call(CANCEL, seed("cancel", idempotency_key="other"))["status"] == "cancelled"
+    time.sleep(2.5)
+    assert len(house.simulator.inbox(f"?device={address}")) == 1
+    with pytest.raises(Refused) as refusal:
+        house.call(CANCEL, seed("cancel", idempotency_key="unknown"))
+    assert refusal.value.status == 404
+
+
+def test_one_of_several_devices_is_reached_and_a_dead_one_hands_on(house, receive):  # noqa: F811
+    receiver = receive()
+    house.webhook(receiver)
+    older, newer = house.phone(), house.phone()
+    fault = {"status": 410, "reason": "Unregistered", "timestamp": int(time.time() * 1000) + 5000}
+    assert house.simulator.control("PUT", f"/faults/devices/{newer}", fault)[0] == 200
+    content = {"title": "t", "body": "b", "userInfo": {"order": 17, "ratio": 1.0}}
+    house.schedule(seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k", content=content))
+    items = house.inbox(older)
+    assert len(items) == 1
+    failed, delivered = items_of(receiver, 2)
+    assert (failed["delivery_status"], failed["device_token"]) == ("failed", newer)
+    assert (delivered["delivery_status"], delivered["device_token"]) == ("delivered", older)
+    headers = receiver.requests[0][0]
+    assert headers["X-CTX-Secret"] == "s3cret"
+    assert headers["X-CTX-Event-Type"] == "message_status"
+    assert headers["X-Idempotency-Key"]
+    for item in (failed, delivered):
+        assert item["user_id"] == USER
+        assert item["campaign_id"] == "daily-reminder"
+        assert item["idempotency_key"] == "k"
+        assert item["delivery_method"] == item["planned_delivery_method"] == "traditional"
+        assert item["content"] == content
+        assert item["timestamp"].endswith("Z") and "." in item["timestamp"]
+
+
+def test_webhooks_tell_of_cancellation_without_a_device(house, receive):  # noqa: F811
+    receiver = receive()
+    house.webhook(receiver)
+    house.phone()
+    house.schedule(seed("schedule_context_aware", idempotency_key="k"))
+    house.call(CANCEL, seed("cancel", idempotency_key="k"))
+    (item,) = items_of(receiver, 1)
+    assert item["delivery_status"] == item["delivery_method"] == "cancelled"
+    assert item["planned_delivery_method"] == "context_aware"
+    assert "device_token" not in item
+
+
+def test_a_user_who_registers_inside_the_window_is_reached(house):
+    house.schedule(seed("schedule_context_aware", delivery_method="traditional"))
+    time.sleep(2)
+    address = house.phone()
+    assert len(house.inbox(address)) == 1
+
+
+def test_native_spelling_gives_the_same_request(house):
+    address = house.phone()
+    house.schedule(seed("schedule_all_fields"))
+    (first,) = house.inbox(address)
+    content = seed("schedule_all_fields")["content"]
+    until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=6)
+    house.peal.send(
+        house.app,
+        {
+            "audience": {"users": [USER], "platforms": ["ios"]},
+            "method": "traditional",
+            "schedule": {"window": {"until": until.isoformat()}},
+            "content": {
+                **{name: content[name] for name in ("title", "subtitle", "body", "sound", "badge")},
+                "thread_id": content["thread-id"],
+                "data": {
+                    **content["userInfo"],
+                    "ctx_image_url": content["imageUrl"],
+                    "ctx_idempotency_key": "1234567890abcdef",
+                },
+                "ios": {"payload": {"aps": {"mutable-content": 1}}},
+            },
+        },
+    )
+    _, second = house.inbox(address, 2)
+    assert json.dumps(second["payload"]) == json.dumps(first["payload"])
+    own = {"apns-id", "apns-collapse-id", "apns-expiration"}
+    assert {k: v for k, v in first["headers"].items() if k not in own} == {
+        k: v for k, v in second["headers"].items() if k not in own
+    }
+
+
+@pytest.mark.parametrize(
+    "changes, status",
+    [
+        ({"platform": "toaster"}, 422),
+        ({"user_id": ""}, 400),
+        ({"deliver_within_hours": "0"}, 400),
+        ({"deliver_within_hours": 169}, 400),
+        ({"deliver_within_hours": None}, 400),
+        ({"target_delivery_time": "2020-01-01T00:00:00Z"}, 400),
+        ({"delivery_method": "pigeon"}, 400),
+        ({"bundle_id": "com.example.other"}, 403),
+        ({"content": {"title": "t"}}, 400),
+        ({"content": {"title": {"en": "t"}, "body": {"en": "b"}}}, 400),
+        ({"content": {"title": {"en": "t"}, "body": {"en": "b", "de": "b"}, "default_locale": "en"}}, 400),
+    ],
+)
+def test_what_cannot_be_sent_is_refused(house, changes, status):
+    with pytest.raises(Refused) as refusal:
+        house.schedule(seed("schedule_context_aware", **changes))
+    assert refusal.value.status == status, refusal.value.text
+    assert json.loads(refusal.value.text)["error"]["code"]
+
+
+def test_a_key_that_nobody_made_is_refused(house):
+    with pytest.raises(Refused) as refusal:
+        house.call(SCHEDULE, seed("schedule_context_aware"), key="CTX-" + secrets.token_hex(8))
+    assert refusal.value.status == 401
+
+
+def test_the_documentation_works(house, tmp_path):
+    address = house.phone(user="user@example.com")
+    outputs = run_examples(
+        "docs/api/contextpush.md",
+        {"HOST": house.peal.url, "PEAL": house.peal.url + "/peal/v1", "APP": house.app, "BUNDLE_ID": BUNDLE,
+         "TOKEN": house.peal.admin_token},
+        tmp_path,
+    )
+    assert '"status":"scheduled"' in "".join(outputs)
+    assert '"status":"cancelled"' in "".join(outputs)
+    assert house.inbox(address)

@@ -1,0 +1,164 @@
+import PealCore
+import Testing
+
+@Suite("Moments")
+struct MomentTransitionTests {
+    private static let start = Timestamp(seconds: 1_795_219_200)
+    private static let deadline = start + .seconds(3600)
+    private static let phone = Moment.Target(device: 7, route: .apnsProduction)
+    private static let tablet = Moment.Target(device: 8, route: .apnsProduction)
+    private static let claimID = ClaimID(high: 1, low: 1)
+
+    private static func open(_ arm: Arm = .contextAware) -> Moment {
+        let window = DeliveryWindow(until: deadline, method: .experiment, holdSeconds: 10)
+        return Moment(
+            app: 1, message: MessageID(high: 1, low: 2), userID: "ann", terms: window.terms(arm, now: start),
+            route: .apnsProduction, hadDevice: true)
+    }
+
+    private static func claim(
+        _ target: Moment.Target = phone, id: ClaimID = claimID, rev: Int64 = 1, hasLedger: Bool = true
+    ) -> MomentEvent {
+        .claim(MomentClaim(id: id, target: target, rev: rev, hasLedger: hasLedger))
+    }
+
+    /// The moment after all of `events`, each at its time in seconds.
+    private static func after(_ events: [(MomentEvent, Int64)], arm: Arm = .contextAware) -> Moment {
+        events.reduce(open(arm)) { $0.after($1.0, at: start + .seconds($1.1)).moment }
+    }
+
+    @Test("one row serves every method: who may claim and when the server sends follow from the arm")
+    func terms() {
+        #expect(Self.open(.traditional).fallbackAt == Self.start + .seconds(10))
+        #expect(!Self.open(.traditional).isClaimable)
+        #expect(Self.open().fallbackAt == Self.deadline)
+        #expect(Self.open().isClaimable)
+        let short = DeliveryWindow(until: Self.start + .seconds(3), method: .traditional, holdSeconds: 10)
+        #expect(short.terms(.traditional, now: Self.start).fallbackAt == Self.start + .seconds(3))
+    }
+
+    @Test(
+        "the competitors for an open moment lead out of it, and nobody else follows",
+        arguments: [
+            ([(claim(), 5)], Moment.State.claimed), ([(.fallback(to: phone), 3600)], .sending),
+            ([(.cancel, 5)], .cancelled),
+            ([(.fallback(to: nil), 3600)], .failed), ([(.fallback(to: phone), 5)], .open),
+            ([(.cancel, 5), (claim(), 6)], .cancelled), ([(.cancel, 5), (.fallback(to: phone), 3600)], .cancelled),
+            ([(claim(), 5), (.cancel, 6)], .claimed), ([(claim(), 5), (.fallback(to: phone), 3600)], .claimed),
+            ([(.fallback(to: phone), 3600), (.cancel, 3601)], .sending),
+            ([(.fallback(to: phone), 3600), (claim(), 3601)], .sending),
+            ([(claim(), 5), (claim(tablet, id: ClaimID(high: 2, low: 2)), 6)], .claimed),
+        ])
+    func oneWinner(events: [(MomentEvent, Int64)], state: Moment.State) {
+        #expect(Self.after(events).state == state)
+    }
+
+    @Test(
+        "what is under way ends as the drawing says",
+        arguments: [
+            ([(claim(), 5), (.receipt(.shown, device: 7), 9)], Moment.State.shown),
+            ([(claim(), 5), (.receipt(.shown, device: 8), 9)], .claimed),
+            ([(claim(), 5), (.receipt(.opened, device: 7), 9)], .opened),
+            ([(claim(), 5), (.claimEnded, 604)], .claimed), ([(claim(), 5), (.claimEnded, 605)], .recovering),
+            ([(claim(hasLedger: false), 5), (.claimEnded, 605)], .claimed),
+            ([(claim(), 5), (.cancel, 6), (.claimEnded, 605)], .claimed),
+            ([(claim(hasLedger: false), 5), (.claimEnded, 90_000)], .failed),
+            ([(claim(), 5), (.claimEnded, 605), (.settled(.accepted, reason: "", next: nil), 606)], .sent),
+            (
+                [(claim(), 5), (.claimEnded, 605), (.settled(.retired, reason: "Unregistered", next: tablet), 606)],
+                .failed
+            ),
+            ([(claim(), 5), (.claimEnded, 605), (.receipt(.shown, device: 7), 606)], .shown),
+            ([(.fallback(to: phone), 3600), (.settled(.accepted, reason: "", next: nil), 3601)], .sent),
+            ([(.fallback(to: phone), 3600), (.settled(.moved, reason: "", next: nil), 3601)], .sending),
+            ([(.fallback(to: phone), 3600), (.settled(.retired, reason: "x", next: tablet), 3601)], .sending),
+            ([(.fallback(to: phone), 3600), (.settled(.retired, reason: "x", next: nil), 3601)], .failed),
+            ([(.fallback(to: phone), 3600), (.settled(.rejected, reason: "x", next: tablet), 3601)], .failed),
+            ([(.fallback(to: phone), 3600), (.receipt(.shown, device: 7), 3601)], .shown),
+            ([(.receipt(.shown, device: 7), 5)], .open),
+        ])
+    func ends(events: [(MomentEvent, Int64)], state: Moment.State) {
+        #expect(Self.after(events).state == state)
+    }
+
+    @Test(
+        "a claim that is not granted says why",
+        arguments: [
+            (claim(rev: 2), [], 5, MomentClaim.Refusal.superseded), (claim(), [(.cancel, 1)], 5, .cancelled),
+            (claim(tablet), [(claim(), 1)], 5, .claimed),
+            (claim(id: ClaimID(high: 9, low: 9)), [(claim(), 1)], 5, .claimed),
+            (claim(), [], 3600, .expired), (claim(), [(.fallback(to: phone), 3600)], 3601, .fallback),
+            (claim(), [(claim(), 5), (.receipt(.shown, device: 7), 6)], 7, .closed),
+            (claim(), [(claim(), 5)], 605, .fallback), (claim(), [(.fallback(to: nil), 3600)], 3601, .expired),
+        ] as [(MomentEvent, [(MomentEvent, Int64)], Int64, MomentClaim.Refusal)])
+    func refusals(wish: MomentEvent, before: [(MomentEvent, Int64)], at: Int64, refusal: MomentClaim.Refusal) {
+        let moment = Self.after(before)
+        let step = moment.after(wish, at: Self.start + .seconds(at))
+        #expect(step.refusal == refusal)
+        #expect(step.moment == moment)
+    }
+
+    @Test("asked again with the same claim the answer is the same, and a traditional message is not for claiming")
+    func again() {
+        let first = Self.open().after(Self.claim(), at: Self.start)
+        let second = first.moment.after(Self.claim(), at: Self.start + .seconds(60))
+        #expect(first.refusal == nil && second.refusal == nil)
+        #expect(first.moment == second.moment)
+        #expect(second.notices.isEmpty)
+        #expect(Self.open(.traditional).after(Self.claim(), at: Self.start).refusal == .closed)
+    }
+
+    @Test("a replacement invalidates stale claims, and only an open moment is replaced")
+    func supersede() {
+        let terms = DeliveryWindow(until: Self.start + .seconds(99), method: .traditional).terms(
+            .traditional, now: Self.start)
+        let changed = Self.open().after(.supersede(terms), at: Self.start).moment
+        #expect(changed.rev == 2 && changed.deadline == Self.start + .seconds(99) && !changed.isClaimable)
+        let sent = Self.after([(.fallback(to: Self.phone), 3600)])
+        #expect(sent.after(.supersede(terms), at: Self.start).moment == sent)
+    }
+
+    @Test("who has no device is waited for until the window ends")
+    func awaitsDevice() {
+        let waiting = Self.after([(.fallback(to: nil), 10)], arm: .traditional)
+        #expect(waiting.state == .open && waiting.awaitsDevice && waiting.fallbackAt == Self.deadline)
+        let woken = waiting.after(.registered, at: Self.start + .seconds(100)).moment
+        #expect(woken.fallbackAt == Self.start + .seconds(100) && !woken.awaitsDevice)
+        #expect(Self.open().after(.registered, at: Self.start).moment == Self.open())
+    }
+
+    @Test("authors are told of each device, and of a device that shows it whose claim won")
+    func notices() {
+        let next = Self.after([(.fallback(to: Self.phone), 3600)])
+            .after(.settled(.retired, reason: "Unregistered", next: Self.tablet), at: Self.deadline)
+        #expect(next.notices == [.init(status: .failed, device: 7)])
+        #expect(next.alert == Self.tablet && next.moment.tried == [7, 8])
+        let shown = Self.after([(Self.claim(), 5)]).after(.receipt(.shown, device: 7), at: Self.deadline)
+        #expect(shown.notices == [.init(status: .delivered, device: 7)])
+        #expect(shown.moment.deliveryArm == .contextAware)
+        #expect(next.moment.deliveryArm == .traditional)
+        let cancelled = Self.open().after(.cancel, at: Self.start)
+        #expect(cancelled.notices == [.init(status: .cancelled, device: nil)])
+    }
+
+    @Test("every arrow that is taken is one that is drawn", arguments: Moment.State.allCases)
+    func arrows(state: Moment.State) {
+        let terms = DeliveryWindow(until: Self.deadline, method: .traditional).terms(.traditional, now: Self.start)
+        let events: [MomentEvent] = [
+            .supersede(terms), .cancel, Self.claim(), .fallback(to: Self.phone), .fallback(to: nil), .registered,
+            .claimEnded, .settled(.accepted, reason: "", next: nil), .settled(.retired, reason: "", next: Self.tablet),
+            .settled(.retired, reason: "", next: nil), .receipt(.shown, device: 7), .receipt(.opened, device: 7),
+            .receipt(.dismissed, device: 7),
+        ]
+        var moment = Self.open()
+        moment.state = state
+        moment.device = 7
+        moment.claim = .init(id: Self.claimID, until: Self.start, hasLedger: true)
+        for event in events {
+            for seconds: Int64 in [0, 3600, 100_000] {
+                let next = moment.after(event, at: Self.start + .seconds(seconds)).moment.state
+                #expect(next == state || state.successors.contains(next), "\(event) led to \(next)")
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+import PealCore
+@testable import PealStore
+import PealTesting
+import Synchronization
+import Testing
+
+@Suite("Stored moments")
+struct MomentStoreTests {
+    private static func draft(
+        _ fixture: Fixture, users: [String] = ["ann"], method: DeliveryWindow.Method = .contextAware,
+        seconds: Int64 = 3600, key: String? = nil, campaign: String = "daily", title: String = "Title"
+    ) -> MessageDraft {
+        var audience = Audience()
+        audience.users = users
+        audience.platforms = [.ios]
+        var draft = fixture.draft(audience, lifeSeconds: seconds + 86_400)
+        draft.content.title = .plain(title)
+        draft.campaignID = campaign
+        draft.window = DeliveryWindow(
+            until: fixture.now + .seconds(seconds), method: method, holdSeconds: 10,
+            name: key.map { MomentName(platform: .ios, userID: users[0], campaignID: campaign, key: $0) })
+        return draft
+    }
+
+    private static func insert(_ fixture: Fixture, _ draft: MessageDraft) async throws -> [Moment] {
+        try await fixture.store.write(.intake) { store in
+            try store.insertMessage(draft)
+            return try store.moments(app: draft.app, message: draft.id)
+        }
+    }
+
+    private static func fire(_ fixture: Fixture) async throws -> Int {
+        try await fixture.store.write(.control) { [now = fixture.now] in try $0.fireDueMoments(now: now, limit: 100) }
+    }
+
+    private static func moment(_ fixture: Fixture, _ moment: Moment) async throws -> Moment {
+        let place = moment.place
+        let found = try await fixture.store.read { try $0.moment(place) }
+        return try #require(found)
+    }
+
+    /// Works off the alerts that wait, each with `outcome`.
+    private static func work(_ fixture: Fixture, _ outcome: Outcome = .accepted) async throws -> [DeviceKey] {
+        let worker = Worker(fixture: fixture)
+        var sent: [DeviceKey] = []
+        for slice in try await fixture.lease() {
+            let page = try await worker.page(of: slice)
+            var settlement = worker.settlement(slice, page, outcome: outcome)
+            let entries = page.keys.map { DeliveryLogEntry(key: $0, outcome: outcome, reason: "Word", attempt: 1) }
+            settlement.logRow?.data = DeliveryLog(entries).rows().first?.data ?? []
+            if outcome == .retired {
+                settlement.retirements = page.keys.map {
+                    .init(key: $0, revision: 1, notAfter: fixture.now, reason: "Word")
+                }
+            }
+            _ = try await worker.settle([settlement])
+            sent += page.keys
+        }
+        return sent
+    }
+
+    private static func report(_ fixture: Fixture, _ id: MessageID) async throws -> MessageReport {
+        let report = try await fixture.store.read { [app = fixture.app] in try $0.report(app: app, id: id) }
+        return try #require(report)
+    }
+
+    @Test(
+        "nothing goes before the fallback; then one alert to the device seen last", arguments: StoreUnderTest.allCases)
+    func fallback(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.register(1, user: "ann")
+        fixture.time.advance(by: .seconds(1))
+        try await fixture.register(2, user: "ann")
+        let draft = Self.draft(fixture)
+        let moment = try await Self.insert(fixture, draft)[0]
+        #expect(moment.hadDevice && moment.plannedArm == .contextAware && moment.isClaimable)
+        #expect(try await fixture.state(draft.id) == .scheduled)
+        #expect(try await Self.report(fixture, draft.id).total.pending == 1)
+        fixture.time.advance(by: .seconds(3599))
+        #expect(try await Self.fire(fixture) == 0)
+        #expect(try await fixture.store.read { try $0.nextDueAt() } == moment.deadline)
+        fixture.time.advance(by: .seconds(1))
+        #expect(try await Self.fire(fixture) == 1)
+        #expect(try await fixture.state(draft.id) == .sending)
+        #expect(try await Self.moment(fixture, moment).state == .sending)
+        #expect(try await Self.work(fixture) == [2])
+        #expect(try await Self.moment(fixture, moment).state == .sent)
+        let report = try await Self.report(fixture, draft.id)
+        #expect(report.message.state == .sent)
+        #expect(report.total.accepted == 1 && report.total.devices == 1)
+    }
+
+    @Test(
+        "a dead address is followed by the next device, and after the last the user counts as retired once",
+        arguments: StoreUnderTest.allCases)
+    func nextDevice(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        for number in 1...3 {
+            try await fixture.register(number, user: "ann")
+            fixture.time.advance(by: .seconds(1))
+        }
+        let draft = Self.draft(fixture, method: .traditional)
+        let moment = try await Self.insert(fixture, draft)[0]
+        fixture.time.advance(by: .seconds(10))
+        #expect(try await Self.fire(fixture) == 1)
+        #expect(try await Self.work(fixture, .retired) == [3])
+        #expect(try await Self.moment(fixture, moment).tried == [3, 2])
+        #expect(try await Self.work(fixture, .retired) == [2])
+        #expect(try await Self.report(fixture, draft.id).total.pending == 1)
+        #expect(try await Self.work(fixture, .retired) == [1])
+        let report = try await Self.report(fixture, draft.id)
+        #expect(report.message.state == .sent)
+        #expect(report.total.retired == 1 && report.total.devices == 1 && report.total.reasons == ["Word": 1])
+        #expect(try await Self.moment(fixture, moment).state == .failed)
+    }
+
+    @Test("claim, cancellation, replacement and fallback at once: exactly one wins", arguments: StoreUnderTest.allCases)
+    func race(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.register(1, user: "ann")
+        var states: Set<Moment.State> = []
+        for round in 0..<40 {
+            var draft = Self.draft(fixture, seconds: 60, key: "k\(round)")
+            draft.window?.holdSeconds = 0
+            let moment = try await Self.insert(fixture, draft)[0]
+            let now = fixture.now + .seconds(round.isMultiple(of: 2) ? 59 : 60)
+            let claim = MomentClaim(
+                id: ClaimID(high: 1, low: UInt64(round)), target: .init(device: 1, route: .apnsProduction), rev: 1,
+                hasLedger: true)
+            let winners = try await withThrowingTaskGroup(of: Bool.self) { group in
+                let store = fixture.store
+                group.addTask {
+                    try await store.write(.intake) { store in
+                        let before = try store.moment(moment.place)!
+                        return try store.apply(.claim(claim), to: before, now: now)?.refusal == nil
+                    }
+                }
+                group.addTask {
+                    try await store.write(.intake) {
+                        try $0.cancelMoments(app: moment.app, message: moment.message, now: now) == 1
+                    }
+                }
+                group.addTask {
+                    try await store.write(.control) { try $0.fireDueMoments(now: now, limit: 100) == 1 }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(winners == 1)
+            let after = try await Self.moment(fixture, moment)
+            #expect(after.state != .open)
+            states.insert(after.state)
+            _ = try await Self.work(fixture)
+        }
+        #expect(states.contains(.cancelled) || states.contains(.claimed) || states.contains(.sending))
+    }
+
+    @Test("a row that was judged before another changed it is left alone", arguments: StoreUnderTest.allCases)
+    func compareAndSet(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let draft = Self.draft(fixture)
+        let stale = try await Self.insert(fixture, draft)[0]
+        let now = fixture.now
+        #expect(try await fixture.store.write(.intake) { try $0.apply(.cancel, to: stale, now: now) } != nil)
+        #expect(
+            try await fixture.store.write(.intake) { try $0.apply(.fallback(to: nil), to: stale, now: stale.deadline) }
+                == nil)
+        #expect(try await Self.moment(fixture, stale).state == .cancelled)
+        let isOver = try await fixture.state(draft.id)?.isFinal
+        #expect(isOver == true)
+    }
+
+    @Test(
+        "a claim that is not confirmed is sent to the claimant alone, and a confirmed one ends the message",
+        arguments: StoreUnderTest.allCases)
+    func recovery(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.register(1, user: "ann")
+        fixture.time.advance(by: .seconds(1))
+        try await fixture.register(2, user: "ann")
+        let draft = Self.draft(fixture, users: ["ann"])
+        let moment = try await Self.insert(fixture, draft)[0]
+        let claim = MomentClaim(
+            id: ClaimID(high: 1, low: 1), target: .init(device: 1, route: .apnsProduction), rev: 1, hasLedger: true)
+        _ = try await fixture.store.write(.intake) { [now = fixture.now] in
+            try $0.apply(.claim(claim), to: moment, now: now)
+        }
+        #expect(try await fixture.state(draft.id) == .sending)
+        fixture.time.advance(by: .seconds(600))
+        #expect(try await Self.fire(fixture) == 1)
+        #expect(try await Self.moment(fixture, moment).state == .recovering)
+        #expect(try await Self.work(fixture) == [1])
+        #expect(try await Self.moment(fixture, moment).state == .sent)
+        #expect(try await fixture.state(draft.id) == .sent)
+        let sent = try await Self.moment(fixture, moment)
+        _ = try await fixture.store.write(.intake) { [now = fixture.now] in
+            try $0.apply(.receipt(.opened, device: 1), to: sent, now: now)
+        }
+        #expect(try await Self.moment(fixture, moment).state == .opened)
+        #expect(try await Self.report(fixture, draft.id).total.accepted == 1)
+    }
+
+    @Test("a device that registers inside the window gets what waited for it", arguments: StoreUnderTest.allCases)
+    func registersLater(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let draft = Self.draft(fixture, method: .traditional)
+        let moment = try await Self.insert(fixture, draft)[0]
+        #expect(!moment.hadDevice)
+        fixture.time.advance(by: .seconds(10))
+        #expect(try await Self.fire(fixture) == 1)
+        #expect(try await Self.moment(fixture, moment).awaitsDevice)
+        #expect(try await Self.fire(fixture) == 0)
+        fixture.time.advance(by: .seconds(600))
+        try await fixture.register(1, user: "ann")
+        #expect(try await Self.fire(fixture) == 1)
+        #expect(try await Self.work(fixture) == [1])
+        #expect(try await fixture.state(draft.id) == .sent)
+    }
+
+    @Test("a user without a device at the end of the window fails", arguments: StoreUnderTest.allCases)
+    func noDevice(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let draft = Self.draft(fixture)
+        let moment = try await Self.insert(fixture, draft)[0]
+        fixture.time.advance(by: .seconds(3600))
+        #expect(try await Self.fire(fixture) == 1)
+        #expect(try await Self.moment(fixture, moment).state == .failed)
+        let report = try await Self.report(fixture, draft.id)
+        #expect(report.message.state == .sent && report.total.suppressed == 1)
+        #expect(report.total.reasons == ["NoDevice": 1])
+    }
+
+    @Test("the last request under a name counts while it is open", arguments: StoreUnderTest.allCases)
+    func supersede(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let verbs = MomentVerbs(store: fixture.store, engine: SilentEngine())
+        let first = try await verbs.schedule(Self.draft(fixture, key: "k"))
+        let second = try await verbs.schedule(Self.draft(fixture, seconds: 60, key: "k", title: "Newer"))
+        #expect(second.moment.message == first.moment.message && second.moment.rev == 2)
+        #expect(second.moment.deadline == fixture.now + .seconds(60))
+        let draft = try await fixture.store.read { [app = fixture.app] in
+            try $0.draft(app: app, id: first.moment.message)
+        }
+        #expect(draft?.content.title == .plain("Newer"))
+        #expect(try await verbs.schedule(Self.draft(fixture, key: "other")).moment.message != first.moment.message)
+        let call = VerbCall(actor: "test", now: fixture.now)
+        let name = MomentName(platform: .ios, userID: "ann", campaignID: "daily", key: "k")
+        #expect(try await verbs.cancel(name, app: fixture.app, call).isApplied)
+        let again = try await verbs.cancel(name, app: fixture.app, call)
+        #expect(again.moment.state == .cancelled && !again.isApplied)
+        #expect(try await fixture.state(first.moment.message) == .cancelled)
+        let third = try await verbs.schedule(Self.draft(fixture, key: "k"))
+        #expect(!third.isApplied && third.moment.state == .cancelled)
+    }
+
+    @Test("users of an experiment stay in their arm, whatever becomes of the share", arguments: StoreUnderTest.allCases)
+    func arms(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let users = (0..<200).map { "u\($0)" }
+        let first = try await Self.insert(fixture, Self.draft(fixture, users: users, method: .experiment))
+        let aware = first.count { $0.plannedArm == .contextAware }
+        #expect((60...140).contains(aware))
+        try await fixture.store.write(.control) { [app = fixture.app] store in
+            var changed = try store.app(key: app)!
+            changed.settings.contextpush.share = 0
+            try store.updateApp(changed)
+        }
+        let second = try await Self.insert(fixture, Self.draft(fixture, users: users, method: .experiment))
+        #expect(first.map(\.plannedArm) == second.map(\.plannedArm))
+        let other = try await Self.insert(
+            fixture, Self.draft(fixture, users: users, method: .experiment, campaign: "other"))
+        #expect(other.allSatisfy { $0.plannedArm == .traditional })
+    }
+
+    @Test("cancelling a message of several users cancels who is still open", arguments: StoreUnderTest.allCases)
+    func several(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.register(1, user: "ann")
+        try await fixture.register(2, user: "ben")
+        let draft = Self.draft(fixture, users: ["ann", "ben", "cleo"])
+        let moments = try await Self.insert(fixture, draft)
+        let now = fixture.now
+        _ = try await fixture.store.write(.intake) {
+            try $0.apply(
+                .fallback(to: .init(device: 1, route: .apnsProduction)), to: moments[0], now: moments[0].deadline)
+        }
+        #expect(
+            try await fixture.store.write(.intake) {
+                try $0.cancelMoments(app: draft.app, message: draft.id, now: now)
+            } == 2)
+        #expect(try await fixture.state(draft.id) == .cancelled)
+        _ = try await Self.work(fixture)
+        let report = try await Self.report(fixture, draft.id)
+        #expect(report.total.accepted == 1 && report.total.suppressed == 2 && report.total.devices == 3)
+        #expect(
+            try await fixture.store.write(.intake) {
+                try $0.cancelMoments(app: draft.app, message: draft.id, now: now)
+            } == 0)
+    }
+
+    private struct SilentEngine: DeliveryEngine {
+        let owner = "test"
+        func take(_ slices: [Slice]) {}
+        func wake() {}
+        func interrupt(_ message: MessageID) {}
+        func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment) {}
+    }
+}
