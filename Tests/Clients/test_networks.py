@@ -1,0 +1,165 @@
+"""All five push networks at once: what one says or does not say is no other's matter."""
+
+import json
+import socket
+import time
+import urllib.parse
+
+import pytest
+from push_service import Browser, PushService
+from test_webpush import GREETING, certificate, put_key, register  # noqa: F401
+
+PLATFORMS = ("ios", "android", "windows", "windows_phone", "web")
+
+
+class Networks:
+    """A server whose push networks are all the simulator's, and an app with credentials for each."""
+
+    def __init__(self, simulate, serve):
+        self.simulator = simulate()
+        self.urls = self.simulator.description
+        wns, apns = self.urls["wns"], self.urls["apns"]
+        self.peal = serve(
+            {
+                "PEAL_PROVIDERS_CA_FILE": self.simulator.ca_file,
+                "PEAL_PROVIDERS_APNS_PRODUCTION_URL": self.urls["apns_url"],
+                "PEAL_PROVIDERS_FCM_URL": self.urls["fcm_url"],
+                "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": self.place("fcm_url"),
+                "PEAL_PROVIDERS_WNS_TOKEN_URL": wns["token_url"],
+                "PEAL_PROVIDERS_WNS_ALLOWED_HOSTS": self.place("wns_url"),
+                "PEAL_PROVIDERS_MPNS_ALLOWED_HOSTS": self.place("mpns_url"),
+                "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": self.place("webpush_url"),
+            }
+        )
+        self.app = self.peal.app()
+        own = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
+        self.put("apns/production", {**own, "kind": "token", "private_key": self.simulator.private_key})
+        with open(self.urls["fcm"]["service_account_file"]) as file:
+            self.put("fcm", {"service_account": json.load(file)})
+        self.put("wns", {"package_sid": wns["package_sid"], "client_secret": wns["client_secret"]})
+        self.put("mpns", {})
+        self.server_key = self.put("webpush", {"subject": "mailto:push@example.com"})["public_key"]
+
+    def place(self, key):
+        return urllib.parse.urlsplit(self.urls[key]).netloc
+
+    def put(self, name, body):
+        return self.peal.put(f"/apps/{self.app}/credentials/{name}", body)
+
+    def address(self, platform, number):
+        if platform == "web":
+            body = {"application_server_key": self.server_key}
+            subscription = self.simulator.control("POST", "/webpush/subscriptions", body)[1]
+            return {name: subscription[name] for name in ("endpoint", "keys")}
+        return {
+            "ios": f"{number:064x}",
+            "android": f"device-{number}",
+            "windows": f"{self.urls['wns_url']}/?token={number}",
+            "windows_phone": f"{self.urls['mpns_url']}/throttledthirdparty/01.00/{number}",
+        }[platform]
+
+    def register(self, count):
+        """Gives the devices' ids by platform."""
+        return {
+            platform: self.peal.devices(
+                self.app,
+                [{"platform": platform, "address": self.address(platform, number)} for number in range(count)],
+            )
+            for platform in PLATFORMS
+        }
+
+
+@pytest.fixture
+def networks(simulate, serve):
+    return Networks(simulate, serve)
+
+
+def test_one_message_reaches_every_platform_and_its_counts_add_up(networks):
+    devices = networks.register(4)
+    gone = "\n".join(
+        f"  - {{match: {{provider: {name}}}, status: {status}, times: 1}}"
+        for name, status in {"apns": 410, "fcm": 404, "wns": 410, "mpns": 404, "webpush": 410}.items()
+    )
+    gone = gone.replace("status: 410, times: 1}", "status: 410, reason: Unregistered, times: 1}", 1)
+    gone = gone.replace("status: 404", "error_code: UNREGISTERED", 1)
+    assert networks.simulator.control("POST", "/script", f"rules:\n{gone}")[0] == 200
+    peal, app = networks.peal, networks.app
+    message = peal.send(app)
+    report = peal.wait(app, message)
+    assert report["audience"] == {"devices": 20, "platforms": dict.fromkeys(PLATFORMS, 4)}
+    assert (report["counts"]["accepted"], report["counts"]["retired"]) == (15, 5)
+    for platform in PLATFORMS:
+        assert report["by_platform"][platform]["retired"] == 1, report
+        trails = [peal.deliveries(app, message, device=device) for device in devices[platform]]
+        assert sorted(trail[-1]["event"] for trail in trails) == ["accepted"] * 3 + ["retired"]
+    assert networks.simulator.summary()["accepted"] == 15
+
+
+def test_validation_shows_where_each_request_goes(networks):
+    networks.register(1)
+    body = {"audience": {"all": True}, "content": GREETING, "options": {"ttl_seconds": 3600}}
+    shown = networks.peal.post(f"/apps/{networks.app}/messages:validate", body)
+    assert shown["valid"] and shown["audience"]["devices"] == 5
+    requests = {request["platform"]: request for request in shown["requests"]}
+    assert {platform for platform in PLATFORMS if requests[platform]["path"] == "{address}"} == {
+        "windows",
+        "windows_phone",
+        "web",
+    }
+    assert requests["windows_phone"]["headers"]["x-notificationclass"] == "22"
+    assert requests["web"]["body"] == GREETING
+
+
+def test_hosts_that_are_struck_off_the_list_get_nothing(networks):
+    devices = networks.register(1)
+    peal, app = networks.peal, networks.app
+    peal.stop()
+    for name in ("WNS", "MPNS", "WEBPUSH"):
+        del peal.environment[f"PEAL_PROVIDERS_{name}_ALLOWED_HOSTS"]
+    peal.start()
+    report = peal.wait(app, peal.send(app))
+    assert report["reasons"] == {"HostNotAllowed": 3}
+    assert (report["counts"]["accepted"], report["counts"]["rejected"]) == (2, 3)
+    assert peal.get(f"/apps/{app}/devices/{devices['windows'][0]}")["state"] == "active"
+    assert {item["provider"] for item in networks.simulator.inbox()} == {"apns", "fcm"}
+
+
+def test_silent_push_services_keep_no_other_waiting(serve, certificate):  # noqa: F811
+    silent = [socket.create_server(("127.0.0.1", 0), backlog=512) for _ in range(3)]
+    service = PushService(*certificate)
+    hosts = [f"localhost:{listener.getsockname()[1]}" for listener in silent]
+    try:
+        listed = ",".join([*hosts, service.host])
+        peal = serve({**service.environment, "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": listed})
+        app = peal.app()
+        put_key(peal, app)
+        register(peal, app, *[Browser(f"https://{host}/{number}") for host in hosts for number in range(150)])
+        register(peal, app, *[service.browser(f"/{number}") for number in range(150)])
+        peal.send(app, content=GREETING)
+        # Connections to the silent ones are given up after 10 seconds.
+        end = time.monotonic() + 9
+        while len(service.requests) < 150 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert len(service.requests) == 150
+    finally:
+        for listener in silent:
+            listener.close()
+        service.stop()
+
+
+def test_a_long_pause_of_one_push_service_costs_nobody_an_attempt(serve, certificate):  # noqa: F811
+    service = PushService(*certificate)
+    try:
+        peal = serve(service.environment)
+        app = peal.app()
+        put_key(peal, app)
+        register(peal, app, *[service.browser(f"/{number}") for number in range(120)])
+        for number in range(120):
+            service.answers[f"/{number}"] = [(429, {"Retry-After": "1"}, b"")]
+        message = peal.send(app, content=GREETING)
+        time.sleep(5)
+        service.answers.clear()
+        report = peal.wait(app, message, seconds=45)
+        assert report["counts"]["accepted"] == 120, report
+    finally:
+        service.stop()
