@@ -22,7 +22,7 @@ final class FakeProvider: Provider {
         guard name != .apns || body.count <= Limits.apnsPayloadBytesMax else {
             throw PealError(.payloadTooLarge, "too large", field: "content.body")
         }
-        if name == .wns, let type = own["type"], type != "toast" {
+        if name == .wns, let type = own["type"], !["toast", "tile", "badge", "raw"].contains(type) {
             throw .invalid("content.windows.type", "there is no such type")
         }
         return Notification(

@@ -1,0 +1,109 @@
+import HTTPTypes
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("A devtodev audience")
+struct DevtodevAudienceTests {
+    private static let all = #"""
+        "ios":{"payload":{"text":"a"}},"android":{"payload":{"text":"a"}},"uwp":{"toast":{"text":"a"}}
+        """#
+
+    /// Sends to what will not answer, lets the time pass and gives what was stored.
+    private static func draft(
+        _ desk: DevtodevDesk, _ message: String, _ audience: String
+    ) async throws -> (draft: MessageDraft, reply: House.Reply) {
+        async let answer = desk.push(message, audience: audience)
+        await desk.house.clock.sleepers(1)
+        desk.house.clock.advance(by: .seconds(Limits.devtodevAnswerSeconds))
+        let reply = try await answer
+        return (try await desk.draft(reply), reply)
+    }
+
+    @Test("names devices by every identifier, each once, and a token alone where there is one")
+    func identifiers() async throws {
+        try await DevtodevDesk.open { desk in
+            let audience = """
+                [{"token":"\(House.deviceToken)","userId":"ignored","idfa":"ignored"},
+                 {"idfa":"A","idfv":"V","userId":"u","devtodevId":12345},{"customUid":"c","devtodevId":"12345"},
+                 {"advertisingId":"G","androidId":"N","serialId":"S","idfa":"A","token":""},
+                 {"token":"fcm:token-1"},{"token":"https://db5.notify.windows.com/?token=AQE"}]
+                """
+            let draft = try await Self.draft(desk, Self.all, audience).draft
+            #expect(draft.audience.users == ["u", "c"])
+            #expect(
+                Set(draft.audience.identifiers) == [
+                    .init(.idfa, "A"), .init(.idfv, "V"), .init(.devtodevID, "12345"), .init(.advertisingID, "G"),
+                    .init(.androidID, "N"), .init(.serialID, "S"),
+                ])
+            #expect(draft.audience.identifiers.count == 6)
+            #expect(draft.audience.addresses.map(\.route) == [.apnsProduction, .fcm, .wns])
+            #expect(draft.audience.platforms == [.ios, .android, .windows])
+        }
+    }
+
+    struct Token: CustomTestStringConvertible, Sendable {
+        let message: String
+        let token: String
+        let route: Route?
+        var testDescription: String { "\(token.prefix(20)) \(message.prefix(12))" }
+    }
+
+    private static let hex = House.deviceToken
+    static let tokens = [
+        Token(message: #""ios":{"payload":{"text":"a"}}"#, token: hex.uppercased(), route: .apnsProduction),
+        Token(
+            message: #""ios":{"payload":{"text":"a"},"options":{"sandbox":true}}"#, token: hex, route: .apnsSandbox),
+        Token(message: #""android":{"payload":{"text":"a"}}"#, token: hex, route: .fcm),
+        Token(message: all, token: hex, route: .apnsProduction), Token(message: all, token: "f:x", route: .fcm),
+        Token(message: #""win":{"toast":{"text":"a"}}"#, token: "https://a.notify.windows.com/?t=1", route: .wns),
+        Token(message: #""ios":{"payload":{"text":"a"}}"#, token: "no-hex", route: nil),
+        Token(message: #""android":{"payload":{"text":"a"}}"#, token: "https://a.notify.windows.com/", route: nil),
+        Token(message: #""win":{"toast":{"text":"a"}}"#, token: "https://evil.example/", route: nil),
+        Token(message: #""win":{"toast":{"text":"a"}}"#, token: hex, route: nil),
+    ]
+
+    @Test("takes a token for the platform that it can be of; what can be none is skipped and told", arguments: tokens)
+    func route(one: Token) async throws {
+        try await DevtodevDesk.open { desk in
+            let audience = #"[{"token":"\#(one.token)"}]"#
+            guard let route = one.route else {
+                let reply = try await desk.push(one.message, audience: audience)
+                #expect(reply.status == 200 && reply["audience"] == 0)
+                #expect(reply["error_details"] == ["audience[0].token: malformed"])
+                return
+            }
+            let draft = try await Self.draft(desk, one.message, audience).draft
+            #expect(draft.audience.addresses.map(\.route) == [route])
+        }
+    }
+
+    @Test("skips what can be nobody, never with an error")
+    func malformed() async throws {
+        try await DevtodevDesk.open { desk in
+            let long = String(repeating: "x", count: 300)
+            let audience = """
+                [7,{"token":{}},{"idfa":[1],"userId":"nobody"},{"idfv":"\(long)"},{"userId":"a\\u0000"},{},
+                 {"userId":null,"idfa":""},{"unknownId":"x"}]
+                """
+            let reply = try await desk.push(Self.all, audience: audience)
+            #expect(
+                reply["error_details"] == [
+                    "audience[0]: not an object", "audience[1].token: malformed", "audience[2].idfa: malformed",
+                    "audience[3].idfv: malformed", "audience[4].userId: malformed",
+                ], "\(reply.text)")
+            #expect(try await desk.draft(reply).audience.users == ["nobody"])
+        }
+    }
+
+    @Test("that is not through after thirty seconds counts as queued")
+    func queued() async throws {
+        try await DevtodevDesk.open { desk in
+            let reply = try await Self.draft(
+                desk, #""ios":{"payload":{"text":"a"}}"#, #"[{"token":"\#(House.deviceToken)"}]"#
+            ).reply
+            #expect(reply["audience"] == 1 && reply["successful"] == 0 && reply["erroneous"] == 0)
+            #expect(reply["data.error_details"] == ["queued"], "\(reply.text)")
+        }
+    }
+}

@@ -1,0 +1,223 @@
+import HTTPTypes
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("A devtodev push")
+struct DevtodevPushTests {
+    private static let ios = #""ios":{"payload":{"text":"Hi"}}"#
+
+    @Test("answers the counts twice, and the message by which the native API knows it")
+    func shape() async throws {
+        try await DevtodevDesk.open { desk in
+            let reply = try await desk.push(Self.ios, audience: DevtodevDesk.nobody, #""campaign_tag":"spring","#)
+            let draft = try await desk.draft(reply)
+            let counts = #""audience":0,"successful":0,"erroneous":0,"error_details":[]"#
+            #expect(reply.text == #"{"status_code":200,"data":{\#(counts),"message_id":"\#(draft.id)"},\#(counts)}"#)
+            #expect(draft.campaignID == "spring" && draft.dialect == .devtodev)
+            #expect(draft.audience.users == ["nobody"] && draft.audience.platforms == [.ios])
+        }
+    }
+
+    // MARK: Access
+
+    @Test("takes user_token from the body, else from the query, whatever the body is called")
+    func userToken() async throws {
+        try await DevtodevDesk.open { desk in
+            let token = DevtodevDesk.userToken
+            let bare = DevtodevDesk.body(Self.ios).replacing(#""user_token":"\#(token)","#, with: "")
+            let path = "/api/v1/push/send"
+            #expect(try await desk.post(bare, path: "\(path)?user_token=\(token)").status == 200)
+            #expect(try await desk.post(bare, path: "//api/v1//push/send/?user_token=\(token)").status == 200)
+            #expect(try await desk.post(DevtodevDesk.body(Self.ios), path: "\(path)?user_token=other").status == 200)
+            let empty = bare.replacing("{\"app_id\"", with: "{\"user_token\":\"\",\"app_id\"")
+            #expect(try await desk.post(empty, path: "\(path)?user_token=\(token)").status == 200)
+            for type in ["", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-8"] {
+                let reply = try await desk.post(DevtodevDesk.body(Self.ios), headers: ["Content-Type": type])
+                #expect(reply.status == 200, "\(type)")
+            }
+            let none = try await desk.post(bare)
+            #expect(none.status == 401 && none["status_code"] == 401 && none.number == 1001)
+            #expect(none.header("WWW-Authenticate") != nil)
+            #expect(try await desk.post(bare, path: "\(path)?user_token=wrong").number == 1001)
+        }
+    }
+
+    @Test("is forbidden to other dialects' keys, and takes only the app of its key")
+    func foreign() async throws {
+        try await DevtodevDesk.open { desk in
+            let text = DevtodevDesk.body(Self.ios)
+            let native = try await desk.house.key("native")["token"]?.stringValue ?? ""
+            for token in [native, House.adminToken] {
+                let reply = try await desk.post(text.replacing(DevtodevDesk.userToken, with: token))
+                #expect(reply.status == 403 && reply.number == 1002, "\(reply.text)")
+            }
+            _ = try await desk.house.admin(
+                .post, "/peal/v1/apps", ["name": "Other", "devtodev_app_id": "ffffffff-0000-4000-8000-00000000000F"])
+            let apps: [(String, Int, Int64)] = [
+                (DevtodevDesk.appID.uppercased(), 200, 0), (desk.house.app.description, 200, 0),
+                ("FFFFFFFF-0000-4000-8000-00000000000f", 403, 1002), ("unknown", 404, 1003), ("", 404, 1003),
+            ]
+            for (app, status, number) in apps {
+                let reply = try await desk.post(text.replacing(DevtodevDesk.appID, with: app))
+                #expect(reply.status == status && reply.number ?? 0 == number, "\(app) \(reply.text)")
+            }
+            let readOnly = try await desk.house.key("devtodev", [("scopes", ["read"])])["user_token"]?.stringValue ?? ""
+            #expect(try await desk.post(text.replacing(DevtodevDesk.userToken, with: readOnly)).number == 1002)
+        }
+    }
+
+    // MARK: Refusals
+
+    struct Refusal: CustomTestStringConvertible, Sendable {
+        let text: String
+        let status: Int
+        let number: Int64
+        var testDescription: String { "\(number): \(text.prefix(120))" }
+        init(_ text: String, _ status: Int, _ number: Int64) {
+            (self.text, self.status, self.number) = (text, status, number)
+        }
+        /// A message of iOS.
+        init(ios: String, _ number: Int64) { self.init(DevtodevDesk.body(#""ios":\#(ios)"#), 400, number) }
+        init(android: String, _ number: Int64) { self.init(DevtodevDesk.body(#""android":\#(android)"#), 400, number) }
+        init(windows: String, _ number: Int64) { self.init(DevtodevDesk.body(#""uwp":\#(windows)"#), 400, number) }
+    }
+
+    private static func many(_ count: Int) -> String {
+        "[" + Array(repeating: #"{"userId":"u"}"#, count: count).joined(separator: ",") + "]"
+    }
+
+    static let refusals = [
+        Refusal("{", 400, 1000), Refusal("", 400, 1000), Refusal("[]", 400, 1000), Refusal("{}", 401, 1001),
+        Refusal(DevtodevDesk.body(ios, audience: "[]"), 400, 1004),
+        Refusal(DevtodevDesk.body(ios, audience: "null"), 400, 1004),
+        Refusal(DevtodevDesk.body(ios, audience: #"{"userId":"u"}"#), 400, 1004),
+        Refusal(DevtodevDesk.body(ios, audience: many(1001)), 400, 1005),
+        Refusal(DevtodevDesk.body(""), 400, 1006), Refusal(DevtodevDesk.body(#""ios":null"#), 400, 1006),
+        Refusal(DevtodevDesk.body(#""ios":"text""#), 400, 1007),
+        Refusal(DevtodevDesk.body(ios, #""campaign_tag":[],"#), 400, 1007),
+        Refusal(DevtodevDesk.body(ios, #""pack_id":{},"#), 400, 1007),
+        Refusal(ios: "{}", 1007), Refusal(ios: #"{"payload":{"badge":1}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":["a"]}}"#, 1007), Refusal(ios: #"{"payload":{"text":"a\u0007"}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a","badge":"many"}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a","badge":-1}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a","data":"d"}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a","attachment":{"type":"image","url":"http://d/p"}}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a","attachment":{"type":"pdf","url":"https://d/p"}}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a","interactive":{"template":"dtd_maybe.open"}}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a","interactive":{}}}"#, 1007),
+        Refusal(
+            ios: #"{"payload":{"text":"a","interactive":{"template":"dtd_like.open","buttons":[{"id":"no"}]}}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a"},"options":{"priority":"urgent"}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a"},"options":{"expire":"soon"}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a"},"options":{"expire":-1}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a"},"options":{"expire":99999999999999999}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a"},"options":{"hidden":"maybe"}}"#, 1007),
+        Refusal(ios: #"{"payload":{"text":"a"},"options":{"hidden":true}}"#, 1008),
+        Refusal(ios: #"{"payload":{"title":"a"},"options":{"hidden":1}}"#, 1008),
+        Refusal(ios: #"{"payload":{"attachment":{}},"options":{"hidden":true}}"#, 1008),
+        Refusal(ios: #"{"payload":{"interactive":{}},"options":{"hidden":true}}"#, 1008),
+        Refusal(ios: #"{"payload":{"data":{"a":1}},"options":{"hidden":true,"priority":"high"}}"#, 1008),
+        Refusal(android: #"{"payload":{"color":"red","text":"a"}}"#, 1007),
+        Refusal(android: #"{"payload":{"text":"a","interactive":{"buttons":[{"text":"x"}]}}}"#, 1007),
+        Refusal(android: #"{"payload":{"text":"a","interactive":{"buttons":[{"id":"x","handling":"no"}]}}}"#, 1007),
+        Refusal(android: #"{"payload":{}}"#, 1007),
+        Refusal(android: #"{"payload":{"image":"https://i"},"options":{"hidden":true}}"#, 1008),
+        Refusal(windows: "{}", 1007), Refusal(windows: #"{"toast":{}}"#, 1007),
+        Refusal(windows: #"{"tile":{}}"#, 1007), Refusal(windows: #"{"badge":{}}"#, 1007),
+        Refusal(
+            DevtodevDesk.body(#""ios":{"payload":{"text":"\#(String(repeating: "x", count: 5000))"}}"#), 413, 1011),
+    ]
+
+    @Test("that cannot be is refused with a number of its own, and stores nothing", arguments: refusals)
+    func refused(one: Refusal) async throws {
+        try await DevtodevDesk.open { desk in
+            let reply = try await desk.post(one.text)
+            #expect(reply.status == one.status && reply.number == one.number, "\(reply.text)")
+            #expect(reply["status_code"] == .integer(one.status))
+            #expect(reply["errors.0.msg"]?.stringValue?.isEmpty == false)
+            #expect(try await desk.house.census()["messages"] == 0)
+        }
+    }
+
+    @Test("with a collapse key of 64 bytes goes, with 65 it does not")
+    func collapseKey() async throws {
+        try await DevtodevDesk.open { desk in
+            let key = String(repeating: "ä", count: 32)
+            for (key, status) in [(key, 200), (key + "x", 400)] {
+                let message = #""ios":{"payload":{"text":"a"},"options":{"collapse_key":"\#(key)"}}"#
+                let reply = try await desk.push(message)
+                #expect(reply.status == status)
+            }
+        }
+    }
+
+    @Test("to a thousand elements goes")
+    func thousand() async throws {
+        try await DevtodevDesk.open { desk in
+            let reply = try await desk.push(Self.ios, audience: Self.many(1000))
+            #expect(reply.status == 200)
+        }
+    }
+
+    @Test("needs a credential for one of its platforms, in the environment that it names")
+    func credentials() async throws {
+        try await DevtodevDesk.open(credentials: ["apns/production"]) { desk in
+            #expect(try await desk.push(Self.ios).status == 200)
+            #expect(try await desk.push(#"\#(Self.ios),"android":{"payload":{"text":"a"}}"#).status == 200)
+            for message in [
+                #""android":{"payload":{"text":"a"}}"#, #""ios":{"payload":{"text":"a"},"options":{"sandbox":true}}"#,
+            ] {
+                let reply = try await desk.push(message)
+                #expect(reply.status == 422 && reply.number == 1010, "\(reply.text)")
+            }
+        }
+    }
+
+    @Test("writes every refusal below its paths in its own envelope", arguments: ["/api/x", "/v1/devtodev/x"])
+    func envelope(path: String) async throws {
+        try await DevtodevDesk.open { desk in
+            let reply = try await desk.house.call(.get, path, authorization: nil)
+            #expect(reply.status == 404 && reply.number == 1013)
+            let wrong = try await desk.house.call(.get, "/api/v1/push/send", authorization: nil)
+            #expect(wrong.status == 405 && wrong.number == 1013 && wrong.header("Allow") == "POST, OPTIONS")
+        }
+    }
+
+    // MARK: Options
+
+    static let lives: [(String, MessageOptions.Life)] = [
+        ("", .seconds(604_800)), (#","expire":null"#, .seconds(604_800)), (#","expire":"""#, .seconds(604_800)),
+        (#","expire":"36000""#, .seconds(36000)), (#","expire":36000"#, .seconds(36000)), (#","expire":0"#, .seconds(0)),
+        (#","expire":"0""#, .seconds(0)), (#","expire":999999999"#, .seconds(315_360_000)),
+        (#","expire":1795305600"#, .until(Timestamp(seconds: 1_795_305_600))),
+        (#","expire":"1795305600""#, .until(Timestamp(seconds: 1_795_305_600))),
+        (#","expire":1795305600000"#, .until(Timestamp(seconds: 1_795_305_600))),
+        (#","expire":1459468800"#, .until(Timestamp(seconds: 1_459_468_800))),
+    ]
+
+    @Test("lives for seconds, until a second or until a millisecond", arguments: lives)
+    func life(option: String, life: MessageOptions.Life) async throws {
+        try await DevtodevDesk.open { desk in
+            let message = #""ios":{"payload":{"text":"a"},"options":{"sandbox":0\#(option)}}"#
+            let draft = try await desk.draft(try await desk.push(message))
+            #expect(draft.content.platforms[.ios]?.options.life == life)
+            #expect(draft.options.life == life)
+            if case .until(let end) = life { #expect(draft.expiresAt == end) }
+        }
+    }
+
+    @Test("has the priority normal and the environment production unless told")
+    func options() async throws {
+        try await DevtodevDesk.open { desk in
+            let plain = try await desk.content(.ios, Self.ios).options
+            #expect(plain.priority == .normal && plain.environment == .production && plain.isBackground == nil)
+            let told = #"{"sandbox":"true","priority":"High","collapse_key":7,"hidden":false}"#
+            let options = try await desk.content(.ios, #""ios":{"payload":{"text":"a"},"options":\#(told)}"#).options
+            #expect(options.priority == .high && options.environment == .sandbox && options.collapseKey == "7")
+            let android = try await desk.content(
+                .android, #""android":{"payload":{"text":"a"},"options":{"priority":"high","expire":60}}"#)
+            #expect(android.options.priority == .high && android.options.life == .seconds(60))
+        }
+    }
+}
