@@ -9,8 +9,9 @@ struct MigrationTests {
     /// Takes a database back to what the first release wrote.
     private func undoSecondSchema(_ connection: any SQLConnection) throws {
         let tables = [
-            "webhook", "outbox", "webhook_delivery", "geofence_series", "geofence", "geofence_place",
-            "geofence_tombstone", "location", "location_group", "location_group_place", "receipt", "receipt_count",
+            "webhook", "outbox", "webhook_delivery", "device_identifier", "geofence_series", "geofence",
+            "geofence_place", "geofence_tombstone", "location", "location_group", "location_group_place", "receipt",
+            "receipt_count",
             "geofence_trigger",
         ]
         for table in tables { try connection.execute("DROP TABLE \(table)", []) }

@@ -9,7 +9,8 @@ struct QueryPlanTests {
     /// Whole tables may be walked by none of the hot statements; what is made on the way (`pick`) may.
     private static let allowedScans = ["SCAN pick", "SCAN sample"]
 
-    private static let statements = HotSQL.all.map { $0 } + WebhookSQL.all.map { $0 }
+    private static let statements =
+        HotSQL.all.map { $0 } + WebhookSQL.all.map { $0 }
         + GeofenceSQL.all.map { $0 }
 
     @Test("every hot statement goes by an index and sorts nothing", arguments: statements.map(\.key))
@@ -51,7 +52,7 @@ struct QueryPlanTests {
             ("geofence.places", "PRIMARY KEY (app=? AND geofence=?)"), ("topic.named", "INDEX topic_named"),
             ("topic.firstMember", "PRIMARY KEY (app=? AND topic=?)"),
             ("geofence.pruneTombstones", "geofence_tombstone_over"), ("geofence.pruneTriggers", "geofence_trigger_at"),
-            ("receipt.ofDevice", "PRIMARY KEY (app=? AND message=? AND seq=?)"),
+            ("receipt.ofDevice", "receipt_device (app=? AND seq=? AND message=?)"),
             ("receipt.prune", "PRIMARY KEY (app=? AND message=?)"),
         ])
     func index(_ name: String, _ index: String) async throws {
