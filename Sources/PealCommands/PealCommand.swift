@@ -20,7 +20,8 @@ struct PealCommand: AsyncParsableCommand {
                 name: "Client",
                 subcommands: [
                     AppCommand.self, CredentialCommand.self, KeyCommand.self, DeviceCommand.self, TopicCommand.self,
-                    ChannelCommand.self, MessageCommand.self, WebhookCommand.self,
+                    ChannelCommand.self, MessageCommand.self, WebhookCommand.self, ImportCommand.self,
+                    ExportCommand.self,
                 ]),
         ])
 }

@@ -1,4 +1,6 @@
 internal import Foundation
+package import PealCore
+internal import PealServer
 
 /// What a command line program has around it: environment, files and the two ways to speak.
 package struct Surroundings: Sendable {
@@ -9,15 +11,19 @@ package struct Surroundings: Sendable {
     package var warn: @Sendable (String) -> Void
     /// The bytes of a file, or with `-` of standard input; nil when it cannot be read.
     package var read: @Sendable (_ path: String) -> [UInt8]?
+    /// What long commands tell their speed by.
+    package var time: any TimeSource
 
     package init(
         environment: [String: String], print: @escaping @Sendable (String) -> Void,
-        warn: @escaping @Sendable (String) -> Void, read: @escaping @Sendable (_ path: String) -> [UInt8]?
+        warn: @escaping @Sendable (String) -> Void, read: @escaping @Sendable (_ path: String) -> [UInt8]?,
+        time: (any TimeSource)? = nil
     ) {
         self.environment = environment
         self.print = print
         self.warn = warn
         self.read = read
+        self.time = time ?? SystemTime()
     }
 
     /// Those of the running command.

@@ -60,7 +60,8 @@ struct Server {
         let listeners = try HTTPListeners(configuration, services: services, group: eventLoopGroup, logger: logger)
         // Stopped in reverse: no new request first, then the pages in flight are settled, then what ended is told.
         var group = ServiceGroupConfiguration(
-            services: [courier, delivery, HeartbeatService(heartbeat: PivotalHeartbeat(services))] + listeners.services, gracefulShutdownSignals: [.sigterm, .sigint],
+            services: [courier, delivery, HeartbeatService(heartbeat: PivotalHeartbeat(services))] + listeners.services,
+            gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
         let result = await Result { try await ServiceGroup(configuration: group).run() }

@@ -54,7 +54,9 @@ struct GeofenceStoreTests {
         #expect(error?.field == "locations[1]")
     }
 
-    @Test("no two changes have one instant, and a location's change is its geofences'", arguments: StoreUnderTest.allCases)
+    @Test(
+        "no two changes have one instant, and a location's change is its geofences'", arguments: StoreUnderTest.allCases
+    )
     func instants(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let plan = Self.plan(fixture, [1])

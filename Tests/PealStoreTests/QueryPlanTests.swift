@@ -58,7 +58,7 @@ struct QueryPlanTests {
             ("geofence.places", "PRIMARY KEY (app=? AND geofence=?)"), ("topic.named", "INDEX topic_named"),
             ("topic.firstMember", "PRIMARY KEY (app=? AND topic=?)"),
             ("geofence.pruneTombstones", "geofence_tombstone_over"), ("geofence.pruneTriggers", "geofence_trigger_at"),
-            ("receipt.ofDevice", "PRIMARY KEY (app=? AND message=? AND seq=?)"),
+            ("receipt.ofDevice", "receipt_device (app=? AND seq=? AND message=?)"),
             ("receipt.prune", "PRIMARY KEY (app=? AND message=?)"),
         ])
     func index(_ name: String, _ index: String) async throws {

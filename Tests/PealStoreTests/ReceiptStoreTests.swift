@@ -52,7 +52,7 @@ struct ReceiptStoreTests {
         var rounds = 0
         while try await fixture.state(message) != nil, rounds < 50 {
             let count = try await fixture.store.write(.rest) { [now = fixture.now] in try $0.prune(now: now, limit: 3) }
-            #expect(count <= 8)
+            #expect(count <= 12)
             rounds += 1
         }
         #expect(rounds > 3)

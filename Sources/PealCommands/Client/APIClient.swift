@@ -84,9 +84,18 @@ struct APIClient: Sendable {
     private func exchange(
         _ request: HTTPClientRequest
     ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {
+        try await Self.exchange(request, base: base)
+    }
+
+    /// One request to any server.
+    /// - Parameter base: the server's URL, for messages.
+    /// - Throws: `unreachable` when no answer came, `usage` when the URL is none.
+    static func exchange(
+        _ request: HTTPClientRequest, base: String
+    ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {
         do {
-            let response = try await Self.http.execute(request, timeout: .seconds(Self.timeoutSeconds))
-            let body = try await response.body.collect(upTo: Self.answerBytesMax)
+            let response = try await http.execute(request, timeout: .seconds(timeoutSeconds))
+            let body = try await response.body.collect(upTo: answerBytesMax)
             return (response, Array(body.readableBytesView))
         } catch let error as HTTPClientError where error == .invalidURL || error == .emptyHost {
             throw .usage("\(base) is not the URL of a server")

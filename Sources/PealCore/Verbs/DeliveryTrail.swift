@@ -14,7 +14,8 @@ package struct DeliveryTrail: Sendable {
 
         /// `docs/api/native.md` lists them.
         package enum Name: String, CaseIterable, Sendable {
-            case matched, held, sent, deferred, accepted, rejected, retired, expired, suppressed, pending, received, opened
+            case matched, held, sent, deferred, accepted, rejected, retired, expired, suppressed, pending, received,
+                opened
             case notMatched = "not_matched"
         }
     }

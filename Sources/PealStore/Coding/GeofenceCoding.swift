@@ -7,7 +7,9 @@ enum GeofenceCoding {
     static func encode(_ data: JSON.Members) -> [UInt8] { JSON.object(data).bytes }
 
     static func tags(_ bytes: [UInt8]) throws -> [String] {
-        guard let list = (try? JSONParser.parse(bytes))?.arrayValue else { throw PealError.damaged("a geofence's tags") }
+        guard let list = (try? JSONParser.parse(bytes))?.arrayValue else {
+            throw PealError.damaged("a geofence's tags")
+        }
         return list.compactMap(\.stringValue)
     }
 

@@ -52,11 +52,11 @@ enum GeofenceSQL {
             SELECT app, message, seq, kind FROM receipt WHERE app = $1 AND message = $2 LIMIT $3)
         """
 
-    /// Every statement by name.
+    /// Every statement that looks something up, by name.
     static let all: KeyValuePairs<String, String> = [
         "geofence.places": places, "geofence.groupPlaces": groupPlaces, "geofence.geofences": geofences,
         "geofence.tombstones": tombstones, "geofence.topicsJoined": topicsJoined,
-        "receipt.insert": insertReceipt, "receipt.add": addReceipts, "receipt.ofDevice": receiptsOfDevice,
+        "receipt.ofDevice": receiptsOfDevice,
         "topic.named": topicsNamed, "topic.firstMember": firstMember, "geofence.pruneTombstones": pruneTombstones,
         "geofence.pruneTriggers": pruneTriggers, "receipt.prune": pruneReceipts,
     ]

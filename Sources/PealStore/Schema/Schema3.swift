@@ -1,5 +1,4 @@
-/// Devices by their identifiers elsewhere. `device_detail` keeps what is shown; this is what audiences are looked up
-/// by.
+/// Devices by their identifiers elsewhere. `device_detail` keeps what is shown; by this audiences are looked up.
 enum Schema3 {
     static let identifiers = [
         """

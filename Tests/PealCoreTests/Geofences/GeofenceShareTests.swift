@@ -29,7 +29,10 @@ struct GeofenceShareTests {
     @Test("from nothing is everything in force, and nothing deleted")
     func full() {
         let share = Self.share(
-            [Self.geofence(1), Self.geofence(2, changed: 7), Self.geofence(3, ends: 1000), Self.geofence(4, starts: 1001)],
+            [
+                Self.geofence(1), Self.geofence(2, changed: 7), Self.geofence(3, ends: 1000),
+                Self.geofence(4, starts: 1001),
+            ],
             deleted: [(9, 3)], since: nil)
         #expect(share.geofences.map(\.id) == [1, 2])
         #expect(share.deletedIDs == [])
@@ -50,7 +53,8 @@ struct GeofenceShareTests {
     @Test(
         "is cut by platform and topics",
         arguments: [
-            (Platform.ios, ["a": 0] as [String: Int64]?, [1, 2, 4]), (.ios, [:], [1, 2]), (.android, ["b": 0], [1, 3, 5]),
+            (Platform.ios, ["a": 0] as [String: Int64]?, [1, 2, 4]), (.ios, [:], [1, 2]),
+            (.android, ["b": 0], [1, 3, 5]),
             (.ios, nil, [1, 2, 4, 5]), (.androidBaidu, [:], [1, 3]), (.windows, ["a": 0], [1, 4]),
         ])
     func cut(platform: Platform, topics: [String: Int64]?, ids: [Int64]) {

@@ -71,6 +71,7 @@ import Testing
     @Test("gives no number for what is none")
     func notNumbers() throws {
         #expect(JSON.string("5").integerValue == nil)
+        for text in ["", "e", "E", "-", ".", "e5", "x"] { #expect(JSON.number(text).integerValue != 7, "\(text)") }
         #expect(JSON.bool(true).integerValue == nil)
         #expect(try JSONParser.parse("1e999").doubleValue == nil)
         #expect(try JSONParser.parse("-2.5").doubleValue == -2.5)

@@ -1,0 +1,158 @@
+"""`peal import` and `peal export` against a running server."""
+
+import csv
+import json
+import os
+import random
+import subprocess
+import time
+import uuid
+
+import pytest
+from peal_server import PROGRAM
+from pivotal_server import PivotalServer
+
+LINES = 10_000
+
+
+def command(peal, app, *arguments, wait=True):
+    """Runs a command of `peal`; gives its exit status, what it printed and what it warned of."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
+    environment = {**inherited, "PEAL_SERVER_URL": peal.url, "PEAL_API_KEY": peal.admin_token, "PEAL_APP": app}
+    process = subprocess.Popen(
+        [PROGRAM, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    if not wait:
+        return process
+    output, errors = process.communicate(timeout=300)
+    return process.returncode, output, errors
+
+
+def listed(peal, app):
+    """Every device of the app, by id, without what only the server decides."""
+    devices, cursor = {}, None
+    while True:
+        page = peal.get(f"/apps/{app}/devices", limit=200, **({"cursor": cursor} if cursor else {}))
+        for device in page["items"]:
+            devices[device["id"]] = {key: value for key, value in device.items() if key != "registered_at"}
+        cursor = page["next_cursor"]
+        if not cursor:
+            return devices
+
+
+def device(number):
+    chance = random.Random(number)
+    return {
+        "platform": "ios",
+        "environment": chance.choice(["production", "sandbox"]),
+        "address": f"{number:064x}",
+        "user_id": f"user {number}, \"Ä\"",
+        "topics": chance.sample(["news", "a;b", "c,d", "été"], 2),
+        "locale": "de-AT",
+        "time_zone": "Europe/Vienna",
+        "os_version": "17.4",
+        "attributes": {"number": number, "line": "a\nb"},
+    }
+
+
+def lines_with_bad_ones():
+    """Lines of devices without ids, and the numbers of those that are no good."""
+    bad = {
+        17: "{broken",
+        1_000: '{"platform":"ios","address":"xyz"}',
+        1_001: "[]",
+        5_555: '{"platform":"ios"}',
+        LINES: '{"platform":"toaster","address":"00"}',
+    }
+    lines = [bad.get(number) or json.dumps(device(number)) for number in range(1, LINES + 1)]
+    return lines, sorted(bad)
+
+
+def test_bad_lines_are_told_and_a_killed_import_goes_on_exactly_once(serve, tmp_path):
+    peal = serve()
+    app = peal.app()
+    lines, bad = lines_with_bad_ones()
+    file, resume, errors = (str(tmp_path / name) for name in ("devices.jsonl", "resume", "errors"))
+    (tmp_path / "devices.jsonl").write_text("\n".join(lines) + "\n")
+    arguments = ["import", file, "--resume-file", resume, "--errors", errors, "--json"]
+
+    process = command(peal, app, *arguments, wait=False)
+    while not (tmp_path / "resume").exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.001)
+    process.kill()
+    process.communicate()
+    done = json.loads((tmp_path / "resume").read_text())["done"]
+    assert 0 < done < LINES
+    # As if the last batch had been taken and the program ended before it could note that.
+    (tmp_path / "resume").write_text(json.dumps({"source": file, "done": 0}))
+
+    status, output, warned = command(peal, app, *arguments)
+    assert status == 1, warned
+    summary = json.loads(output)
+    assert summary["refused"] == len(bad) and summary["created"] == LINES - len(bad)
+    assert "line 17: not JSON" in warned and f"line {LINES}: " in warned
+    told = {json.loads(line)["line"] for line in (tmp_path / "errors").read_text().splitlines()}
+    assert told == set(bad)
+
+    devices = listed(peal, app)
+    assert len(devices) == LINES - len(bad)
+    assert {d["state"] for d in devices.values()} == {"active"}
+    assert {int(d["address"], 16) for d in devices.values()} == set(range(1, LINES + 1)) - set(bad)
+    again = command(peal, app, *arguments)
+    assert again[0] == 0 and json.loads(again[1])["created"] == 0
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_an_export_is_imported_into_another_app_as_it_was(serve, tmp_path, form):
+    peal = serve()
+    first, second = peal.app("First"), peal.app("Second")
+    peal.devices(first, [device(number) for number in range(1, 450)] + [{"platform": "android", "address": "fcm:x"}])
+    file = str(tmp_path / f"devices.{form}")
+    status, output, warned = command(peal, first, "export", "--output", file, "--json")
+    assert status == 0 and json.loads(output)["devices"] == 450, warned
+    status, output, warned = command(peal, second, "import", file, "--json")
+    assert status == 0 and json.loads(output)["created"] == 450, warned
+    assert listed(peal, second) == listed(peal, first)
+    if form == "csv":
+        with open(file, newline="", encoding="utf-8") as text:
+            rows = list(csv.DictReader(text))
+        assert len(rows) == 450 and rows[0]["user_id"] == device(1)["user_id"]
+
+
+def test_a_pivotal_server_is_paged_and_its_devices_keep_their_ids(serve, tmp_path):
+    registrations = [
+        {
+            "os": "android-fcm" if number % 10 == 0 else "ios",
+            "os_version": "10.2",
+            "device_model": "iPhone 7",
+            "device_manufacturer": "Apple",
+            "device_alias": "" if number % 2 else f"phone {number}",
+            "device_uuid": str(uuid.UUID(int=number)),
+            "registration_token": f"{number:064X}",
+            "active": number % 7 != 0,
+        }
+        for number in range(1, 1_234)
+    ]
+    registrations[4]["os"] = "bb10"
+    pivotal = PivotalServer(registrations)
+    try:
+        peal = serve()
+        app = peal.app()
+        resume = tmp_path / "resume"
+        source = ["--url", pivotal.url + "/v1", "--application-uuid", "app-1", "--api-key"]
+        arguments = ["import", "--from", "pivotal", "--json", "--resume-file", str(resume), *source]
+        assert command(peal, app, *arguments, "wrong")[0] == 1
+        status, output, warned = command(peal, app, *arguments, "key-1")
+        assert status == 1 and "registration 5: os" in warned
+        summary = json.loads(output)
+        gone = sum(1 for r in registrations if not r["active"])
+        assert (summary["refused"], summary["skipped"]) == (1, gone)
+        devices = listed(peal, app)
+        assert set(devices) == {r["device_uuid"] for r in registrations if r["active"] and r["os"] != "bb10"}
+        two = devices[str(uuid.UUID(int=2))]
+        assert (two["alias"], two["vendor_os"], two["address"]) == ("phone 2", "ios", f"{2:064X}")
+        assert devices[str(uuid.UUID(int=10))]["platform"] == "android"
+        assert f"page={-(-len(registrations) // 50)}" in pivotal.requests[-1]
+    finally:
+        pivotal.stop()

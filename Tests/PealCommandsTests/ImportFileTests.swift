@@ -1,0 +1,127 @@
+import Foundation
+import PealCore
+import Testing
+
+@testable import PealCommands
+
+/// A directory of its own, which goes with the value.
+final class Folder: Sendable {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appending(path: "peal-import-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+        try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+        return "\(path)/\(name)"
+    }
+
+    func write(_ name: String, _ text: String) throws -> String { try write(name, Array(text.utf8)) }
+
+    func text(_ name: String) -> String? {
+        FileManager.default.contents(atPath: "\(path)/\(name)").map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+@Suite("Files of devices") struct ImportFileTests {
+    private func rows(_ bytes: [UInt8]) throws -> [CSVReader.Record] {
+        let folder = try Folder()
+        var reader = CSVReader(try ByteSource(try folder.write("f", bytes)))
+        var rows: [CSVReader.Record] = []
+        while let row = try reader.next() { rows.append(row) }
+        return rows
+    }
+
+    private func rows(_ text: String) throws -> [CSVReader.Record] { try rows(Array(text.utf8)) }
+
+    private func row(_ number: Int, _ fields: String...) -> CSVReader.Record {
+        CSVReader.Record(number: number, fields: .success(fields))
+    }
+
+    private func fault(_ number: Int, _ fault: CSVReader.Fault) -> CSVReader.Record {
+        CSVReader.Record(number: number, fields: .failure(fault))
+    }
+
+    @Test("records are read as RFC 4180 has them, each with its line")
+    func records() throws {
+        #expect(try rows("") == [])
+        #expect(try rows("a,b\r\nc,\r\n") == [row(1, "a", "b"), row(2, "c", "")])
+        #expect(try rows("\u{FEFF}a\n\n\r\nb") == [row(1, "a"), row(4, "b")])
+        #expect(try rows("a\rb\r") == [row(1, "a"), row(2, "b")])
+        #expect(
+            try rows("\"a,\"\"b\"\"\",\"\"\n\"x\r\ny\",z\nlast")
+                == [row(1, "a,\"b\"", ""), row(2, "x\r\ny", "z"), row(4, "last")])
+        #expect(try rows(",\n") == [row(1, "", "")])
+        #expect(try rows("a\"b,ü\n") == [row(1, "a\"b", "ü")])
+    }
+
+    @Test("what is no record is told, and the next line is read")
+    func faults() throws {
+        #expect(try rows("\"a\"b,c\nd\n") == [fault(1, .quote), row(2, "d")])
+        #expect(try rows("a\n\"b\nc") == [row(1, "a"), fault(2, .unclosed)])
+        #expect(try rows([0x61, 0x0A, 0xFF, 0x0A, 0x62]) == [row(1, "a"), fault(2, .encoding), row(3, "b")])
+        let long = String(repeating: "x", count: Limits.importRecordBytesMax + 9)
+        #expect(try rows("\(long)\nb\n") == [fault(1, .length), row(2, "b")])
+        #expect(try rows("a,\"\(long)\nb\n") == [fault(1, .length), row(2, "b")])
+    }
+
+    @Test("lines are numbered, and too long ones passed over")
+    func lines() throws {
+        let folder = try Folder()
+        let long = String(repeating: "x", count: Limits.importRecordBytesMax + 1)
+        var reader = LineReader(try ByteSource(try folder.write("f", "a\n\n \r\n\(long)\nb\r\n\(long)")))
+        var lines: [LineReader.Line] = []
+        while let line = try reader.next() { lines.append(line) }
+        #expect(lines.map(\.number) == [1, 4, 5, 6])
+        #expect(lines.map { $0.bytes.map { String(decoding: $0, as: UTF8.self) } } == ["a", nil, "b\r", nil])
+    }
+
+    @Test("a device comes back from its row as it went")
+    func roundTrip() throws {
+        let text = #"""
+            {"id":"d","platform":"web","environment":"production","address":{"endpoint":"https://x/\"1,2"},\#
+            "user_id":"Ann, \"A\"\nB","topics":["a;b","c,d",""],"locale":"de","attributes":{"n":1.0},"state":"active"}
+            """#
+        let device = try JSONParser.parse(text)
+        let folder = try Folder()
+        let csv = DeviceColumns.all.joined(separator: ",") + "\n" + DeviceColumns.row(device) + "\n"
+        var reader = CSVReader(try ByteSource(try folder.write("f.csv", csv)))
+        let header = try #require(try reader.next()).fields.get()
+        let fields = try #require(try reader.next()).fields.get()
+        #expect(try DeviceColumns.device(fields, header: header) == device)
+        #expect(try reader.next() == nil)
+    }
+
+    @Test("topics may be written by hand, and what is not JSON is told")
+    func columns() throws {
+        let header = ["topics", "attributes", "unknown"]
+        #expect(try DeviceColumns.device(["a; b ;", "", "x"], header: header) == ["topics": ["a", "b"]])
+        for fields in [["[a", "", ""], ["", "{", ""], ["", "5", ""], ["", ""]] {
+            #expect(throws: DeviceColumns.Fault.self) { try DeviceColumns.device(fields, header: header) }
+        }
+    }
+
+    @Test("a record loses what only the server says, and a retired one is skipped")
+    func cleaning() throws {
+        let device = try JSONParser.parse(
+            #"{"id":"d","platform":"ios","address":"00","alias":"","user_id":null,"state":"active","retired_at":1}"#
+        )
+        guard case .device(let cleaned) = ImportRecord(number: 1, device: device, environment: "sandbox").content else {
+            Issue.record("not a device")
+            return
+        }
+        #expect(cleaned == ["id": "d", "platform": "ios", "address": "00", "environment": "sandbox"])
+        guard case .skipped = ImportRecord(number: 1, device: ["state": "retired"], environment: nil).content else {
+            Issue.record("not skipped")
+            return
+        }
+        guard case .bad = ImportRecord(number: 1, device: 5, environment: nil).content else {
+            Issue.record("not bad")
+            return
+        }
+    }
+}
