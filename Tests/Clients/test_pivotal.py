@@ -43,7 +43,7 @@ def received(world, items):
         payload = item["payload"]
         if item["provider"] == "fcm":
             payload = {"data": payload["data"]}
-            if key := item["payload"].get("android", {}).get("collapse_key"):
+            if key := item["payload"].get("android", {}).get("collapseKey"):
                 payload["collapse_key"] = key
         name = world.addresses[item["device"]]
         assert name not in shown, f"{name} was sent to twice"
@@ -188,7 +188,7 @@ def test_users_are_signed_as_the_vendors_tool_does(world):
     try:
         body = {"os": "ios", "registration_token": "0D" * 32, "custom_user_id": signed}
         assert world.call("POST", "/v1/registration", body, "vector").json["custom_user_id"] == "bond007"
-        body["custom_user_id"] = signed[:-1] + "5"
+        body["custom_user_id"] = signed.replace(".I_eb", ".J_eb")
         assert world.call("POST", "/v1/registration", body, "vector").status == 400
         body["custom_user_id"] = "bond007"
         assert world.call("POST", "/v1/registration", body, "vector").status == 400
