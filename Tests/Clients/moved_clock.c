@@ -1,7 +1,8 @@
 /*
- * Moves the wall clock of the programs that it is preloaded into (LD_PRELOAD) by the number of seconds in the file that
+ * Moves the clocks of the programs that it is preloaded into (LD_PRELOAD) by the number of seconds in the file that
  * CLOCK_OFFSET_FILE names: 8 octets, a signed integer in this machine's order. The file may change while they run.
- * Clocks that count from the machine's start stay as they are.
+ * Those that count from the machine's start move too, as if it had slept: else the age of what a program keeps would
+ * contradict the time of day. Timers that were set to an instant keep to the kernel's clock.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,9 +28,20 @@ __attribute__((constructor)) static void map_offset(void) {
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
     int result = (int)syscall(SYS_clock_gettime, clock, now);
-    int is_wall = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
-    if (result == 0 && is_wall && offset != NULL) now->tv_sec += (time_t)*offset;
+    int is_of_processor = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
+    if (result == 0 && !is_of_processor && offset != NULL) now->tv_sec += (time_t)*offset;
     return result;
+}
+
+int timerfd_settime(int timer, int flags, const struct itimerspec *wanted, struct itimerspec *old) {
+    struct itimerspec moved = *wanted;
+    int is_set = moved.it_value.tv_sec != 0 || moved.it_value.tv_nsec != 0;
+    if (is_set && (flags & TFD_TIMER_ABSTIME) && offset != NULL) {
+        moved.it_value.tv_sec -= (time_t)*offset;
+        /* An instant that is past: at once. Zero would stop the timer. */
+        if (moved.it_value.tv_sec < 0) moved.it_value = (struct timespec){.tv_sec = 0, .tv_nsec = 1};
+    }
+    return (int)syscall(SYS_timerfd_settime, timer, flags, &moved, old);
 }
 
 int gettimeofday(struct timeval *now, void *zone) {

@@ -1,4 +1,4 @@
-"""A wall clock that tests move by hand, for real programs: what is due in hours comes at once."""
+"""A clock that tests move by hand, for real programs: what is due in hours comes at once."""
 
 import pathlib
 import shutil

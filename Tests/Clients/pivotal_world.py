@@ -153,7 +153,7 @@ class PivotalWorld:
             addresses[token.lower() if device["platform"] == "ios" else token] = name
         return addresses
 
-    def ended(self, message, seconds=60):
+    def ended(self, message, seconds=30):
         """The receipt of a push once every device has its outcome."""
         end = time.monotonic() + seconds
         while True:
