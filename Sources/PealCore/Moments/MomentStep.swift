@@ -14,6 +14,11 @@ package struct MomentStep: Sendable, Hashable {
         package let status: Moment.Status
         /// nil where no device had it.
         package let device: DeviceKey?
+
+        package init(status: Moment.Status, device: DeviceKey?) {
+            self.status = status
+            self.device = device
+        }
     }
 
     mutating func tell(_ status: Moment.Status, _ device: DeviceKey?) {

@@ -27,6 +27,49 @@ struct MomentTransitionTests {
         events.reduce(open(arm)) { $0.after($1.0, at: start + .seconds($1.1)).moment }
     }
 
+    private static let competitions: [([(MomentEvent, Int64)], Moment.State)] = [
+        ([(claim(), 5)], Moment.State.claimed), ([(.fallback(to: phone), 3600)], .sending),
+        ([(.cancel, 5)], .cancelled),
+        ([(.fallback(to: nil), 3600)], .failed), ([(.fallback(to: phone), 5)], .open),
+        ([(.cancel, 5), (claim(), 6)], .cancelled), ([(.cancel, 5), (.fallback(to: phone), 3600)], .cancelled),
+        ([(claim(), 5), (.cancel, 6)], .claimed), ([(claim(), 5), (.fallback(to: phone), 3600)], .claimed),
+        ([(.fallback(to: phone), 3600), (.cancel, 3601)], .sending),
+        ([(.fallback(to: phone), 3600), (claim(), 3601)], .sending),
+        ([(claim(), 5), (claim(tablet, id: ClaimID(high: 2, low: 2)), 6)], .claimed),
+    ]
+
+    private static let courses: [([(MomentEvent, Int64)], Moment.State)] = [
+        ([(claim(), 5), (.receipt(.shown, device: 7), 9)], Moment.State.shown),
+        ([(claim(), 5), (.receipt(.shown, device: 8), 9)], .claimed),
+        ([(claim(), 5), (.receipt(.opened, device: 7), 9)], .opened),
+        ([(claim(), 5), (.claimEnded, 604)], .claimed), ([(claim(), 5), (.claimEnded, 605)], .recovering),
+        ([(claim(hasLedger: false), 5), (.claimEnded, 605)], .claimed),
+        ([(claim(), 5), (.cancel, 6), (.claimEnded, 605)], .claimed),
+        ([(claim(hasLedger: false), 5), (.claimEnded, 90_000)], .failed),
+        ([(claim(), 5), (.claimEnded, 605), (.settled(.accepted, reason: "", next: nil), 606)], .sent),
+        (
+            [(claim(), 5), (.claimEnded, 605), (.settled(.retired, reason: "Unregistered", next: tablet), 606)],
+            .failed
+        ),
+        ([(claim(), 5), (.claimEnded, 605), (.receipt(.shown, device: 7), 606)], .shown),
+        ([(.fallback(to: phone), 3600), (.settled(.accepted, reason: "", next: nil), 3601)], .sent),
+        ([(.fallback(to: phone), 3600), (.settled(.moved, reason: "", next: nil), 3601)], .sending),
+        ([(.fallback(to: phone), 3600), (.settled(.retired, reason: "x", next: tablet), 3601)], .sending),
+        ([(.fallback(to: phone), 3600), (.settled(.retired, reason: "x", next: nil), 3601)], .failed),
+        ([(.fallback(to: phone), 3600), (.settled(.rejected, reason: "x", next: tablet), 3601)], .failed),
+        ([(.fallback(to: phone), 3600), (.receipt(.shown, device: 7), 3601)], .shown),
+        ([(.receipt(.shown, device: 7), 5)], .open),
+    ]
+
+    private static let unheard: [(MomentEvent, [(MomentEvent, Int64)], Int64, MomentClaim.Refusal)] = [
+        (claim(rev: 2), [], 5, MomentClaim.Refusal.superseded), (claim(), [(.cancel, 1)], 5, .cancelled),
+        (claim(tablet), [(claim(), 1)], 5, .claimed),
+        (claim(id: ClaimID(high: 9, low: 9)), [(claim(), 1)], 5, .claimed),
+        (claim(), [], 3600, .expired), (claim(), [(.fallback(to: phone), 3600)], 3601, .fallback),
+        (claim(), [(claim(), 5), (.receipt(.shown, device: 7), 6)], 7, .closed),
+        (claim(), [(claim(), 5)], 605, .fallback), (claim(), [(.fallback(to: nil), 3600)], 3601, .expired),
+    ]
+
     @Test("one row serves every method: who may claim and when the server sends follow from the arm")
     func terms() {
         #expect(Self.open(.traditional).fallbackAt == Self.start + .seconds(10))
@@ -39,58 +82,21 @@ struct MomentTransitionTests {
 
     @Test(
         "the competitors for an open moment lead out of it, and nobody else follows",
-        arguments: [
-            ([(claim(), 5)], Moment.State.claimed), ([(.fallback(to: phone), 3600)], .sending),
-            ([(.cancel, 5)], .cancelled),
-            ([(.fallback(to: nil), 3600)], .failed), ([(.fallback(to: phone), 5)], .open),
-            ([(.cancel, 5), (claim(), 6)], .cancelled), ([(.cancel, 5), (.fallback(to: phone), 3600)], .cancelled),
-            ([(claim(), 5), (.cancel, 6)], .claimed), ([(claim(), 5), (.fallback(to: phone), 3600)], .claimed),
-            ([(.fallback(to: phone), 3600), (.cancel, 3601)], .sending),
-            ([(.fallback(to: phone), 3600), (claim(), 3601)], .sending),
-            ([(claim(), 5), (claim(tablet, id: ClaimID(high: 2, low: 2)), 6)], .claimed),
-        ])
+        arguments: competitions)
     func oneWinner(events: [(MomentEvent, Int64)], state: Moment.State) {
         #expect(Self.after(events).state == state)
     }
 
     @Test(
         "what is under way ends as the drawing says",
-        arguments: [
-            ([(claim(), 5), (.receipt(.shown, device: 7), 9)], Moment.State.shown),
-            ([(claim(), 5), (.receipt(.shown, device: 8), 9)], .claimed),
-            ([(claim(), 5), (.receipt(.opened, device: 7), 9)], .opened),
-            ([(claim(), 5), (.claimEnded, 604)], .claimed), ([(claim(), 5), (.claimEnded, 605)], .recovering),
-            ([(claim(hasLedger: false), 5), (.claimEnded, 605)], .claimed),
-            ([(claim(), 5), (.cancel, 6), (.claimEnded, 605)], .claimed),
-            ([(claim(hasLedger: false), 5), (.claimEnded, 90_000)], .failed),
-            ([(claim(), 5), (.claimEnded, 605), (.settled(.accepted, reason: "", next: nil), 606)], .sent),
-            (
-                [(claim(), 5), (.claimEnded, 605), (.settled(.retired, reason: "Unregistered", next: tablet), 606)],
-                .failed
-            ),
-            ([(claim(), 5), (.claimEnded, 605), (.receipt(.shown, device: 7), 606)], .shown),
-            ([(.fallback(to: phone), 3600), (.settled(.accepted, reason: "", next: nil), 3601)], .sent),
-            ([(.fallback(to: phone), 3600), (.settled(.moved, reason: "", next: nil), 3601)], .sending),
-            ([(.fallback(to: phone), 3600), (.settled(.retired, reason: "x", next: tablet), 3601)], .sending),
-            ([(.fallback(to: phone), 3600), (.settled(.retired, reason: "x", next: nil), 3601)], .failed),
-            ([(.fallback(to: phone), 3600), (.settled(.rejected, reason: "x", next: tablet), 3601)], .failed),
-            ([(.fallback(to: phone), 3600), (.receipt(.shown, device: 7), 3601)], .shown),
-            ([(.receipt(.shown, device: 7), 5)], .open),
-        ])
+        arguments: courses)
     func ends(events: [(MomentEvent, Int64)], state: Moment.State) {
         #expect(Self.after(events).state == state)
     }
 
     @Test(
         "a claim that is not granted says why",
-        arguments: [
-            (claim(rev: 2), [], 5, MomentClaim.Refusal.superseded), (claim(), [(.cancel, 1)], 5, .cancelled),
-            (claim(tablet), [(claim(), 1)], 5, .claimed),
-            (claim(id: ClaimID(high: 9, low: 9)), [(claim(), 1)], 5, .claimed),
-            (claim(), [], 3600, .expired), (claim(), [(.fallback(to: phone), 3600)], 3601, .fallback),
-            (claim(), [(claim(), 5), (.receipt(.shown, device: 7), 6)], 7, .closed),
-            (claim(), [(claim(), 5)], 605, .fallback), (claim(), [(.fallback(to: nil), 3600)], 3601, .expired),
-        ] as [(MomentEvent, [(MomentEvent, Int64)], Int64, MomentClaim.Refusal)])
+        arguments: unheard)
     func refusals(wish: MomentEvent, before: [(MomentEvent, Int64)], at: Int64, refusal: MomentClaim.Refusal) {
         let moment = Self.after(before)
         let step = moment.after(wish, at: Self.start + .seconds(at))
