@@ -49,7 +49,6 @@ struct QueryPlanTests {
             ("webhook.newestDeliveries", "webhook_delivery_newest"),
             ("webhook.pruneDeliveries", "webhook_delivery_ended"), ("moment.due", "moment_open"),
             ("moment.lapsed", "moment_claimed"), ("moment.nextDue", "moment_open"),
-            ("moment.ofDevice", "moment_device"),
             ("moment.openOfUser", "moment_user"), ("moment.named", "moment_name"), ("moment.awaiting", "moment_user"),
         ])
     func index(_ name: String, _ index: String) async throws {
