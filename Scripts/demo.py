@@ -26,7 +26,19 @@ SEED_PUSH = {
     "target": {"topics": [TOPIC]},
     "expiryTime": 1459468800000,
 }
-NOT_YET = ["ContextPush", "devtodev"]
+# The newer example of ContextPush's documentation, to go out at once.
+SEED_MOMENT = {
+    "platform": "ios",
+    "user_id": "user@contextsdk.com",
+    "content": {
+        "title": "James, it's time for your english course!",
+        "body": "Start your english course now!",
+    },
+    "deliver_within_hours": 3,
+    "campaign_id": "daily-reminder",
+    "delivery_method": "traditional",
+}
+NOT_YET = ["devtodev"]
 ARRIVAL_SECONDS = 30
 
 
@@ -154,6 +166,20 @@ class Demonstration:
         task = {"app_id": "cheese-news", "topics": [TOPIC], "payloads": {"ios": {"aps": {"alert": alert}}}}
         self.push("Richie", lambda: richie.task(task), SUBSCRIBED)
 
+    def push_to_user(self):
+        """ContextPush's example to a phone of its user, registered for this; held for a second, then sent."""
+        name, apns = "James's phone", self.simulator["apns"]
+        self.devices[name] = secrets.token_hex(32)
+        self.inbox.seen[name] = 0
+        self.native.post(f"/apps/{self.app}/devices", {
+            "platform": "ios", "address": self.devices[name], "user_id": SEED_MOMENT["user_id"]})
+        key = self.native.post(f"/apps/{self.app}/keys", {"dialect": "contextpush"})["token"]
+        body = dict(SEED_MOMENT, bundle_id=apns["bundle_id"])
+        url = f"{self.native.server_url}/v1/campaigns/schedule_message_for_user"
+        # The key that the server makes is the message's id.
+        self.push("ContextPush", lambda: request(
+            "POST", url, body, {"Authorization": f"Token {key}"})["idempotency_key"], [name])
+
     def expect_silence(self):
         """Whatever would come a second time comes now."""
         time.sleep(1)
@@ -173,6 +199,8 @@ class Demonstration:
         self.stage.say("pushing through the native API to everybody")
         hello = {"audience": {"all": True}, "content": {"title": "Hello", "body": "Peal speaks."}}
         self.push("native", lambda: self.native.post(f"/apps/{self.app}/messages", hello)["id"], list(self.devices))
+        self.stage.say("scheduling through ContextPush's API: the documentation's example, traditional")
+        self.push_to_user()
         self.rows += [(api, "-", "not there yet", "") for api in NOT_YET]
         self.expect_silence()
         print()

@@ -64,6 +64,7 @@ class Programs:
             "PEAL_PROVIDERS_APNS_PRODUCTION_URL": simulator["apns_url"],
             "PEAL_PROVIDERS_APNS_SANDBOX_URL": simulator["apns_sandbox_url"],
             "PEAL_PROVIDERS_CA_FILE": simulator["ca_file"],
+            "PEAL_CONTEXTPUSH_TRADITIONAL_HOLD_SECONDS": "1",
         })
         port = self.appears(port_file, is_complete=lambda text: text.strip().isdigit()).strip()
         return f"http://127.0.0.1:{port}"

@@ -152,10 +152,10 @@ struct BadInputTests {
             "not_supported", "schedule.in"),
         Case(
             .post, "…/messages", #"{"audience":{"all":true},\#(saying),"schedule":{"window":{}}}"#,
-            "not_supported", "schedule.window"),
+            "missing_field", "schedule.window.until"),
         Case(
             .post, "…/messages", #"{"audience":{"all":true},\#(saying),"method":"traditional"}"#,
-            "not_supported", "method"),
+            "invalid_field", "method"),
         Case(
             .post, "…/messages",
             #"{"audience":{"all":true},"content":{"body":"\#(String(repeating: "#x#", count: 5000))"}}"#,

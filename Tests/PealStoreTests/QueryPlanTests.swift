@@ -50,7 +50,6 @@ struct QueryPlanTests {
             ("webhook.newestDeliveries", "webhook_delivery_newest"),
             ("webhook.pruneDeliveries", "webhook_delivery_ended"), ("moment.due", "moment_open"),
             ("moment.lapsed", "moment_claimed"), ("moment.nextDue", "moment_open"),
-            ("moment.ofDevice", "moment_device"),
             ("moment.openOfUser", "moment_user"), ("moment.named", "moment_name"), ("moment.awaiting", "moment_user"),
             ("search.routePage", "COVERING INDEX device_active"), ("search.routeAfter", "COVERING INDEX device_active"),
             ("search.topicAfter", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq>?)"),

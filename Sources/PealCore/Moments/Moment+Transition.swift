@@ -1,5 +1,5 @@
-/// Every transition of a moment, in one place and pure: the store applies the result only where the row is still the one
-/// that was judged, so that of all who compete one wins.
+/// Every transition of a moment, in one place and pure: the store applies the result only where the row is still the
+/// one that was judged, so that of all who compete one wins.
 extension Moment {
     /// What `event` makes of this moment. An event that means nothing to its state leaves it as it is.
     package func after(_ event: MomentEvent, at now: Timestamp) -> MomentStep {

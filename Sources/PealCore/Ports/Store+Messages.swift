@@ -18,7 +18,8 @@ package protocol MessageWriting {
     /// Makes the message durable, in state `scheduled` where it starts later, else `planning`.
     /// - Throws: `conflict` when the id is taken.
     func insertMessage(_ draft: MessageDraft) throws
-    /// Replaces a scheduled message's draft; its moments count from `now`. Returns false when it is no longer scheduled.
+    /// Replaces a scheduled message's draft; its moments count from `now`. Returns false when it is no longer
+    /// scheduled.
     func replaceDraft(_ draft: MessageDraft, now: Timestamp) throws -> Bool
     /// Moves a message to `state` if it is in one of `from`. Slices follow: pausing holds them, resuming frees them;
     /// cancelled and expired ones are settled by the workers. Returns the state before, nil when the guard failed.

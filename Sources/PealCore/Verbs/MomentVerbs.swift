@@ -42,8 +42,8 @@ package struct MomentVerbs: Sendable {
         return Result(moment: moment, isApplied: true)
     }
 
-    /// Cancels by name: exact, for who is told that it is cancelled will never see it. A claimant is asked to forget what
-    /// it has not shown yet, and nothing is promised of that.
+    /// Cancels by name: exact, for who is told that it is cancelled will never see it. A claimant is asked to forget
+    /// what it has not shown yet, and nothing is promised of that.
     /// - Returns: the moment, cancelled now or before, or in a state in which it cannot be cancelled any more.
     /// - Throws: `not_found`.
     package func cancel(_ name: MomentName, app: AppKey, _ call: VerbCall) async throws -> Result {

@@ -4,7 +4,8 @@ enum MomentSQL {
 
     static let insert = """
         INSERT INTO moment (\(MomentRow.columns), due_at, name_key)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+            $23)
         """
 
     /// The compare-and-set: the row must still be the one that was judged.
@@ -28,6 +29,7 @@ enum MomentSQL {
         SELECT \(MomentRow.columns) FROM moment
         WHERE app = $1 AND user_id = $2 AND state = 1 AND awaits_device = 1 ORDER BY deadline
         """
+    /// A message has at most `Limits.momentUsersMax` rows, mostly one.
     static let ofDevice = """
         SELECT \(MomentRow.columns) FROM moment WHERE app = $1 AND message = $2 AND device = $3
         """

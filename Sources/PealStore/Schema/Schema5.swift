@@ -1,8 +1,8 @@
 /// Windows of delivery: one row for each user of a message with a window, and who is in which arm of a campaign's
 /// experiment.
 enum Schema5 {
-    /// `due_at` is when the clock acts: the fallback of an open moment, the end of a claim. Indexes name every column of
-    /// their own condition.
+    /// `due_at` is when the clock acts: the fallback of an open moment, the end of a claim. Indexes name every column
+    /// of their own condition.
     static let moments = [
         "ALTER TABLE message ADD COLUMN window_until BIGINT",
         "ALTER TABLE message ADD COLUMN window_method {text}",
@@ -19,7 +19,6 @@ enum Schema5 {
         "CREATE INDEX moment_open ON moment (due_at) WHERE state = 1",
         "CREATE INDEX moment_claimed ON moment (due_at) WHERE state = 2",
         "CREATE INDEX moment_user ON moment (app, user_id, deadline) WHERE state = 1",
-        "CREATE INDEX moment_device ON moment (app, message, device) WHERE device IS NOT NULL",
         "CREATE UNIQUE INDEX moment_name ON moment (app, name_key) WHERE name_key IS NOT NULL",
         """
         CREATE TABLE experiment (

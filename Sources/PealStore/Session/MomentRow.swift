@@ -48,7 +48,8 @@ enum MomentRow {
         ]
     }
 
-    /// When the clock acts on it. A claim that ended and may not be sent again is looked at once more when it is given up.
+    /// When the clock acts on it. A claim that ended and may not be sent again is looked at once more when it is given
+    /// up.
     static func dueAt(_ moment: Moment, now: Timestamp) -> Timestamp {
         guard moment.state == .claimed, let claim = moment.claim else { return moment.fallbackAt }
         return claim.until > now ? claim.until : moment.givenUpAt

@@ -1,0 +1,235 @@
+import HTTPTypes
+import PealAPI
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("ContextPush")
+struct ContextPushTests {
+    private static let schedule = "/v1/campaigns/schedule_message_for_user"
+    private static let cancel = "/v1/campaigns/cancel_message_for_user"
+
+    private static func open(
+        _ body:
+            @escaping @Sendable (House, _ call: @Sendable (String, JSON) async throws -> House.Reply) async throws ->
+            Void
+    ) async throws {
+        try await House.open { house in
+            _ = try await house.key("contextpush", [("token", "CTX-0123456789abcdef0123456789abcdef")])
+            _ = try await house.admin(
+                .put, "…/webhooks/ctx",
+                [
+                    "url": "https://example.com/ctx", "kind": "contextpush",
+                    "authentication": ["type": "secret", "secret": "s"],
+                ])
+            try await body(house) { path, json in
+                try await house.call(
+                    .post, path, body: json.text, authorization: "token   CTX-0123456789abcdef0123456789abcdef")
+            }
+        }
+    }
+
+    private static func request(_ changes: [(String, JSON)] = [], content: JSON? = nil) -> JSON {
+        var members = JSON.Members([
+            ("bundle_id", "com.example.cheese"), ("platform", "ios"), ("user_id", "Ann"), ("campaign_id", "daily"),
+            ("deliver_within_hours", 3), ("delivery_method", "context_aware"),
+            ("content", content ?? ["title": "T", "body": "B"]),
+        ])
+        for (name, value) in changes { members[name] = value }
+        return .object(members)
+    }
+
+    private static func draft(_ house: House) async throws -> MessageDraft {
+        let list = try await house.admin(.get, "…/messages")
+        let id = try #require(MessageID(list["items.0.id"]?.stringValue ?? ""), "\(list.text)")
+        let draft = try await house.draft(id)
+        return try #require(draft)
+    }
+
+    private static func items(_ house: House) async throws -> [JSON] {
+        let events = try await house.store.read { store in
+            guard let app = try store.apps(after: nil, limit: 1).first,
+                let webhook = try store.webhook(app: app.key, name: "ctx")
+            else { return [OutboxEvent]() }
+            return try store.outboxEvents(for: webhook.place, limit: 100)
+        }
+        return events.compactMap { $0.payload.flatMap { try? JSONParser.parse($0) } }
+    }
+
+    @Test("schedules with what clients really send: texts for numbers, empty members, aliases")
+    func tolerant() async throws {
+        try await Self.open { house, call in
+            let content: JSON = [
+                "title": "T", "subtitle": "", "body": "B", "badge": "3", "sound": "s.caf", "thread_id": "t",
+                "user_info": ["n": 1, "ratio": .number("1.0")], "image_url": "https://example.com/i.jpg",
+            ]
+            let reply = try await call(
+                Self.schedule,
+                Self.request(
+                    [("deliver_within_hours", "1.5"), ("platform", "iOS"), ("idempotency_key", "")], content: content))
+            #expect(reply.status == 200, "\(reply.text)")
+            #expect(reply["status"] == "scheduled" && reply["delivery_method"] == "context_aware")
+            let draft = try await Self.draft(house)
+            #expect(reply["idempotency_key"]?.stringValue == draft.id.description)
+            #expect(draft.window?.until == house.clock.now + .seconds(5400))
+            #expect(draft.content.badge == 3 && draft.content.sound == "s.caf" && draft.content.threadID == "t")
+            let data = try JSONParser.parse(
+                #"{"n":1,"ratio":1.0,"ctx_image_url":"https://example.com/i.jpg","ctx_idempotency_key":"\#(draft.id)"}"#
+            )
+            #expect(JSON.object(draft.content.data) == data)
+            #expect(draft.content.imageURL == nil && draft.content.subtitle == nil)
+        }
+    }
+
+    @Test(
+        "refuses with status and field",
+        arguments: [
+            ([("platform", "tv")], 422, "platform"), ([("platform", .null)], 400, "platform"),
+            ([("bundle_id", "x")], 403, nil), ([("user_id", "")], 400, "user_id"),
+            ([("campaign_id", .null)], 400, "campaign_id"),
+            ([("deliver_within_hours", 0)], 400, "deliver_within_hours"),
+            ([("deliver_within_hours", 168.01.json)], 400, "deliver_within_hours"),
+            ([("deliver_within_hours", "x")], 400, "deliver_within_hours"),
+            ([("target_delivery_time", "2026-11-20T00:00:00Z")], 400, "target_delivery_time"),
+            ([("target_delivery_time", "soon")], 400, "target_delivery_time"),
+            ([("delivery_method", "x")], 400, "delivery_method"), ([("content", "x")], 400, "content"),
+            ([("content", ["title": "T"])], 400, "content.body"),
+            ([("content", ["body": ["en": "B"]])], 400, "content.default_locale"),
+            ([("content", ["body": ["en": "B"], "default_locale": "de"])], 400, "content.default_locale"),
+            (
+                [("content", ["title": ["en": "T"], "body": ["en": "B", "de": "B"], "default_locale": "en"])], 400,
+                "content.body"
+            ),
+            ([("content", ["body": "B", "userInfo": 1])], 400, "content.userInfo"),
+            ([("content", ["body": "B", "imageUrl": "ftp://x"])], 400, "content.imageUrl"),
+            ([("content", ["body": "B", "badge": -1])], 400, "content.badge"),
+        ] as [([(String, JSON)], Int, String?)])
+    func refusals(changes: [(String, JSON)], status: Int, field: String?) async throws {
+        try await Self.open { house, call in
+            let reply = try await call(Self.schedule, Self.request(changes))
+            #expect(reply.status == status, "\(reply.text)")
+            #expect(reply.field == field)
+            #expect(try await house.census()["messages"] == 0)
+        }
+    }
+
+    @Test(
+        "an instant goes before hours, with or without zone and seconds, and may be seconds ahead",
+        arguments: [
+            "2026-11-21T00:00:05Z", "2026-11-21T01:00:05+01:00", "2026-11-21T00:00:05", "2026-11-21T01:00:05+0100",
+            "2026-11-21 00:00:05Z",
+        ])
+    func target(text: String) async throws {
+        try await Self.open { house, call in
+            let reply = try await call(Self.schedule, Self.request([("target_delivery_time", .string(text))]))
+            #expect(reply["deliver_until"] == "2026-11-21T00:00:05Z", "\(reply.text)")
+        }
+    }
+
+    @Test("cancels exactly, says who has it when it is too late, and tells webhooks")
+    func cancelling() async throws {
+        try await Self.open { house, call in
+            let named = Self.request([("idempotency_key", "k")])
+            #expect(try await call(Self.cancel, named).status == 404)
+            #expect(try await call(Self.cancel, Self.request()).field == "idempotency_key")
+            #expect(try await call(Self.schedule, named).status == 200)
+            for _ in 0..<2 {
+                let reply = try await call(Self.cancel, named)
+                #expect(reply.status == 200 && reply["status"] == "cancelled")
+            }
+            #expect(try await call(Self.schedule, named)["status"] == "cancelled")
+            let item = try await Self.items(house)
+            #expect(item.count == 1 && item[0]["delivery_status"] == "cancelled" && item[0]["device_token"] == nil)
+            #expect(item[0]["content"] == ["title": "T", "body": "B"])
+        }
+    }
+
+    @Test("a phone that claims, shows and opens is told of, and cannot be cancelled any more")
+    func claims() async throws {
+        try await Self.open { house, call in
+            let device = try await house.admin(
+                .put, "…/devices/10000000-0000-4000-8000-000000000001",
+                ["platform": "ios", "address": .string(House.deviceToken.uppercased()), "user_id": "Ann"])
+            #expect(device.status == 201)
+            let named = Self.request([("idempotency_key", "k")])
+            _ = try await call(Self.schedule, named)
+            let draft = try await Self.draft(house)
+            let moments = MomentVerbs(store: house.store, engine: house.engine)
+            let phone = try await house.store.read {
+                try $0.device(app: draft.app, id: DeviceID("10000000-0000-4000-8000-000000000001")!)
+            }
+            let owner = try #require(phone)
+            let grant = try await moments.claim(
+                draft.id, for: owner, app: draft.app, id: ClaimID(high: 1, low: 1), rev: 1, hasLedger: true,
+                now: house.clock.now)
+            #expect(grant == .granted(showBy: house.clock.now + .seconds(600)))
+            let late = try await call(Self.cancel, named)
+            #expect(late.status == 409 && late["error.state"] == "claimed")
+            #expect(try await call(Self.schedule, named)["status"] == "pending")
+            for receipt in MomentReceipt.allCases where receipt != .dismissed {
+                _ = try await moments.receive(
+                    receipt, of: draft.id, from: owner, app: draft.app, now: house.clock.now)
+            }
+            let items = try await Self.items(house)
+            #expect(Set(items.compactMap { $0["delivery_status"]?.stringValue }) == ["pending", "delivered", "opened"])
+            for item in items {
+                #expect(item["device_token"]?.stringValue == House.deviceToken.uppercased())
+                #expect(item["delivery_method"] == "context_aware")
+                #expect(item["timestamp"] == "2026-11-21T00:00:00.000Z")
+            }
+            #expect(try await call(Self.cancel, named)["error.state"] == "shown")
+            try await moments.report(
+                DeviceTransition(
+                    app: draft.app, device: owner, bundleID: "com.example.cheese", previous: .unknown,
+                    current: .available, at: house.clock.now), id: OutboxEventID(high: 7, low: 7))
+            let transition = try await Self.items(house).first { $0["classification"] != nil }
+            #expect(transition?["classification"] == "available")
+            #expect(transition?["previous_classification"] == "unknown")
+        }
+    }
+
+    @Test("keys of other dialects do not open it, and its key opens nothing else")
+    func keys() async throws {
+        try await Self.open { house, _ in
+            let body = Self.request().text
+            let admin = try await house.admin(.post, Self.schedule, Self.request())
+            #expect(admin.status == 403)
+            #expect(try await house.call(.post, Self.schedule, body: body, authorization: nil).status == 401)
+            #expect(try await house.call(.post, Self.schedule, body: body, authorization: "Token CTX-x").status == 401)
+            let own = "Token CTX-0123456789abcdef0123456789abcdef"
+            #expect(try await house.call(.get, "\(house.path)/messages", authorization: own).status == 403)
+            #expect(try await house.call(.post, "/v1/push", body: "{}", authorization: own).status == 403)
+        }
+    }
+
+    @Test("a window in the native API is for users alone, and its message counts users")
+    func native() async throws {
+        try await Self.open { house, _ in
+            let until = (house.clock.now + .seconds(3600)).description
+            func send(_ more: [(String, JSON)]) async throws -> House.Reply {
+                var members = JSON.Members([
+                    ("audience", ["users": ["ann", "ben"]]), ("content", ["body": "B"]), ("method", "context_aware"),
+                    ("schedule", ["window": ["until": .string(until)]]),
+                ])
+                for (name, value) in more { members[name] = value }
+                return try await house.admin(.post, "…/messages", .object(members))
+            }
+            let sent = try await send([])
+            #expect(sent.status == 202 && sent["state"] == "scheduled" && sent["audience_estimate"] == 2)
+            let path = "…/messages/\(sent["id"]?.stringValue ?? "")"
+            #expect(try await house.admin(.get, path)["audience.devices"] == 2)
+            #expect(try await send([("audience", ["all": true])]).field == "audience")
+            #expect(try await send([("schedule", .null)]).field == "method")
+            #expect(try await house.admin(.post, "\(path)/pause").status == 409)
+            let changed = try await house.admin(.patch, path, ["audience": ["users": ["ben", "cleo", "dan"]]])
+            #expect(changed["audience.devices"] == 3, "\(changed.text)")
+            let cancelled = try await house.admin(.post, "\(path)/cancel")
+            #expect(cancelled["state"] == "cancelled" && cancelled["counts.suppressed"] == 3)
+            #expect(try await house.admin(.post, "\(path)/cancel").status == 200)
+        }
+    }
+}
+
+extension Double {
+    fileprivate var json: JSON { .number(String(self)) }
+}
