@@ -50,6 +50,18 @@ class Native:
             time.sleep(0.02)
 
 
+class Devtodev:
+    """devtodev's API, with a key of an app."""
+
+    def __init__(self, server_url, user_token, app_id):
+        self.url = f"{server_url}/api/v1/push/send"
+        self.fields = {"user_token": user_token, "app_id": app_id, "campaign_tag": "demonstration"}
+
+    def push(self, audience, ios):
+        """The message's id in the native API."""
+        return request("POST", self.url, {**self.fields, "audience": audience, "ios": ios})["data"]["message_id"]
+
+
 class Pivotal:
     """Pivotal's API, with the account of an application or of a platform."""
 

@@ -140,7 +140,8 @@ MADE = {
 def test_the_example_of_a_member_arrives(devtodev, name):
     members = json.loads(devtodev.fixture("payload-members.json"))[name]
     token = secrets.token_hex(32)
-    assert counts(devtodev.push(devtodev.message([{"token": token}], ios={"payload": {"text": "Hi", **members}})))[1] == 1
+    body = devtodev.message([{"token": token}], ios={"payload": {"text": "Hi", **members}})
+    assert counts(devtodev.push(body)) == (1, 1, 0, [])
     payload = devtodev.only()["payload"]
     aps = payload.pop("aps")
     assert aps.get("mutable-content") == (1 if name == "attachment" else None)
@@ -206,7 +207,7 @@ def test_the_windows_examples_arrive_as_toasts(devtodev, name, template):
 @pytest.mark.parametrize(
     "windows, kind",
     [
-        ({"toast": {"scenario": "reminder", "title": "a & <b>", "text": '"c"', "image": "https://x/i.png?a=1&b"}}, "toast"),
+        ({"toast": {"scenario": "reminder", "title": "a & <b>", "text": '"c"', "image": "https://x/?a=1&b"}}, "toast"),
         ({"tile": {"small": {"text": "a"}, "wide": {"title": "b", "text": "c", "image": "https://x/i.png"}}}, "tile"),
         ({"tile": {"title": "a", "text": "b"}}, "tile"),
         ({"tile": '<tile><visual><binding template="TileMedium"/></visual></tile>'}, "tile"),
@@ -223,6 +224,15 @@ def test_every_windows_object_is_taken(devtodev, windows, kind):
     assert item["headers"]["x-wns-type"] == f"wns/{kind}"
     if kind != "raw":
         assert ElementTree.fromstring(item["payload"]["text"]).tag == kind
+
+
+@pytest.mark.parametrize("toast", ["<toast", "<tile/>", '<!DOCTYPE x><toast/>'])
+def test_a_document_that_windows_would_not_take_is_refused(devtodev, toast):
+    with pytest.raises(Refused) as refusal:
+        devtodev.push(devtodev.message([{"token": devtodev.channel}], uwp={"toast": toast}))
+    (error,) = json.loads(refusal.value.text)["errors"]
+    assert (refusal.value.status, error["code"]) == (400, 1007)
+    assert "uwp" in error["msg"]
 
 
 # One truth

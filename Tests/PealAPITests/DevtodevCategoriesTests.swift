@@ -23,8 +23,8 @@ struct DevtodevCategoriesTests {
             #expect(ids == Self.ids)
             #expect(
                 categories[0].text == #"{"id":"dtd_yes.open_no.dismiss","buttons":["#
-                + #"{"id":"yes","text":"Yes","activationMode":"foreground"},"#
-                + #"{"id":"no","text":"No","activationMode":"background"}]}"#)
+                    + #"{"id":"yes","text":"Yes","activationMode":"foreground"},"#
+                    + #"{"id":"no","text":"No","activationMode":"background"}]}"#)
             for category in categories {
                 // In this table every id tells its buttons.
                 let told = category["buttons"]?.arrayValue?.map { button in
@@ -66,7 +66,9 @@ struct DevtodevCategoriesTests {
 
     @Test("are translated whole: every button has a text of its own in every language")
     func whole() async throws {
-        let tags = ["en", "de", "fr", "es", "it", "pt", "ru", "ja", "ko", "zh", "zh-Hant", "tr", "ar", "nl", "pl", "uk"]
+        let tags = [
+            "en", "de", "fr", "es", "it", "pt", "ru", "ja", "ko", "zh", "zh-Hant", "tr", "ar", "nl", "pl", "uk",
+        ]
         try await House.open { house in
             var languages: Set<String> = []
             for tag in tags {

@@ -16,31 +16,38 @@ struct DevtodevPayloadTests {
     /// `payload` of `ios` and the APNs payload without `_k`.
     static let appleCases = [
         Case(#"{"text":"b"}"#, #"{"aps":{"alert":{"body":"b"}}}"#),
-        Case(#"{"title":"t","text":"b","badge":"11","sound":"s"}"#,
-             #"{"aps":{"alert":{"title":"t","body":"b"},"badge":11,"sound":"s"}}"#),
+        Case(
+            #"{"title":"t","text":"b","badge":"11","sound":"s"}"#,
+            #"{"aps":{"alert":{"title":"t","body":"b"},"badge":11,"sound":"s"}}"#),
         Case(#"{"text":"b","badge":0,"sound":"","title":null}"#, #"{"aps":{"alert":{"body":"b"},"badge":0}}"#),
-        Case(#"{"loc-key":"K","loc-args":["a",1],"title-loc-key":"T","title-loc-args":"x","action-loc-key":"A","#
+        Case(
+            #"{"loc-key":"K","loc-args":["a",1],"title-loc-key":"T","title-loc-args":"x","action-loc-key":"A","#
                 + #""launch-image":"l"}"#,
-             #"{"aps":{"alert":{"title-loc-key":"T","action-loc-key":"A","loc-key":"K","launch-image":"l","#
+            #"{"aps":{"alert":{"title-loc-key":"T","action-loc-key":"A","loc-key":"K","launch-image":"l","#
                 + #""title-loc-args":["x"],"loc-args":["a","1"]}}}"#),
-        Case(#"{"text":"b","data":{"a":15,"b":"15","_k":"no","aps":1,"c":{"d":[null]}}}"#,
-             #"{"aps":{"alert":{"body":"b"}},"a":15,"b":"15","c":{"d":[null]}}"#),
+        Case(
+            #"{"text":"b","data":{"a":15,"b":"15","_k":"no","aps":1,"c":{"d":[null]}}}"#,
+            #"{"aps":{"alert":{"body":"b"}},"a":15,"b":"15","c":{"d":[null]}}"#),
         Case(#"{"text":"b","action":{"url":"http://u"}}"#, #"{"aps":{"alert":{"body":"b"}},"_u":"http://u"}"#),
         Case(#"{"text":"b","action":{"deeplink":"d://x"}}"#, #"{"aps":{"alert":{"body":"b"}},"_d":"d://x"}"#),
         Case(#"{"text":"b","action":{"share":"Hi"}}"#, #"{"aps":{"alert":{"body":"b"}},"_s":"Hi"}"#),
         Case(#"{"text":"b","action":{}}"#, #"{"aps":{"alert":{"body":"b"}}}"#),
-        Case(#"{"text":"b","attachment":{"type":"image","url":"https://d/p.gif"}}"#,
-             #"{"aps":{"alert":{"body":"b"},"mutable-content":1},"#
+        Case(
+            #"{"text":"b","attachment":{"type":"image","url":"https://d/p.gif"}}"#,
+            #"{"aps":{"alert":{"body":"b"},"mutable-content":1},"#
                 + #""_mediaAttachments":[{"type":"image","url":"https://d/p.gif"}]}"#),
-        Case(#"{"text":"b","interactive":{"template":"dtd_accept.open_decline.dismiss","buttons":["#
+        Case(
+            #"{"text":"b","interactive":{"template":"dtd_accept.open_decline.dismiss","buttons":["#
                 + #"{"id":"accept","action":{"url":"http://a"}}]}}"#,
-             #"{"aps":{"alert":{"body":"b"},"category":"dtd_accept.open_decline.dismiss"},"#
+            #"{"aps":{"alert":{"body":"b"},"category":"dtd_accept.open_decline.dismiss"},"#
                 + #""_interactive":{"buttons":[{"id":"accept","_u":"http://a"}]}}"#),
-        Case(#"{"text":"b","interactive":{"template":"dtd_like.open"}}"#,
-             #"{"aps":{"alert":{"body":"b"},"category":"dtd_like.open"}}"#),
-        Case(#"{"text":"b","interactive":{"template":"dtd_yes.open_no.dismiss","buttons":["#
+        Case(
+            #"{"text":"b","interactive":{"template":"dtd_like.open"}}"#,
+            #"{"aps":{"alert":{"body":"b"},"category":"dtd_like.open"}}"#),
+        Case(
+            #"{"text":"b","interactive":{"template":"dtd_yes.open_no.dismiss","buttons":["#
                 + #"{"id":"no","action":{"url":"http://a"}},{"id":"yes","action":{"share":"s"}}]}}"#,
-             #"{"aps":{"alert":{"body":"b"},"category":"dtd_yes.open_no.dismiss"},"#
+            #"{"aps":{"alert":{"body":"b"},"category":"dtd_yes.open_no.dismiss"},"#
                 + #""_interactive":{"buttons":[{"id":"yes","_s":"s"}]}}"#),
     ]
 
@@ -66,12 +73,18 @@ struct DevtodevPayloadTests {
                 + ##""led_color":"#ff0000","color":"#00ff00","action":{"url":"u"}}"##,
             ##"{"alert":"b","icon":"i","_largeIcon":"l","color":"#00ff00","sound":"s","_banner":"https://p","##
                 + ##""_led":"#ff0000","badge":"3","_vibration":"true","_u":"u"}"##),
-        Case(#"{"text":"b","data":{"key":15,"o":{"a":1},"n":null,"alert":"x"}}"#,
-             #"{"key":"15","o":"{\"a\":1}","alert":"b","data":"{\"key\":15,\"o\":{\"a\":1},\"n\":null,\"alert\":\"x\"}"}"#),
-        Case(#"{"text":"b","interactive":{"buttons":[{"id":"a","text":"Yes","handling":"background","icon":"i","#
+        Case(
+            #"{"text":"b","data":{"key":15,"o":{"a":1},"n":null,"alert":"x"}}"#,
+            #"{"key":"15","o":"{\"a\":1}","alert":"b","data":"{\"key\":15,\"o\":{\"a\":1},"#
+                + #"\"n\":null,\"alert\":\"x\"}"}"#
+        ),
+        Case(
+            #"{"text":"b","interactive":{"buttons":[{"id":"a","text":"Yes","handling":"background","icon":"i","#
                 + #""action":{"deeplink":"d"}},{"id":"b"}]}}"#,
-             #"{"alert":"b","_interactive":"{\"buttons\":[{\"id\":\"a\",\"icon\":\"i\",\"text\":\"Yes\","#
-                + #"\"activationMode\":\"background\",\"_d\":\"d\"},{\"id\":\"b\",\"activationMode\":\"foreground\"}]}"}"#),
+            #"{"alert":"b","_interactive":"{\"buttons\":[{\"id\":\"a\",\"icon\":\"i\",\"text\":\"Yes\","#
+                + #"\"activationMode\":\"background\",\"_d\":\"d\"},"#
+                + #"{\"id\":\"b\",\"activationMode\":\"foreground\"}]}"}"#
+        ),
     ]
 
     @Test("for Android is a data message of texts under the SDK's keys", arguments: androidCases)
@@ -89,25 +102,32 @@ struct DevtodevPayloadTests {
 
     /// A Windows object, and its native form.
     static let windowsCases = [
-        Case(#""uwp":{"toast":{"title":"t","text":"b","image":"https://i","launch":"l"}}"#,
-             #"{"type":"toast","fields":{"text":["t","b"],"image":["https://i"]},"launch":"l"}"#),
-        Case(#""uwp":{"toast":{"text":"b","data":{"k":1},"action":{"url":"u"}}}"#,
-             #"{"type":"toast","fields":{"text":["b"]},"launch":"{\"k\":1,\"_u\":\"u\"}"}"#),
+        Case(
+            #""uwp":{"toast":{"title":"t","text":"b","image":"https://i","launch":"l"}}"#,
+            #"{"type":"toast","fields":{"text":["t","b"],"image":["https://i"]},"launch":"l"}"#),
+        Case(
+            #""uwp":{"toast":{"text":"b","data":{"k":1},"action":{"url":"u"}}}"#,
+            #"{"type":"toast","fields":{"text":["b"]},"launch":"{\"k\":1,\"_u\":\"u\"}"}"#),
         Case(#""uwp":{"toast":"<toast/>"}"#, #"{"type":"toast","xml":"<toast/>"}"#),
-        Case(#""uwp":{"toast":{"scenario":"reminder","text":"a & b","image":"i"}}"#,
-             #"{"type":"toast","xml":"<toast scenario=\"reminder\"><visual><binding template=\"ToastGeneric\">"#
+        Case(
+            #""uwp":{"toast":{"scenario":"reminder","text":"a & b","image":"i"}}"#,
+            #"{"type":"toast","xml":"<toast scenario=\"reminder\"><visual><binding template=\"ToastGeneric\">"#
                 + #"<text>a &amp; b</text><image src=\"i\"/></binding></visual></toast>"}"#),
-        Case(#""win":{"toast":{"title":"t","text":"b","text2":"c"}}"#,
-             #"{"type":"toast","template":"ToastText04","fields":{"text":["t","b","c"]}}"#),
-        Case(#""windows":{"toast":{"title":"t","text":"b","image":"i"}}"#,
-             #"{"type":"toast","template":"ToastImageAndText02","fields":{"text":["t","b"],"image":["i"]}}"#),
+        Case(
+            #""win":{"toast":{"title":"t","text":"b","text2":"c"}}"#,
+            #"{"type":"toast","template":"ToastText04","fields":{"text":["t","b","c"]}}"#),
+        Case(
+            #""windows":{"toast":{"title":"t","text":"b","image":"i"}}"#,
+            #"{"type":"toast","template":"ToastImageAndText02","fields":{"text":["t","b"],"image":["i"]}}"#),
         Case(#""uwp":{"tile":{"title":"t","text":"b"}}"#, #"{"type":"tile","fields":{"text":["t","b"]}}"#),
-        Case(#""uwp":{"tile":{"small":{"text":"a"},"wide":{"title":"b","image":"i"}}}"#,
-             #"{"type":"tile","xml":"<tile><visual><binding template=\"TileSmall\"><text hint-style=\"caption\">a"#
+        Case(
+            #""uwp":{"tile":{"small":{"text":"a"},"wide":{"title":"b","image":"i"}}}"#,
+            #"{"type":"tile","xml":"<tile><visual><binding template=\"TileSmall\"><text hint-style=\"caption\">a"#
                 + #"</text></binding><binding template=\"TileWide\"><image placement=\"background\" src=\"i\"/>"#
                 + #"<text hint-style=\"caption\">b</text></binding></visual></tile>"}"#),
-        Case(#""win":{"tile":{"image":"i","text":"b"}}"#,
-             #"{"type":"tile","template":"TileSquare150x150PeekImageAndText02","#
+        Case(
+            #""win":{"tile":{"image":"i","text":"b"}}"#,
+            #"{"type":"tile","template":"TileSquare150x150PeekImageAndText02","#
                 + #""fields":{"text":["b"],"image":["i"]}}"#),
         Case(#""uwp":{"badge":{"value":"7"}}"#, #"{"type":"badge","value":"7"}"#),
         Case(#""uwp":{"badge":"newMessage"}"#, #"{"type":"badge","value":"newMessage"}"#),

@@ -188,7 +188,8 @@ struct DevtodevPushTests {
 
     static let lives: [(String, MessageOptions.Life)] = [
         ("", .seconds(604_800)), (#","expire":null"#, .seconds(604_800)), (#","expire":"""#, .seconds(604_800)),
-        (#","expire":"36000""#, .seconds(36000)), (#","expire":36000"#, .seconds(36000)), (#","expire":0"#, .seconds(0)),
+        (#","expire":"36000""#, .seconds(36000)), (#","expire":36000"#, .seconds(36000)),
+        (#","expire":0"#, .seconds(0)),
         (#","expire":"0""#, .seconds(0)), (#","expire":999999999"#, .seconds(315_360_000)),
         (#","expire":1795305600"#, .until(Timestamp(seconds: 1_795_305_600))),
         (#","expire":"1795305600""#, .until(Timestamp(seconds: 1_795_305_600))),

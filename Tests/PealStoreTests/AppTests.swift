@@ -24,13 +24,16 @@ struct AppTests {
         #expect(error?.code == .conflict)
         #expect(try await fixture.store.read { try $0.app(wanted.id) } == stored)
         #expect(try await fixture.store.read { try $0.app(key: 2) } == stored)
+        #expect(try await fixture.store.read { try $0.app(devtodevAppID: "ABC-1") } == nil)
         stored.name = "Dritte"
         stored.bundleID = nil
+        stored.devtodevAppID = "Abc-1"
         let changed = stored
         try await fixture.store.write(.control) { try $0.updateApp(changed) }
         let all = try await fixture.store.read { try $0.apps(after: nil, limit: 10) }
         #expect(all.count == 2)
         #expect(all.contains(changed))
+        #expect(try await fixture.store.read { try $0.app(devtodevAppID: "ABC-1") } == changed)
         let first = all[0].id
         #expect(try await fixture.store.read { try $0.apps(after: first, limit: 10) } == [all[1]])
     }
@@ -169,6 +172,13 @@ struct AppTests {
             try $0.setSetting("s", [1])
             try $0.setSetting("s", [2])
         }
+        #expect(try await kept() == answer)
+        fixture.time.advance(by: .seconds(600))
+        let brief = IdempotentRequest(scope: [1, 2], key: "k", digest: [3], lifeSeconds: 600)
+        let forgotten = try await fixture.store.write(.intake) { [now = fixture.now] in
+            try $0.keptAnswer(brief, now: now)
+        }
+        #expect(forgotten == nil)
         #expect(try await kept() == answer)
         fixture.time.advance(by: .seconds(24 * 3600))
         #expect(try await kept() == nil)

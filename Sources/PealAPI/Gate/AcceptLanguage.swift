@@ -2,7 +2,8 @@
 enum AcceptLanguage {
     /// The tags, the most wanted first; without what is refused (`q=0`) and `*`.
     static func tags(_ header: String?) -> [String] {
-        let ranges = (header ?? "").split(separator: ",").prefix(rangesMax).map { range -> (tag: String, weight: Double) in
+        let ranges = (header ?? "").split(separator: ",").prefix(rangesMax).map {
+            range -> (tag: String, weight: Double) in
             let parts = range.split(separator: ";").map { $0.filter { !$0.isWhitespace } }
             let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
             return (parts.first ?? "", weight ?? 1)

@@ -17,7 +17,7 @@ enum DevtodevAndroid {
         let options = try DevtodevOptions(message, platform: .android)
         let given = try message.part("payload")
         if options.isHidden, let name = visible.first(where: { given[$0] != nil }) {
-            throw DevtodevRefusals.hidden(message, "has no \(name)")
+            throw DevtodevRefusals.hidden(message, name)
         }
         let own = try DevtodevData.members(given, notes: &notes)
         var keys = try keys(given)
@@ -71,7 +71,9 @@ enum DevtodevAndroid {
     /// SDK's keys win over them.
     private static func data(_ own: JSON.Members, _ keys: JSON.Members) -> JSON.Members {
         var data = JSON.Members()
-        for (name, value) in own.pairs where !value.isNull { data[name] = .string(Tolerance.plainText(value) ?? value.text) }
+        for (name, value) in own.pairs where !value.isNull {
+            data[name] = .string(Tolerance.plainText(value) ?? value.text)
+        }
         for (name, value) in keys.pairs { data[name] = value }
         guard !own.isEmpty, data["data"] == nil else { return data }
         let document = JSON.object(own).text

@@ -14,7 +14,7 @@ enum DevtodevApple {
         var more = JSON.Members()
         if options.isHidden {
             if let name = visible.first(where: { given[$0] != nil }) {
-                throw DevtodevRefusals.hidden(message, "has no \(name)")
+                throw DevtodevRefusals.hidden(message, name)
             }
             aps["content-available"] = 1
             more["_b"] = try badge(given)

@@ -23,7 +23,7 @@ struct DevtodevOptions {
         guard platform == .ios else { return }
         delivery.environment = try options.flag("sandbox") ?? false ? .sandbox : .production
         if isHidden, delivery.priority == .high {
-            throw DevtodevRefusals.hidden(message, "cannot have the priority high on iOS")
+            throw DevtodevRefusals.hidden(message, "priority high on iOS")
         }
     }
 

@@ -6,18 +6,19 @@ enum DevtodevRefusals {
     static let audience = "audience"
     static let platforms = "ios, android, uwp or win"
     static let credentials = "credentials"
-    static let hiddenSuffix = "options.hidden"
+    static let hiddenSuffix = "options.hidden: true"
 
     static let noPlatform = PealError(.missingField, "the request must hold one of \(platforms)", field: platforms)
 
     static func notConfigured(_ names: [String]) -> PealError {
-        PealError(.conflict, "the app has no credential to push to \(names.joined(separator: ", "))", field: credentials)
+        PealError(
+            .conflict, "the app has no credential to push to \(names.joined(separator: ", "))", field: credentials)
     }
 
-    /// What a hidden push may not be.
-    static func hidden(_ message: Tolerance, _ reason: String) -> PealError {
+    /// What a hidden push may not have.
+    static func hidden(_ message: Tolerance, _ name: String) -> PealError {
         let field = message.path(hiddenSuffix)
-        return .invalid(field, "\(field): a hidden push \(reason)")
+        return .invalid(field, "\(field) allows no \(name)")
     }
 }
 

@@ -5,7 +5,7 @@ enum DevtodevToast {
     static func fields(_ value: JSON, _ path: String, isLegacy: Bool) throws(PealError) -> [(String, JSON?)] {
         if let xml = DevtodevWindows.xml(value) { return [("type", "toast"), ("xml", xml)] }
         let given = try Tolerance(value, path: path)
-        let texts = try DevtodevWindows.texts(given)
+        let texts = try DevtodevWindows.texts(given, countMax: 3)
         guard !texts.isEmpty else { throw .missing(given.path("text")) }
         let image = try given.text("image", bytesMax: Limits.imageURLBytesMax)
         let launch = try launch(given)

@@ -38,10 +38,10 @@ enum DevtodevWindows {
         return .string(text)
     }
 
-    /// `text`, `text2`, `text3` behind the title, as far as they are given.
-    static func texts(_ given: Tolerance) throws(PealError) -> [String] {
+    /// `text`, `text2` and, of tiles, `text3` behind the title, as far as they are given; toasts have room for three.
+    static func texts(_ given: Tolerance, countMax: Int = 4) throws(PealError) -> [String] {
         var texts: [String] = []
-        for name in ["title", "text", "text2", "text3"] {
+        for name in ["title", "text", "text2", "text3"].prefix(countMax) {
             if let text = try given.freeText(name) { texts.append(text) }
         }
         return texts
