@@ -93,6 +93,9 @@ package final class OutboundClient: OutboundSender {
         return body
     }
 
+    /// A client that nobody closed ends by itself; the library asks for no less.
+    deinit { client.shutdown { _ in } }
+
     /// Ends every connection.
     func close() async { try? await client.shutdown() }
 
