@@ -24,8 +24,8 @@ extension SliceRun {
             let page = Self.part(of: order.page, at: places.map { fates.page.orderIndex(ofPlace: $0) })
             let variants = work.variants(route: other, access: access, provider: provider, now: context.time.now)
             let choice = try await variants.choose(for: page, store: context.store)
-            var id = slice.id
-            id = Slice.ID(app: id.app, message: id.message, route: other, window: id.window, part: id.part)
+            let own = slice.id
+            let id = Slice.ID(app: own.app, message: own.message, route: other, window: own.window, part: own.part)
             return hand(page, choice, as: id, access, deadline: deadline, isProbe: false)
         } catch {
             context.logger.error(
