@@ -21,10 +21,13 @@ step() {
 # The last line of a step that looks like its summary.
 closing() { grep -E "$2" "$logs/$1" 2>/dev/null | tail -n 1 || true; }
 
+# What failed in a step, by name and with the line that says why, for those who see only the end of the output.
+complaints() { grep -hE "$2" "$logs/$1" 2>/dev/null | cut -c 1-400 | head -n 20 || true; }
+
 clients() {
     [ -x .venv/bin/python ] || python3 -m venv .venv || return
     .venv/bin/python -m pip install --quiet --requirement Tests/Clients/requirements.txt || return
-    .venv/bin/python -m pytest Tests/Clients
+    .venv/bin/python -m pytest -rfE Tests/Clients
 }
 
 # A thousand tests at once on a few cores starve those that talk to real sockets and programs: eight at a time are as fast.
@@ -41,6 +44,10 @@ closing swift-test '(Test run with|error:)'
 closing sdk-test '(Test run with|error:)'
 closing pytest '(passed|failed|error|no tests ran)'
 if [ ${#failures[@]} -gt 0 ]; then
+    complaints build 'error:'
+    complaints swift-test '(recorded an issue|✘ Test ".*failed)'
+    complaints sdk-test '(recorded an issue|✘ Test ".*failed)'
+    complaints pytest '^(FAILED|ERROR) '
     echo "FAILED: ${failures[*]}"
     exit 1
 fi
