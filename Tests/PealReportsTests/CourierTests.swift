@@ -5,7 +5,7 @@ import PealTesting
 import Synchronization
 import Testing
 
-@Suite("The courier")
+@Suite("The courier", .timeLimit(.minutes(2)))
 struct CourierTests {
     private struct Composer: ReportComposer {
         func compose(_ facts: MessageFacts) -> JSON? {
@@ -135,8 +135,10 @@ struct CourierTests {
             while try await desk.deliveries(quick).filter({ $0.state == .delivered }).count < 3 { await Task.yield() }
             // More for both: the slow one is still being served, the quick one is served again.
             try await desk.enqueue(4...4)
-            await courier.runOnce()
-            #expect(try await desk.deliveries(quick).filter { $0.state == .delivered }.count == 4)
+            // The quick one's lane may not have ended when its last delivery is seen: then another round finds it free.
+            while try await desk.deliveries(quick).filter({ $0.state == .delivered }).count < 4 {
+                await courier.runOnce()
+            }
             #expect(try await desk.deliveries(slow).filter { $0.state == .delivered }.count == 0)
             group.cancelAll()
         }
