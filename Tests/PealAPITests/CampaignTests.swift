@@ -25,6 +25,29 @@ struct CampaignTests {
         }
     }
 
+    @Test("are listed by name, a page at a time")
+    func list() async throws {
+        try await DevtodevDesk.open { desk in
+            let ios = #""ios":{"payload":{"text":"Hi"}}"#
+            #expect(try await desk.house.admin(.get, "…/campaigns").text == #"{"items":[],"next_cursor":null}"#)
+            for name in ["c", "a", "b", "a", "é"] {
+                _ = try await desk.push(ios, audience: DevtodevDesk.nobody, #""campaign_tag":"\#(name)","#)
+            }
+            _ = try await desk.push(ios)
+            let whole = try await desk.house.admin(.get, "…/campaigns")
+            let names = whole["items"]?.arrayValue?.compactMap { $0["id"]?.stringValue }
+            #expect(names == ["a", "b", "c", "é"])
+            #expect(whole["items.0"] == (try await desk.house.admin(.get, "…/campaigns/a")).json)
+            #expect(whole["items.0.messages"] == 2 && whole["next_cursor"] == .null)
+            let first = try await desk.house.admin(.get, "…/campaigns?limit=2")
+            let cursor = first["next_cursor"]?.stringValue ?? ""
+            let second = try await desk.house.admin(.get, "…/campaigns?limit=2&cursor=\(cursor)")
+            #expect(second["items"]?.arrayValue?.compactMap { $0["id"]?.stringValue } == ["c", "é"])
+            #expect(second["next_cursor"] == .null)
+            #expect(try await desk.house.admin(.get, "…/campaigns?limit=0").code == "invalid_field")
+        }
+    }
+
     @Test("of many messages are read page by page")
     func many() async throws {
         try await House.open { house in

@@ -1,26 +1,39 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// `GET …/campaigns/{id}`: the sum of a campaign's messages.
+/// `GET …/campaigns` and `GET …/campaigns/{id}`: the sums of campaigns' messages.
 struct NativeCampaigns: Sendable {
     private let services: APIServices
 
     init(_ services: APIServices) { self.services = services }
 
-    func endpoints(_ app: String) -> [Endpoint] { [Endpoint(.get, "\(app)/campaigns/:campaign", .app(.read), get)] }
+    func endpoints(_ app: String) -> [Endpoint] {
+        [
+            Endpoint(.get, "\(app)/campaigns", .app(.read), list),
+            Endpoint(.get, "\(app)/campaigns/:campaign", .app(.read), get),
+        ]
+    }
+
+    /// By name.
+    private func list(_ call: Call) async throws -> Answer {
+        let list = try NativeList(call.query)
+        let reports = try await services.campaigns.reports(
+            after: list.cursor, limit: list.fetchCount, app: try call.app().key)
+        return list.answer(reports, cursor: { $0.id }, json: Self.json)
+    }
 
     private func get(_ call: Call) async throws -> Answer {
         let report = try await services.campaigns.report(call.parameter("campaign"), app: try call.app().key)
         return Answer(.ok, Self.json(report))
     }
 
-    /// Nothing is received or opened before devices tell of it.
     private static func json(_ report: CampaignReport) -> JSON {
         let reasons = report.total.reasons.sorted { $0.key < $1.key }.map { ($0.key, JSON.integer($0.value)) }
         return [
             "id": .string(report.id), "messages": .integer(report.messages),
             "audience": .integer(report.total.devices), "accepted": .integer(report.total.accepted),
-            "failed": .integer(report.failed), "pending": .integer(report.total.pending), "received": 0, "opened": 0,
+            "failed": .integer(report.failed), "pending": .integer(report.total.pending),
+            "received": .integer(report.receipts[.received] ?? 0), "opened": .integer(report.receipts[.opened] ?? 0),
             "reasons": .object(JSON.Members(reasons)),
         ]
     }
