@@ -9,15 +9,18 @@ package struct APIOptions: Sendable {
     package var servesMetrics: Bool
     /// How long ContextPush's traditional messages can still be cancelled.
     package var contextPushHoldSeconds: Int64
+    /// Of the server, for the OpenAPI document.
+    package var version: String
 
     package init(
         messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault,
         requestBodyBytesMax: Int = Limits.requestBodyBytesMax, servesMetrics: Bool = true,
-        contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds
+        contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds, version: String = "0"
     ) {
         self.messageLifeSeconds = messageLifeSeconds
         self.requestBodyBytesMax = requestBodyBytesMax
         self.servesMetrics = servesMetrics
         self.contextPushHoldSeconds = contextPushHoldSeconds
+        self.version = version
     }
 }
