@@ -193,7 +193,7 @@ struct BadInputTests {
         Case(.put, "…/credentials/apns/production", #"{"kind":"token"}"#, "missing_field", "key_id"),
         Case(.put, "…/credentials/apns/production", #"{"kind":"p12"}"#, "missing_field", "data"),
         Case(.put, "…/credentials/apns/production", #"{"kind":"odd"}"#, "invalid_field", "kind"),
-        Case(.put, "…/credentials/apns", "{}", "missing_field", "environment"),
+        Case(.put, "…/credentials/apns", "{}", "not_found", nil),
         Case(.put, "…/credentials/pigeon", "{}", "not_found", nil),
         Case(
             .put, "…/credentials/apns/sandbox",

@@ -16,10 +16,10 @@ struct NativeCampaigns: Sendable {
 
     /// By name.
     private func list(_ call: Call) async throws -> Answer {
-        let list = try NativeList(call.query)
+        let list = try NativeList(call.query, by: .name)
         let reports = try await services.campaigns.reports(
-            after: list.cursor, limit: list.fetchCount, app: try call.app().key)
-        return list.answer(reports, cursor: { $0.id }, json: Self.json)
+            after: list.name, limit: list.fetchCount, app: try call.app().key)
+        return list.answer(reports, cursor: { Array($0.id.utf8) }, json: Self.json)
     }
 
     private func get(_ call: Call) async throws -> Answer {
