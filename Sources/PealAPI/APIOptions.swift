@@ -9,15 +9,25 @@ package struct APIOptions: Sendable {
     package var servesMetrics: Bool
     /// How long ContextPush's traditional messages can still be cancelled.
     package var contextPushHoldSeconds: Int64
+    /// The longest window that ContextPush takes.
+    package var contextPushWindowSecondsMax: Int64
+    /// What one Richie task may name.
+    package var richieTopicsMax: Int
+    package var richieUsersMax: Int
 
     package init(
         messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault,
         requestBodyBytesMax: Int = Limits.requestBodyBytesMax, servesMetrics: Bool = true,
-        contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds
+        contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds,
+        contextPushWindowSecondsMax: Int64 = Limits.windowSecondsMax,
+        richieTopicsMax: Int = Limits.richieTopicsMax, richieUsersMax: Int = Limits.richieUsersMax
     ) {
         self.messageLifeSeconds = messageLifeSeconds
         self.requestBodyBytesMax = requestBodyBytesMax
         self.servesMetrics = servesMetrics
         self.contextPushHoldSeconds = contextPushHoldSeconds
+        self.contextPushWindowSecondsMax = contextPushWindowSecondsMax
+        self.richieTopicsMax = richieTopicsMax
+        self.richieUsersMax = richieUsersMax
     }
 }
