@@ -269,12 +269,13 @@ def test_a_key_that_nobody_made_is_refused(house):
     assert refusal.value.status == 401
 
 
-def test_the_documentation_works(house, tmp_path):
-    address = house.phone(user="user@example.com")
+def test_the_documentation_works(house, receive, tmp_path):  # noqa: F811
+    address = secrets.token_hex(32)
     outputs = run_examples(
         "docs/api/contextpush.md",
         {"HOST": house.peal.url, "PEAL": house.peal.url + "/peal/v1", "APP": house.app, "BUNDLE_ID": BUNDLE,
-         "TOKEN": house.peal.admin_token},
+         "TOKEN": house.peal.admin_token, "OWN_TOKEN": "CTX-1234567890abcdef", "REPORTS": receive().url,
+         "DEVICE_TOKEN": address},
         tmp_path,
     )
     assert '"status":"scheduled"' in "".join(outputs)
