@@ -14,13 +14,16 @@ package struct APIOptions: Sendable {
     /// What one Richie task may name.
     package var richieTopicsMax: Int
     package var richieUsersMax: Int
+    /// Of the server, for the OpenAPI document.
+    package var version: String
 
     package init(
         messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault,
         requestBodyBytesMax: Int = Limits.requestBodyBytesMax, servesMetrics: Bool = true,
         contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds,
         contextPushWindowSecondsMax: Int64 = Limits.windowSecondsMax,
-        richieTopicsMax: Int = Limits.richieTopicsMax, richieUsersMax: Int = Limits.richieUsersMax
+        richieTopicsMax: Int = Limits.richieTopicsMax, richieUsersMax: Int = Limits.richieUsersMax,
+        version: String = "0"
     ) {
         self.messageLifeSeconds = messageLifeSeconds
         self.requestBodyBytesMax = requestBodyBytesMax
@@ -29,5 +32,6 @@ package struct APIOptions: Sendable {
         self.contextPushWindowSecondsMax = contextPushWindowSecondsMax
         self.richieTopicsMax = richieTopicsMax
         self.richieUsersMax = richieUsersMax
+        self.version = version
     }
 }

@@ -14,14 +14,24 @@ package struct APIContext: RequestContext {
 /// first, a known path with a wrong method answers 405, and every refusal is written in its dialect's envelope.
 package func buildRouter(_ services: APIServices) -> Router<APIContext> {
     var routes = RouteTable()
-    routes.add(NativeRoutes(services).all)
-    routes.add(ContextPushRoutes(services).all)
-    routes.add(PivotalRoutes(services).all)
-    routes.add(RichieRoutes(services).all)
-    routes.add(DevtodevRoutes(services).all)
-    routes.add(HealthRoutes(services).all)
-    if services.options.servesMetrics { routes.add(HealthRoutes(services).metrics) }
+    let endpoints = dialectEndpoints(services)
+    routes.add(endpoints)
+    routes.add(OpenAPIRoutes(version: services.options.version, endpoints: endpoints).all)
     return router(of: routes, services)
+}
+
+/// What the server answers, but for the document of it.
+func dialectEndpoints(_ services: APIServices) -> [Endpoint] {
+    NativeRoutes(services).all + ContextPushRoutes(services).all + PivotalRoutes(services).all
+        + RichieRoutes(services).all + DevtodevRoutes(services).all + HealthRoutes(services).all
+        + (services.options.servesMetrics ? HealthRoutes(services).metrics : [])
+}
+
+/// Every method of every path that the server answers, as `GET /peal/v1/apps/{app}`.
+package func servedOperations(_ services: APIServices) -> [String] {
+    let endpoints = dialectEndpoints(services)
+    let all = endpoints + OpenAPIRoutes(version: services.options.version, endpoints: endpoints).all
+    return all.map { "\($0.method) \(APIOperation.template(of: $0.path))" }
 }
 
 /// Only `/metrics`, for a port of its own.

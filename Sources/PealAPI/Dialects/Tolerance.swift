@@ -30,9 +30,20 @@ struct Tolerance {
     func isCleared(_ name: String) -> Bool { members[name] == .string("") }
 
     /// A text; a number or a boolean gives its own text.
-    func text(_ name: String, bytesMax: Int = Limits.nameCharactersMax) throws(PealError) -> String? {
+    func text(_ name: String, bytesMax: Int) throws(PealError) -> String? {
         guard let (value, path) = self[name] else { return nil }
         return try Self.text(value, path, bytesMax: bytesMax)
+    }
+
+    /// A name of at most 255 characters, which are code points; a number or a boolean gives its own text.
+    func text(_ name: String) throws(PealError) -> String? {
+        guard let (value, path) = self[name] else { return nil }
+        let charactersMax = Limits.nameCharactersMax
+        let text = try Self.text(value, path, bytesMax: 4 * charactersMax)
+        guard text.unicodeScalars.count <= charactersMax else {
+            throw .invalid(path, "\(path) may be \(charactersMax) characters long at most")
+        }
+        return text
     }
 
     static func text(_ value: JSON, _ path: String, bytesMax: Int) throws(PealError) -> String {

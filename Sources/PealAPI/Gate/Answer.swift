@@ -29,6 +29,13 @@ struct Answer: Sendable {
         headers[.contentType] = type
     }
 
+    /// A document that stands ready.
+    init(_ status: HTTPResponse.Status, bytes: [UInt8], type: String) {
+        self.status = status
+        body = bytes
+        headers[.contentType] = type
+    }
+
     init(_ reply: Reply) {
         status = HTTPResponse.Status(code: reply.status)
         body = reply.body

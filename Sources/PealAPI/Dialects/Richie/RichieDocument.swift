@@ -1,0 +1,74 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// The Richie Push API, told to the outside.
+enum RichieDocument {
+    static var document: DialectDocument {
+        DialectDocument(
+            name: "Richie", text: "Tasks to topics and to users.", envelope: .richie,
+            refusal: .object([.required("error", .text)]), operations: [send],
+            schemas: [
+                ("RichieTask", task), ("RichieApple", apple), ("RichieAndroid", android), ("RichieReport", report),
+            ],
+            webhooks: [reported])
+    }
+
+    private static let send = APIOperation(
+        id: "richieSend", method: .post, path: "/push/v2/admin/task", summary: "Send to topics and to users",
+        text: "By the time of the answer the task is durable. A repeated task is a new one.",
+        body: APIBody(schema: .named("RichieTask"), examples: [("topics", toTopics), ("users", toUsers)]),
+        answers: [APIAnswer(201, "The task is taken.", .object([.required("task_id", .uuid)]))],
+        refusals: [.notFound, .payloadTooLarge])
+
+    // MARK: Request
+
+    private static let task = Schema.all(of: [
+        .object([
+            .required("app_id", RichieSchema.name), .optional("topics", RichieSchema.names(Limits.richieTopicsMax)),
+            .optional("external_user_ids", RichieSchema.names(Limits.richieUsersMax)),
+            .required("payloads", RichieSchema.payloads),
+        ]),
+        .any(of: [
+            .object([.required("topics", .list(.anything, 1...Limits.richieTopicsMax))]),
+            .object([.required("external_user_ids", .list(.anything, 1...Limits.richieUsersMax))]),
+        ]),
+    ])
+
+    private static let apple = Schema.all(of: [
+        .object(RichieSchema.keys + [.optional("aps", RichieSchema.aps)]), RichieSchema.bodySomewhere,
+    ]).described(
+        "At most \(Limits.richiePayloadBytesMax) bytes of compact JSON. Members that are not named here are passed on.")
+
+    private static let android = Schema.object([.required("data", RichieSchema.data)]).described(
+        "At most \(Limits.richiePayloadBytesMax) bytes of compact JSON. Members of `data` that are not named are passed on."
+    )
+
+    // MARK: Examples
+
+    private static let toTopics: JSON = [
+        "app_id": "your-app-id", "topics": ["breaking-news", "sports"],
+        "payloads": [
+            "ios": ["aps": ["alert": ["title": "Final", "body": "It is over: 2:1"], "content-available": 1]],
+            "android": ["data": ["title": "Final", "body": "It is over: 2:1", "publisher-item-id": "100200"]],
+        ],
+    ]
+
+    private static let toUsers: JSON = [
+        "app_id": "your-app-id", "external_user_ids": ["abcde", "12345"],
+        "payloads": ["ios": ["aps": ["alert": ["body": "Your parcel is on its way", "tab-id": "parcels"]]]],
+    ]
+
+    // MARK: Report
+
+    private static let report = Schema.object([
+        .required("app_id", .text), .required("completion_time_ms", .count), .required("deletions", .count),
+        .optional("external_user_ids", .list(.text)), .required("failures", .count), .required("payloads", .object),
+        .required("successes", .count), .optional("topics", .list(.text)),
+    ])
+
+    private static let reported = APIWebhook(
+        id: "richieReport", summary: "Delivery analytics of a task that is done",
+        text: "To a webhook of kind `richie_report`, authenticated as it asks.",
+        headers: [.header("X-Idempotency-Key", .text, "The same in every repetition.")],
+        body: APIBody(schema: .named("RichieReport")))
+}

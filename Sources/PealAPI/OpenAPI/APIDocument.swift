@@ -1,0 +1,98 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// The OpenAPI 3.1 document of what the route tables hold: the dialects tell what their operations mean, the endpoints
+/// who may call them.
+struct APIDocument: Sendable {
+    let version: String
+    let endpoints: [Endpoint]
+    let dialects: [DialectDocument]
+
+    static let dialects: [DialectDocument] = [
+        NativeDocument.document, ContextPushDocument.document, RichieDocument.document, DevtodevDocument.document,
+        PivotalDocument.document, OperationsDocument.document,
+    ]
+
+    var json: JSON {
+        [
+            "openapi": "3.1.0",
+            "info": [
+                "title": "Peal", "version": .string(version), "summary": "A push server with five APIs.",
+                "description": .string(Self.text),
+                "license": ["name": "Apache 2.0", "identifier": "Apache-2.0"],
+            ],
+            "servers": [["url": "/"]],
+            "tags": .array(dialects.map { ["name": .string($0.name), "description": .string($0.text)] }),
+            "paths": paths,
+            "webhooks": .object(
+                JSON.Members(
+                    dialects.flatMap { dialect in dialect.webhooks.map { ($0.id, $0.json(tag: dialect.name)) } })),
+            "components": components,
+        ]
+    }
+
+    private static let text = """
+        Doubled and trailing slashes in a path do not matter. HEAD is answered where GET is, OPTIONS everywhere. \
+        Members that are not named here are ignored. Every answer has `X-Request-Id`.
+        """
+
+    /// The documented operations that have an endpoint, by path in the order of the dialects.
+    private var paths: JSON {
+        var access: [String: Access] = [:]
+        for endpoint in endpoints { access["\(endpoint.method) \(endpoint.path)"] = endpoint.access }
+        var paths: JSON.Members = .init()
+        for dialect in dialects {
+            for operation in dialect.operations {
+                guard let access = access["\(operation.method) \(operation.path)"] else { continue }
+                var item = paths[operation.template]?.objectValue ?? .init()
+                item[operation.method.rawValue.lowercased()] = Self.json(operation, access, dialect)
+                paths[operation.template] = .object(item)
+            }
+        }
+        return .object(paths)
+    }
+
+    private static func json(_ operation: APIOperation, _ access: Access, _ dialect: DialectDocument) -> JSON {
+        let inPath = operation.pathParameters.compactMap { name in dialect.pathParameters.first { $0.name == name } }
+        let shared = operation.method == .post && access.isIdempotent ? [idempotencyKey] : []
+        let parameters = (inPath + operation.parameters + shared).map(\.json)
+        var answers = operation.answers.map { (String($0.status), $0.json) }
+        // An answer of its own goes before the refusals of its status.
+        let own = Set(operation.answers.map(\.status))
+        for (status, _) in dialect.refusals(operation.codes(access)) where !own.contains(status) {
+            answers.append((String(status), ["$ref": .string("#/components/responses/\(dialect.refusalName(status))")]))
+        }
+        return .compact([
+            ("operationId", .string(operation.id)), ("summary", .string(operation.summary)),
+            ("description", operation.text.map(JSON.string)), ("tags", [.string(dialect.name)]),
+            ("security", access.security), ("parameters", parameters.isEmpty ? nil : .array(parameters)),
+            ("requestBody", operation.body?.json), ("responses", .object(JSON.Members(answers))),
+        ])
+    }
+
+    private static let idempotencyKey = APIParameter.header(
+        "Idempotency-Key", .text(1...Limits.idempotencyKeyCharactersMax, pattern: "[ -~]+"),
+        "For 24 hours a repetition of the request under the same key gets the first answer again.")
+
+    private var components: JSON {
+        let schemas = dialects.flatMap { dialect in
+            [("\(dialect.name)Refusal", dialect.refusal.json)] + dialect.schemas.map { ($0.name, $0.schema.json) }
+        }
+        return [
+            "schemas": .object(JSON.Members(schemas)),
+            "responses": .object(JSON.Members(dialects.flatMap(\.responses))),
+            "headers": Self.headers, "securitySchemes": Access.securitySchemes,
+        ]
+    }
+
+    private static let headers: JSON = [
+        "RequestId": [
+            "description": "Under this the log has what happened.", "required": true,
+            "schema": Schema.text(pattern: "[0-9a-f]{16}").json,
+        ],
+        "Challenge": [
+            "description": "What must be shown (RFC 9110 §11.6.1).", "required": true, "schema": Schema.text.json,
+        ],
+        "RetryAfter": ["description": "Seconds after which to come again.", "schema": Schema.count.json],
+    ]
+}

@@ -1,0 +1,51 @@
+internal import Crypto
+internal import HTTPTypes
+internal import PealCore
+internal import Synchronization
+
+/// `GET /openapi.json`. The document is built when it is first asked for, and served from its bytes.
+final class OpenAPIRoutes: Sendable {
+    private struct Served: Sendable {
+        let bytes: [UInt8]
+        let tag: String
+    }
+
+    private let version: String
+    private let documented: [Endpoint]
+    private let served = Mutex<Served?>(nil)
+
+    /// - Parameter endpoints: every other endpoint of the server.
+    init(version: String, endpoints: [Endpoint]) {
+        self.version = version
+        documented = endpoints
+    }
+
+    var all: [Endpoint] { [Endpoint(.get, "/openapi.json", .everybody, get)] }
+
+    /// Every endpoint with its own.
+    var document: APIDocument {
+        APIDocument(version: version, endpoints: documented + all, dialects: APIDocument.dialects)
+    }
+
+    @Sendable private func get(_ call: Call) -> Answer {
+        let document = bytes()
+        var answer = Answer(.notModified)
+        if call.headers[.ifNoneMatch] != document.tag {
+            answer = Answer(.ok, bytes: document.bytes, type: Answer.jsonType)
+        }
+        answer.headers[.eTag] = document.tag
+        answer.headers[.cacheControl] = "no-cache"
+        return answer
+    }
+
+    private func bytes() -> Served {
+        served.withLock { kept in
+            if let kept { return kept }
+            let bytes = document.json.bytes
+            let digest = Hex.encode(Array(SHA256.hash(data: bytes).prefix(8)))
+            let made = Served(bytes: bytes, tag: "\"\(digest)\"")
+            kept = made
+            return made
+        }
+    }
+}

@@ -1,0 +1,123 @@
+"""A server with everything in it that its OpenAPI document speaks of, and the settings with which schemathesis runs."""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.parse
+
+from conftest import ROOT, Simulator
+from peal_server import OPENER, Peal
+
+# Deterministic; raise the examples to search longer: OPENAPI_EXAMPLES=500 OPENAPI_SEED=7 pytest test_openapi.py
+EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "3"))
+SEED = int(os.environ.get("OPENAPI_SEED", "1"))
+# What schemathesis may not be asked, with the reasons: the file that `st run` also finds by itself.
+EXCEPTIONS = ROOT / "schemathesis.toml"
+DEVICE = "10000000-0000-4000-8000-000000000001"
+
+
+class World:
+    """A simulator, a server and an app that every dialect reaches; `tests` runs schemathesis on one tag."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.simulator = Simulator(directory / "simulator")
+        urls = self.urls = self.simulator.description
+        wns, apns = urls["wns"], urls["apns"]
+        self.peal = Peal(
+            directory / "peal",
+            {
+                "PEAL_PROVIDERS_CA_FILE": self.simulator.ca_file,
+                "PEAL_PROVIDERS_APNS_PRODUCTION_URL": urls["apns_url"],
+                "PEAL_PROVIDERS_APNS_SANDBOX_URL": urls["apns_sandbox_url"],
+                "PEAL_PROVIDERS_FCM_URL": urls["fcm_url"],
+                "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": self.place("fcm_url"),
+                "PEAL_PROVIDERS_WNS_TOKEN_URL": wns["token_url"],
+                "PEAL_PROVIDERS_WNS_ALLOWED_HOSTS": self.place("wns_url"),
+                "PEAL_PROVIDERS_MPNS_ALLOWED_HOSTS": self.place("mpns_url"),
+                "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": self.place("webpush_url"),
+            },
+        )
+        self.app = self.peal.app(bundle_id=apns["bundle_id"], richie_app_id="your-app-id", devtodev_app_id="your-app-id")
+        own = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
+        for environment in ("production", "sandbox"):
+            self.put(f"apns/{environment}", {**own, "kind": "token", "private_key": self.simulator.private_key})
+        with open(urls["fcm"]["service_account_file"]) as file:
+            self.put("fcm", {"service_account": json.load(file)})
+        self.put("wns", {"package_sid": wns["package_sid"], "client_secret": wns["client_secret"]})
+        self.put("mpns", {})
+        self.put("webpush", {"subject": "mailto:push@example.com"})
+        self.peal.put(
+            f"/apps/{self.app}/devices/{DEVICE}",
+            {"platform": "ios", "address": "ab" * 32, "user_id": "ann", "topics": ["news"]},
+        )
+        self.keys = {
+            name: self.peal.post(f"/apps/{self.app}/keys", {"dialect": name, **more})
+            for name, more in {
+                "contextpush": {},
+                "richie": {},
+                "devtodev": {},
+                "pivotal": {},
+                "pivotal-platform": {"platform": "ios"},
+            }.items()
+        }
+
+    def place(self, key):
+        return urllib.parse.urlsplit(self.urls[key]).netloc
+
+    def put(self, name, body):
+        return self.peal.put(f"/apps/{self.app}/credentials/{name}", body)
+
+    def document(self):
+        with OPENER.open(self.peal.url + "/openapi.json", timeout=30) as answer:
+            return json.load(answer)
+
+    def credentials(self):
+        """By the name of the security scheme."""
+        keys = self.keys
+        basic = {
+            "richie": (keys["richie"]["username"], keys["richie"]["password"]),
+            "pivotal": (keys["pivotal"]["application_uuid"], keys["pivotal"]["api_key"]),
+            "pivotal-platform": (
+                keys["pivotal-platform"]["platform_uuid"],
+                keys["pivotal-platform"]["platform_secret"],
+            ),
+        }
+        return {
+            "native": {"bearer": self.peal.admin_token},
+            "contextpush": {"api_key": "Token " + keys["contextpush"]["token"]},
+            "devtodev": {"api_key": keys["devtodev"]["user_token"]},
+            **{name: {"username": user, "password": secret} for name, (user, secret) in basic.items()},
+        }
+
+    def settings(self):
+        """The configuration of schemathesis: the project's own, with the credentials of this server."""
+        lines = [EXCEPTIONS.read_text() if EXCEPTIONS.exists() else "", f'[parameters]\n"path.app" = "{self.app}"']
+        for name, values in self.credentials().items():
+            lines.append(f"[auth.openapi.{name}]")
+            lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+        return "\n".join(lines) + "\n"
+
+    def check(self, tag, *arguments, examples=EXAMPLES, seed=SEED):
+        """Runs all checks on the operations of `tag`. Gives the exit status and what was printed."""
+        file = self.directory / "schemathesis.toml"
+        file.write_text(self.settings())
+        command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(file), "run"]
+        command += [self.peal.url + "/openapi.json", "--include-tag", tag, "--checks", "all", "--no-color"]
+        command += ["--max-examples", str(examples), "--seed", str(seed), "--generation-database", "none"]
+        inherited = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+        result = subprocess.run(
+            [*command, *arguments],
+            cwd=self.directory,
+            env={**inherited, "NO_PROXY": "127.0.0.1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=3600,
+        )
+        return result.returncode, result.stdout
+
+    def stop(self):
+        self.peal.stop()
+        self.simulator.stop()

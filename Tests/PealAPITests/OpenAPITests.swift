@@ -1,0 +1,141 @@
+import PealAPI
+import PealCore
+import Testing
+
+@Suite("The OpenAPI document")
+struct OpenAPITests {
+    /// One method of one path.
+    private struct Operation {
+        let name: String
+        let json: JSON
+    }
+
+    private static func document(
+        _ body: @escaping @Sendable (_ document: JSON, _ house: House) async throws -> Void
+    ) async throws {
+        try await House.open { house in
+            let reply = try await house.call(.get, "/openapi.json", authorization: nil)
+            #expect(reply.status == 200)
+            try await body(reply.json, house)
+        }
+    }
+
+    private static func operations(_ document: JSON) -> [Operation] {
+        (document["paths"]?.objectValue ?? .init()).pairs.flatMap { path, item in
+            (item.objectValue ?? .init()).pairs.map { Operation(name: "\($0.uppercased()) \(path)", json: $1) }
+        }
+    }
+
+    @Test("has each method of each path that is served, and no other", arguments: APITag.allCases)
+    func complete(tag: APITag) async throws {
+        try await Self.document { document, house in
+            let documented = Self.operations(document).filter { $0.json["tags"] == [.string(tag.rawValue)] }
+            let served = servedOperations(house.services).filter { tag.contains($0) }
+            #expect(documented.map(\.name).sorted() == served.sorted())
+        }
+    }
+
+    @Test("names an operation once, with a summary and an error")
+    func operations() async throws {
+        try await Self.document { document, _ in
+            let operations = Self.operations(document)
+            let ids = operations.compactMap { $0.json["operationId"]?.stringValue }
+            #expect(ids.count == operations.count)
+            #expect(Set(ids).count == ids.count)
+            for operation in operations {
+                #expect(operation.json["summary"]?.stringValue?.isEmpty == false, "\(operation.name)")
+                let statuses = operation.json["responses"]?.objectValue?.names ?? []
+                #expect(statuses.contains { $0 >= "400" }, "\(operation.name)")
+                #expect(statuses.contains { $0 < "400" }, "\(operation.name)")
+            }
+        }
+    }
+
+    @Test("tells every parameter of a path")
+    func parameters() async throws {
+        try await Self.document { document, _ in
+            for operation in Self.operations(document) {
+                let named = operation.name.split(separator: "{").dropFirst().compactMap {
+                    $0.split(separator: "}").first
+                }
+                let told = operation.json["parameters"]?.arrayValue?.filter { $0["in"] == "path" } ?? []
+                #expect(told.compactMap { $0["name"]?.stringValue } == named.map(String.init), "\(operation.name)")
+            }
+        }
+    }
+
+    @Test("refers only to what it holds")
+    func references() async throws {
+        try await Self.document { document, _ in
+            var references: Set<String> = []
+            Self.collectReferences(document, &references)
+            #expect(!references.isEmpty)
+            for reference in references {
+                let found = reference.dropFirst(2).split(separator: "/").reduce(document as JSON?) { json, name in
+                    json?[name.replacing("~1", with: "/").replacing("~0", with: "~")]
+                }
+                #expect(reference.hasPrefix("#/") && found != nil, "\(reference)")
+            }
+        }
+    }
+
+    private static func collectReferences(_ json: JSON, _ references: inout Set<String>) {
+        switch json {
+        case .array(let elements): for element in elements { collectReferences(element, &references) }
+        case .object(let members):
+            for (name, value) in members.pairs {
+                if name == "$ref", let text = value.stringValue { references.insert(text) }
+                collectReferences(value, &references)
+            }
+        default: break
+        }
+    }
+
+    @Test("tells every error code", arguments: PealError.Code.allCases)
+    func codes(code: PealError.Code) async throws {
+        try await Self.document { document, _ in
+            let answers = document["components"]?["responses"]?.objectValue?.values ?? []
+            #expect(answers.contains { $0["description"]?.stringValue?.contains("`\(code.rawValue)`") == true })
+        }
+    }
+
+    @Test("has the server's version, and is not sent again to who has it")
+    func tagged() async throws {
+        try await House.open(options: APIOptions(version: "7.8.9")) { house in
+            let first = try await house.call(.get, "/openapi.json", authorization: nil)
+            #expect(first["info.version"] == "7.8.9")
+            #expect(first["servers"] == [["url": "/"]])
+            let tag = try #require(first.header("ETag"))
+            let again = try await house.call(
+                .get, "/openapi.json", authorization: nil, headers: ["If-None-Match": tag])
+            #expect(again.status == 304)
+            #expect(again.text.isEmpty)
+        }
+    }
+}
+
+/// Whose operations a tag of the document holds.
+enum APITag: String, CaseIterable, Sendable {
+    case native = "Native"
+    case contextPush = "ContextPush"
+    case richie = "Richie"
+    case devtodev = "Devtodev"
+    case pivotal = "Pivotal"
+    case operations = "Operations"
+
+    /// - Parameter operation: `GET /path`.
+    func contains(_ operation: String) -> Bool {
+        let path = operation.split(separator: " ").last ?? ""
+        let segments = path.split(separator: "/")
+        let tag: APITag =
+            switch (segments.first, segments.dropFirst().first) {
+            case ("peal", _): .native
+            case ("push", _): .richie
+            case ("api", _), ("v1", "devtodev"): .devtodev
+            case ("v1", "campaigns"): .contextPush
+            case ("v1", _), ("v2", _), ("healthcheck", _): .pivotal
+            default: .operations
+            }
+        return tag == self
+    }
+}
