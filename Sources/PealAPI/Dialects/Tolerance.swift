@@ -201,11 +201,20 @@ struct Tolerance {
     private static let latestMilliseconds: Int64 = 253_402_300_799_999
 }
 
+extension String {
+    /// Without blanks, tabs and line ends around it.
+    fileprivate var trimmed: String {
+        let blanks: Set<Character> = [" ", "\t", "\n", "\r", "\r\n"]
+        let rest = drop { blanks.contains($0) }
+        return String(rest.prefix(rest.count - rest.reversed().prefix { blanks.contains($0) }.count))
+    }
+}
+
 extension Tolerance {
     /// A number with or without a fraction; as text only in decimal digits.
     func decimal(_ name: String) throws(PealError) -> Double? {
         guard let (value, path) = self[name] else { return nil }
-        let text = value.stringValue.map { $0.filter { !$0.isWhitespace } }
+        let text = value.stringValue?.trimmed
         let isDecimal = text.map { $0.wholeMatch(of: #/-?[0-9]+(\.[0-9]+)?/#) != nil } ?? true
         guard isDecimal, let decimal = (text.map(JSON.number) ?? value).doubleValue else {
             throw .invalid(path, "\(path) must be a number")
