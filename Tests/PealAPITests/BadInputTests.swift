@@ -193,7 +193,7 @@ struct BadInputTests {
         Case(.put, "…/credentials/apns/production", #"{"kind":"token"}"#, "missing_field", "key_id"),
         Case(.put, "…/credentials/apns/production", #"{"kind":"p12"}"#, "missing_field", "data"),
         Case(.put, "…/credentials/apns/production", #"{"kind":"odd"}"#, "invalid_field", "kind"),
-        Case(.put, "…/credentials/apns", "{}", "missing_field", "environment"),
+        Case(.put, "…/credentials/apns", "{}", "not_found", nil),
         Case(.put, "…/credentials/pigeon", "{}", "not_found", nil),
         Case(
             .put, "…/credentials/apns/sandbox",
@@ -203,7 +203,6 @@ struct BadInputTests {
             .put, "…/credentials/apns/sandbox",
             #"{"kind":"token","key_id":"K","team_id":"T","private_key":"x","bundle_id":"b"}"#,
             "invalid_field", "private_key"),
-        Case(.get, "…/campaigns", "", "not_supported", "path"),
         Case(.post, "…/channels/production", "{}", "missing_field", "storage_policy"),
         Case(.post, "…/channels/production", #"{"storage_policy":2}"#, "invalid_field", "storage_policy"),
         Case(.post, "…/channels/production", #"{"storage_policy":"all"}"#, "invalid_field", "storage_policy"),

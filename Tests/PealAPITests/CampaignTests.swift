@@ -25,6 +25,28 @@ struct CampaignTests {
         }
     }
 
+    @Test("are listed by name, page by page")
+    func list() async throws {
+        try await House.open { house in
+            #expect(try await house.admin(.get, "…/campaigns").text == #"{"items":[],"next_cursor":null}"#)
+            for campaign in ["b", "a", "ä", "a"] {
+                let address: JSON = ["platform": "ios", "address": .string(House.deviceToken)]
+                let sent = try await house.admin(
+                    .post, "…/messages",
+                    [
+                        "campaign_id": .string(campaign), "audience": ["addresses": [address]],
+                        "content": ["body": "Hi"],
+                    ])
+                #expect(sent.status == 202)
+            }
+            let page = try await house.admin(.get, "…/campaigns?limit=2")
+            #expect(page["items.0.id"] == "a" && page["items.0.messages"] == 2 && page["items.1.id"] == "b")
+            let cursor = try #require(page["next_cursor"]?.stringValue)
+            let rest = try await house.admin(.get, "…/campaigns?cursor=\(cursor)")
+            #expect(rest["items.0.id"] == "ä" && rest["items.1"] == nil && rest["next_cursor"] == .null)
+        }
+    }
+
     @Test("of many messages are read page by page")
     func many() async throws {
         try await House.open { house in

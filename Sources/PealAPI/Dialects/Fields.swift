@@ -37,15 +37,29 @@ struct Fields {
 
     // MARK: Scalars
 
-    /// A text of 1 to `bytesMax` bytes without control characters.
-    func text(_ name: String, bytesMax: Int = Limits.nameCharactersMax) throws(PealError) -> String? {
+    /// A text of 1 to `charactersMax` code points, none of them a control character.
+    func text(_ name: String, charactersMax: Int = Limits.nameCharactersMax) throws(PealError) -> String? {
         guard let value = self[name] else { return nil }
-        return try Self.text(value, path(name), bytesMax: bytesMax)
+        return try Self.text(value, path(name), charactersMax: charactersMax)
     }
 
-    func requiredText(_ name: String, bytesMax: Int = Limits.nameCharactersMax) throws(PealError) -> String {
-        guard let value = try text(name, bytesMax: bytesMax) else { throw .missing(path(name)) }
+    func requiredText(
+        _ name: String, charactersMax: Int = Limits.nameCharactersMax
+    ) throws(PealError) -> String {
+        guard let value = try text(name, charactersMax: charactersMax) else { throw .missing(path(name)) }
         return value
+    }
+
+    /// Code points are what JSON Schema counts, and what a caller sees of a text.
+    static func text(
+        _ value: JSON, _ path: String, charactersMax: Int = Limits.nameCharactersMax
+    ) throws(PealError) -> String {
+        guard let text = value.stringValue else { throw wrongType(value, path, "a string") }
+        guard (1...charactersMax).contains(text.unicodeScalars.count) else {
+            throw .invalid(path, "\(path) must be 1 to \(charactersMax) characters long")
+        }
+        guard text.isPrintable else { throw .invalid(path, "\(path) must not hold control characters") }
+        return text
     }
 
     static func text(_ value: JSON, _ path: String, bytesMax: Int) throws(PealError) -> String {
@@ -149,13 +163,13 @@ struct Fields {
     }
 
     /// The texts of a list, each once.
-    func texts(_ name: String, countMax: Int, bytesMax: Int) throws(PealError) -> [String]? {
+    func texts(_ name: String, countMax: Int) throws(PealError) -> [String]? {
         guard let list = try list(name, countMax: countMax) else { return nil }
         // By bytes: Swift's equality takes different spellings of one character for the same.
         var seen: Set<[UInt8]> = []
         var texts: [String] = []
         for (value, path) in list {
-            let text = try Self.text(value, path, bytesMax: bytesMax)
+            let text = try Self.text(value, path)
             if seen.insert(Array(text.utf8)).inserted { texts.append(text) }
         }
         return texts

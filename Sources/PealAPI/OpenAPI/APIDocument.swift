@@ -19,7 +19,7 @@ struct APIDocument: Sendable {
             "info": [
                 "title": "Peal", "version": .string(version), "summary": "A push server with five APIs.",
                 "description": .string(Self.text),
-                "license": ["name": "Apache 2.0", "identifier": "Apache-2.0"],
+                "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
             ],
             "servers": [["url": "/"]],
             "tags": .array(dialects.map { ["name": .string($0.name), "description": .string($0.text)] }),

@@ -2,8 +2,9 @@ internal import PealCore
 
 /// What an address in a query may mean: its text alone does not tell the push network.
 enum AddressQuery {
-    /// Every address that `text` can be, narrowed by the parameters `platform` and `environment`.
-    /// - Throws: `invalid_field` when it can be none.
+    /// Every address that `text` can be, narrowed by the parameters `platform` and `environment`; empty when these two
+    /// leave none.
+    /// - Throws: `invalid_field` when it can be no address of any push network.
     static func candidates(_ text: String, _ query: Query, rules: AddressRules) throws(PealError) -> [Address] {
         let platform = try query["platform"].map { name throws(PealError) in
             try Fields.platform(.string(name), "platform")
@@ -18,9 +19,11 @@ enum AddressQuery {
             Platform.addressable.contains(route.platform) && (platform.map { $0 == route.platform } ?? true)
                 && (environment.map { $0 == route.environment } ?? true)
         }
-        let candidates = routes.compactMap { address(text, on: $0, rules) }
-        guard !candidates.isEmpty else { throw .invalid("address", "address is no address of any push network") }
-        return candidates
+        // Whatever is an address anywhere has the form of a registration token, which is the loosest.
+        guard (try? rules.address(.string(text), platform: .android, environment: .production)) != nil else {
+            throw .invalid("address", "address is no address of any push network")
+        }
+        return routes.compactMap { address(text, on: $0, rules) }
     }
 
     private static func address(_ text: String, on route: Route, _ rules: AddressRules) -> Address? {

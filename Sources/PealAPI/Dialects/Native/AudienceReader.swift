@@ -13,12 +13,12 @@ struct AudienceReader {
         audience.includesAll = try fields.flag("all") ?? false
         audience.devices = try devices(fields)
         audience.users =
-            try fields.texts("users", countMax: Limits.audienceUsersMax, bytesMax: Limits.userIDBytesMax) ?? []
+            try fields.texts("users", countMax: Limits.audienceUsersMax) ?? []
         audience.topics =
-            try fields.texts("topics", countMax: Limits.audienceTopicsMax, bytesMax: Limits.topicBytesMax) ?? []
+            try fields.texts("topics", countMax: Limits.audienceTopicsMax) ?? []
         audience.addresses = try addresses(fields)
         audience.excludedTopics =
-            try fields.texts("not_topics", countMax: Limits.audienceTopicsMax, bytesMax: Limits.topicBytesMax) ?? []
+            try fields.texts("not_topics", countMax: Limits.audienceTopicsMax) ?? []
         audience.interactiveOnly = try fields.flag("interactive_only") ?? false
         audience.platforms = try platforms(fields)
         guard !audience.isEmpty else {

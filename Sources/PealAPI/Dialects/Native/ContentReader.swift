@@ -62,7 +62,7 @@ struct ContentReader {
         ].compactMap { name, text in
             if case .localized(let texts) = text { (name, Set(texts.keys)) } else { nil }
         }
-        let given = try fields.text("default_locale", bytesMax: Limits.localeCharactersMax)
+        let given = try fields.text("default_locale", charactersMax: Limits.localeCharactersMax)
         guard !texts.isEmpty else { return given }
         if let given {
             for (name, locales) in texts where !locales.contains(given) {
@@ -78,7 +78,7 @@ struct ContentReader {
     }
 
     private func imageURL(_ fields: Fields) throws(PealError) -> String? {
-        guard let url = try fields.text("image_url", bytesMax: Limits.imageURLBytesMax) else { return nil }
+        guard let url = try fields.text("image_url", charactersMax: Limits.imageURLBytesMax) else { return nil }
         let lowered = url.lowercased()
         guard lowered.hasPrefix("https://") || lowered.hasPrefix("http://"), !url.contains(" ") else {
             throw .invalid(fields.path("image_url"), "\(fields.path("image_url")) must be an http or https URL")

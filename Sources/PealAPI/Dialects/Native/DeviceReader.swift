@@ -53,11 +53,11 @@ struct DeviceReader {
 
     private func apply(_ fields: Fields, to registration: inout DeviceRegistration) throws(PealError) {
         if fields.mentions("user_id") {
-            registration.userID = try fields.text("user_id", bytesMax: Limits.userIDBytesMax)
+            registration.userID = try fields.text("user_id")
         }
         if fields.mentions("topics") {
             registration.topics =
-                try fields.texts("topics", countMax: Limits.topicsPerDeviceMax, bytesMax: Limits.topicBytesMax) ?? []
+                try fields.texts("topics", countMax: Limits.topicsPerDeviceMax) ?? []
         }
         if fields.mentions("locale") { registration.locale = try locale(fields) }
         if fields.mentions("time_zone") { registration.timeZone = try timeZone(fields) }
@@ -103,13 +103,13 @@ struct DeviceReader {
     }
 
     private func locale(_ fields: Fields) throws(PealError) -> String? {
-        guard let locale = try fields.text("locale", bytesMax: Limits.localeCharactersMax) else { return nil }
+        guard let locale = try fields.text("locale", charactersMax: Limits.localeCharactersMax) else { return nil }
         guard locale.isLocaleName else { throw .invalid(fields.path("locale"), "locale must be a tag as de or de-AT") }
         return locale
     }
 
     private func timeZone(_ fields: Fields) throws(PealError) -> String? {
-        guard let zone = try fields.text("time_zone", bytesMax: Limits.timeZoneCharactersMax) else { return nil }
+        guard let zone = try fields.text("time_zone", charactersMax: Limits.timeZoneCharactersMax) else { return nil }
         guard zone.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "/_+-".utf8.contains($0) }) else {
             throw .invalid(fields.path("time_zone"), "time_zone must be a name as Europe/Vienna")
         }

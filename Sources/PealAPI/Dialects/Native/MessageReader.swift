@@ -7,7 +7,7 @@ struct MessageReader {
     let lifeSecondsMax: Int64
 
     func draft(_ fields: Fields, id: MessageID, app: AppKey, now: Timestamp) throws(PealError) -> MessageDraft {
-        let campaign = try fields.text("campaign_id", bytesMax: Limits.campaignIDBytesMax)
+        let campaign = try fields.text("campaign_id")
         let options = try OptionsReader().options(try fields.object("options"))
         let audience = try audience(try fields.requiredObject("audience"), options)
         let content = try ContentReader().content(

@@ -26,16 +26,15 @@ struct NativeApps: Sendable {
     }
 
     private func list(_ call: Call) async throws -> Answer {
-        let list = try NativeList(call.query)
-        let cursor = try list.cursor { AppID($0) }
+        let list = try NativeList(call.query, by: .id)
         let apps: [App]
         if let key = call.caller.key {
             guard key.scopes.contains(.read) else { throw PealError(.forbidden, "this key lacks the scope read") }
             apps = try await services.store.read { try $0.app(key: key.app).map { [$0] } ?? [] }
         } else {
-            apps = try await services.store.read { try $0.apps(after: cursor, limit: list.fetchCount) }
+            apps = try await services.store.read { try $0.apps(after: list.id(), limit: list.fetchCount) }
         }
-        return list.answer(apps, cursor: \.id.description, json: Self.json)
+        return list.answer(apps, cursor: \.id.bytes, json: Self.json)
     }
 
     private func change(_ call: Call) async throws -> Answer {

@@ -15,15 +15,14 @@ struct NativeAudit: Sendable {
     }
 
     private func list(_ call: Call, app: App?) async throws -> Answer {
-        let list = try NativeList(call.query)
-        let cursor = try list.cursor { Int64($0) }
+        let list = try NativeList(call.query, by: .number)
         let entries = try await services.store.write(.rest) { store in
-            let entries = try store.auditEntries(app: app?.key, before: cursor, limit: list.fetchCount)
+            let entries = try store.auditEntries(app: app?.key, before: list.number, limit: list.fetchCount)
             var ids: [AppKey: AppID] = [:]
             for key in Set(entries.compactMap(\.entry.app)) { ids[key] = try store.app(key: key)?.id }
             return entries.map { Entry(number: $0.number, entry: $0.entry, app: $0.entry.app.flatMap { ids[$0] }) }
         }
-        return list.answer(entries, cursor: { String($0.number) }, json: \.json)
+        return list.answer(entries, cursor: { NativeList.bytes($0.number) }, json: \.json)
     }
 
     private struct Entry: Sendable {

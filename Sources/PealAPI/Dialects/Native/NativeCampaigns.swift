@@ -1,13 +1,29 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// `GET …/campaigns/{id}`: the sum of a campaign's messages.
+/// Campaigns: each the sum of its messages.
 struct NativeCampaigns: Sendable {
     private let services: APIServices
 
     init(_ services: APIServices) { self.services = services }
 
-    func endpoints(_ app: String) -> [Endpoint] { [Endpoint(.get, "\(app)/campaigns/:campaign", .app(.read), get)] }
+    func endpoints(_ app: String) -> [Endpoint] {
+        [
+            Endpoint(.get, "\(app)/campaigns", .app(.read), list),
+            Endpoint(.get, "\(app)/campaigns/:campaign", .app(.read), get),
+        ]
+    }
+
+    private func list(_ call: Call) async throws -> Answer {
+        let list = try NativeList(call.query, by: .name)
+        let app = try call.app().key
+        let names = try await services.store.read {
+            try $0.campaigns(app: app, after: list.name, limit: list.fetchCount)
+        }
+        var reports: [CampaignReport] = []
+        for name in names { reports.append(try await services.campaigns.report(name, app: app)) }
+        return list.answer(reports, cursor: { Array($0.id.utf8) }, json: Self.json)
+    }
 
     private func get(_ call: Call) async throws -> Answer {
         let report = try await services.campaigns.report(call.parameter("campaign"), app: try call.app().key)

@@ -28,11 +28,12 @@ struct NativeChannels: Sendable {
 
     /// APNs tells all ids at once: the pages are cut here.
     private func list(_ call: Call) async throws -> Answer {
-        let list = try NativeList(call.query)
+        let list = try NativeList(call.query, by: .name)
         let place = try place(call)
         let channels = try await services.channels.list(at: place)
-        let rest = list.cursor.map { last in Array(channels.drop { $0 <= last }) } ?? channels
-        return list.answer(Array(rest.prefix(list.fetchCount)), cursor: { $0 }, json: { Self.json($0, place, nil) })
+        let rest = list.name.map { last in Array(channels.drop { $0 <= last }) } ?? channels
+        return list.answer(
+            Array(rest.prefix(list.fetchCount)), cursor: { Array($0.utf8) }, json: { Self.json($0, place, nil) })
     }
 
     private func get(_ call: Call) async throws -> Answer {

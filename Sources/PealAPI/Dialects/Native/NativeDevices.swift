@@ -91,8 +91,7 @@ struct NativeDevices: Sendable {
     }
 
     private func list(_ call: Call) async throws -> Answer {
-        let list = try NativeList(call.query)
-        let cursor = try list.cursor { DeviceKey($0) } ?? 0
+        let list = try NativeList(call.query, by: .number)
         let app = try call.app().key
         let base = DeviceFilter(userID: call.query["user_id"], topic: call.query["topic"])
         let filters = try call.query["address"].map { text in
@@ -101,10 +100,12 @@ struct NativeDevices: Sendable {
             }
         }
         let devices = try await services.store.read { store in
-            try (filters ?? [base]).flatMap { try store.devices(app: app, $0, after: cursor, limit: list.fetchCount) }
+            try (filters ?? [base]).flatMap {
+                try store.devices(app: app, $0, after: list.number ?? 0, limit: list.fetchCount)
+            }
         }
         let sorted = devices.sorted { $0.key < $1.key }
-        return list.answer(sorted, cursor: { String($0.key) }, json: { $0.nativeJSON(at: call.now) })
+        return list.answer(sorted, cursor: { NativeList.bytes($0.key) }, json: { $0.nativeJSON(at: call.now) })
     }
 
     private func change(_ call: Call) async throws -> Answer {
@@ -138,7 +139,7 @@ struct NativeDevices: Sendable {
     }
 
     private func eraseUser(_ call: Call) async throws -> Answer {
-        let user = try Fields.text(.string(call.parameter("user")), "user_id", bytesMax: Limits.userIDBytesMax)
+        let user = try Fields.text(.string(call.parameter("user")), "user_id")
         let count = try await services.devices.deleteUser(user, app: try call.app().key, call.verb)
         return Answer(.ok, ["user_id": .string(user), "devices": .integer(count)])
     }

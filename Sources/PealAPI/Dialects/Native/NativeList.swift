@@ -3,12 +3,22 @@ internal import PealCore
 
 /// The part of a list that a request asks for: `?limit=1…200&cursor=…`.
 struct NativeList {
+    /// By what a list goes on; a cursor is that in base64url, so that every cursor of the right form is one.
+    enum Position {
+        /// 16 bytes.
+        case id
+        /// 8 bytes, big-endian.
+        case number
+        /// UTF-8.
+        case name
+    }
+
     let limit: Int
     /// What the last page ended with; nil at the start.
-    let cursor: String?
+    let cursor: [UInt8]?
 
     /// - Throws: `invalid_field` for a limit or a cursor that is none.
-    init(_ query: Query) throws(PealError) {
+    init(_ query: Query, by position: Position) throws(PealError) {
         if let text = query["limit"] {
             guard let limit = Int(text), (1...Limits.listItemsMax).contains(limit) else {
                 throw .invalid("limit", "limit must be an integer from 1 to \(Limits.listItemsMax)")
@@ -18,31 +28,58 @@ struct NativeList {
             limit = Limits.listItemsDefault
         }
         cursor = try query["cursor"].map { text throws(PealError) in
-            guard let bytes = Base64URL.decode(text), let cursor = String(validating: bytes, as: UTF8.self) else {
-                throw Self.badCursor
+            guard let bytes = Base64URL.decode(text), position.byteCount.map({ $0 == bytes.count }) ?? true else {
+                throw .invalid("cursor", "cursor must be the next_cursor of an earlier answer")
             }
-            return cursor
+            return bytes
         }
     }
-
-    static let badCursor = PealError.invalid("cursor", "cursor must be the next_cursor of an earlier answer")
 
     /// One more than is shown, to know whether anything follows.
     var fetchCount: Int { limit + 1 }
 
-    /// The cursor as a number or an id.
-    /// - Throws: `invalid_field`.
-    func cursor<Value>(_ read: (String) -> Value?) throws(PealError) -> Value? {
-        guard let cursor else { return nil }
-        guard let value = read(cursor) else { throw Self.badCursor }
-        return value
+    /// The id that the cursor is; nil at the start.
+    func id<Of>() -> Identifier<Of>? { cursor.flatMap { Identifier(bytes: $0) } }
+
+    /// The number that the cursor is, from 0; nil at the start.
+    var number: Int64? {
+        cursor.map { bytes in Int64(bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } & UInt64(Int64.max)) }
     }
 
+    /// The name that the cursor is; nil at the start.
+    var name: String? { cursor.map { String(decoding: $0, as: UTF8.self) } }
+
     /// Cuts what was fetched to the limit and tells where to go on.
-    func answer<Item>(_ fetched: [Item], cursor: (Item) -> String, json: (Item) throws -> JSON) rethrows -> Answer {
+    func answer<Item>(_ fetched: [Item], cursor: (Item) -> [UInt8], json: (Item) throws -> JSON) rethrows -> Answer {
         let shown = fetched.prefix(limit)
-        let next = fetched.count > limit ? shown.last.map { Base64URL.encode(Array(cursor($0).utf8)) } : nil
+        let next = fetched.count > limit ? shown.last.map { Base64URL.encode(cursor($0)) } : nil
         return Answer(
             .ok, ["items": .array(try shown.map(json)), "next_cursor": next.map(JSON.string) ?? .null])
+    }
+
+    /// The bytes of a number's cursor.
+    static func bytes(_ number: some BinaryInteger) -> [UInt8] {
+        withUnsafeBytes(of: Int64(number).bigEndian) { Array($0) }
+    }
+}
+
+extension NativeList.Position {
+    /// nil = any.
+    fileprivate var byteCount: Int? {
+        switch self {
+        case .id: 16
+        case .number: 8
+        case .name: nil
+        }
+    }
+
+    /// What a cursor looks like, as a regular expression of ECMA-262.
+    var pattern: String {
+        let character = "[A-Za-z0-9_-]"
+        return switch self {
+        case .id: "\(character){21}[AQgw]"
+        case .number: "\(character){10}[AEIMQUYcgkosw048]"
+        case .name: "(\(character){4})*(\(character)[AQgw]|\(character){2}[AEIMQUYcgkosw048])?"
+        }
     }
 }

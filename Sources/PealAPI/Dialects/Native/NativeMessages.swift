@@ -92,16 +92,15 @@ struct NativeMessages: Sendable {
     }
 
     private func list(_ call: Call) async throws -> Answer {
-        let list = try NativeList(call.query)
-        let cursor = try list.cursor { MessageID($0) }
+        let list = try NativeList(call.query, by: .id)
         let filter = try Self.filter(call.query)
         let app = try call.app().key
         let reports = try await services.store.read { store in
-            try store.messages(app: app, filter, before: cursor, limit: list.fetchCount).map { message in
+            try store.messages(app: app, filter, before: list.id(), limit: list.fetchCount).map { message in
                 try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
             }
         }
-        return list.answer(reports, cursor: \.message.id.description, json: \.nativeJSON)
+        return list.answer(reports, cursor: \.message.id.bytes, json: \.nativeJSON)
     }
 
     private static func filter(_ query: Query) throws(PealError) -> MessageFilter {

@@ -15,20 +15,6 @@ struct NativeRoutes: Sendable {
             + NativeTopics(services).endpoints(Self.app) + NativeMessages(services).endpoints(Self.app)
             + NativeMessageStates(services).endpoints(Self.app) + NativeDeliveries(services).endpoints(Self.app)
             + NativeChannels(services).endpoints(Self.app) + NativeWebhooks(services).endpoints(Self.app)
-            + NativeCampaigns(services).endpoints(Self.app) + NativeAudit(services).endpoints(Self.app) + unbuilt
-    }
-
-    /// Documented paths that are not built yet say so, instead of seeming misspelt.
-    private var unbuilt: [Endpoint] {
-        let paths: [(String, APIKey.Scope)] = [
-            ("campaigns", .read)
-        ]
-        return paths.flatMap { path, scope in
-            [.get, .put, .post, .delete].map { method in
-                Endpoint(method, "\(Self.app)/\(path)", .app(scope)) { call in
-                    throw PealError(.notSupported, "\(call.path.text) is not supported yet", field: "path")
-                }
-            }
-        }
+            + NativeCampaigns(services).endpoints(Self.app) + NativeAudit(services).endpoints(Self.app)
     }
 }

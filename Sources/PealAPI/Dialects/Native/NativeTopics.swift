@@ -18,16 +18,16 @@ struct NativeTopics: Sendable {
 
     /// The topic that the path names.
     static func name(_ call: Call) throws(PealError) -> String {
-        try Fields.text(.string(call.parameter("topic")), "topic", bytesMax: Limits.topicBytesMax)
+        try Fields.text(.string(call.parameter("topic")), "topic")
     }
 
     private func list(_ call: Call) async throws -> Answer {
-        let list = try NativeList(call.query)
+        let list = try NativeList(call.query, by: .name)
         let app = try call.app().key
         let topics = try await services.store.read {
-            try $0.topics(app: app, after: list.cursor, limit: list.fetchCount, now: call.now)
+            try $0.topics(app: app, after: list.name, limit: list.fetchCount, now: call.now)
         }
-        return list.answer(topics, cursor: \.name, json: Self.json)
+        return list.answer(topics, cursor: { Array($0.name.utf8) }, json: Self.json)
     }
 
     private func get(_ call: Call) async throws -> Answer {

@@ -20,7 +20,7 @@ struct NativeWebhooks: Sendable {
     }
 
     private static func name(_ call: Call) throws(PealError) -> String {
-        try Fields.text(.string(call.parameter("name")), "name", bytesMax: Limits.nameCharactersMax)
+        try Fields.text(.string(call.parameter("name")), "name")
     }
 
     private func known(_ call: Call) async throws -> Webhook {
@@ -32,12 +32,12 @@ struct NativeWebhooks: Sendable {
     }
 
     private func list(_ call: Call) async throws -> Answer {
-        let list = try NativeList(call.query)
+        let list = try NativeList(call.query, by: .name)
         let app = try call.app().key
         let webhooks = try await services.store.read {
-            try $0.webhooks(app: app, after: list.cursor, limit: list.fetchCount)
+            try $0.webhooks(app: app, after: list.name, limit: list.fetchCount)
         }
-        return list.answer(webhooks, cursor: \.name, json: Self.json)
+        return list.answer(webhooks, cursor: { Array($0.name.utf8) }, json: Self.json)
     }
 
     private func put(_ call: Call) async throws -> Answer {
@@ -53,13 +53,12 @@ struct NativeWebhooks: Sendable {
     }
 
     private func deliveries(_ call: Call) async throws -> Answer {
-        let list = try NativeList(call.query)
-        let cursor = try list.cursor { WebhookDeliveryID($0) }
+        let list = try NativeList(call.query, by: .id)
         let place = try await known(call).place
         let deliveries = try await services.store.read {
-            try $0.deliveries(of: place, before: cursor, limit: list.fetchCount)
+            try $0.deliveries(of: place, before: list.id(), limit: list.fetchCount)
         }
-        return list.answer(deliveries, cursor: \.id.description, json: Self.json)
+        return list.answer(deliveries, cursor: \.id.bytes, json: Self.json)
     }
 
     private func retry(_ call: Call) async throws -> Answer {

@@ -5,7 +5,7 @@ enum WebhookReader {
     /// - Parameter name: from the path.
     static func draft(_ body: JSON, name: String, app: AppKey) throws(PealError) -> WebhookVerbs.Draft {
         let fields = try Fields(body)
-        let url = try fields.requiredText("url", bytesMax: Limits.webhookURLBytesMax)
+        let url = try fields.requiredText("url", charactersMax: Limits.webhookURLBytesMax)
         guard let kind: Webhook.Kind = try fields.choice("kind") else { throw .missing("kind") }
         let authentication = try authentication(try fields.requiredObject("authentication"))
         if case .secret = authentication, kind != .contextpush {
@@ -22,7 +22,7 @@ enum WebhookReader {
                 // RFC 7617 §2: the first colon ends the user name.
                 throw .invalid(fields.path("username"), "username must not hold a colon")
             }
-            let password = try fields.requiredText("password", bytesMax: Limits.webhookSecretBytesMax)
+            let password = try fields.requiredText("password", charactersMax: Limits.webhookSecretBytesMax)
             return .basic(username: username, password: password)
         case "bearer": return .bearer(accessToken: try headerText(fields, "token", allowsBlanks: false))
         case "header":
@@ -38,7 +38,7 @@ enum WebhookReader {
     private static func headerText(
         _ fields: Fields, _ name: String, allowsBlanks: Bool
     ) throws(PealError) -> String {
-        let text = try fields.requiredText(name, bytesMax: Limits.webhookSecretBytesMax)
+        let text = try fields.requiredText(name, charactersMax: Limits.webhookSecretBytesMax)
         let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F || allowsBlanks && $0 == 0x20 }
         guard isPlain, text.utf8.first != 0x20, text.utf8.last != 0x20 else {
             throw .invalid(fields.path(name), "\(name) must be printable ASCII that can stand in a header")
@@ -65,7 +65,7 @@ enum WebhookReader {
 
     /// `whsec_` and base64, as Standard Webhooks writes keys, or the base64 alone.
     private static func signingKey(_ fields: Fields) throws(PealError) -> [UInt8] {
-        let text = try fields.requiredText("secret", bytesMax: Limits.webhookSecretBytesMax)
+        let text = try fields.requiredText("secret", charactersMax: Limits.webhookSecretBytesMax)
         let range = Limits.webhookSigningKeyBytesMin...Limits.webhookSigningKeyBytesMax
         guard let key = Base64URL.decode(text.trimmingPrefix("whsec_")), range.contains(key.count) else {
             throw .invalid(

@@ -38,7 +38,7 @@ extension Fields {
 
     /// A password or the like.
     func secret(_ name: String) throws(PealError) -> String {
-        try requiredText(name, bytesMax: Limits.secretBytesMax)
+        try requiredText(name, charactersMax: Limits.secretBytesMax)
     }
 
     /// A text that may have line ends; nil when absent.

@@ -9,29 +9,32 @@ struct NativeCredentials: Sendable {
 
     func endpoints(_ app: String) -> [Endpoint] {
         let path = "\(app)/credentials"
+        let places = ProviderName.allCases.map { $0 == .apns ? "\(path)/apns/:environment" : "\(path)/\($0.rawValue)" }
         return [
             Endpoint(.get, path, .app(.manage), list),
-            Endpoint(.put, "\(path)/:provider", .app(.manage), put),
-            Endpoint(.put, "\(path)/:provider/:part", .app(.manage), put),
-            Endpoint(.delete, "\(path)/:provider", .app(.manage), delete),
-            Endpoint(.delete, "\(path)/:provider/:part", .app(.manage), delete),
-            Endpoint(.post, "\(path)/:provider/verify", .app(.manage), verify),
-            Endpoint(.post, "\(path)/:provider/:part/verify", .app(.manage), verify),
+            Endpoint(.delete, "\(path)/webpush/:fingerprint", .app(.manage), deleteVAPIDKey),
         ]
+            + zip(ProviderName.allCases, places).flatMap { provider, path in
+                [
+                    Endpoint(.put, path, .app(.manage)) { call in try await put(call, provider) },
+                    Endpoint(.delete, path, .app(.manage)) { call in try await delete(call, provider) },
+                    Endpoint(.post, "\(path)/verify", .app(.manage)) { call in try await verify(call, provider) },
+                ]
+            }
     }
 
     private func list(_ call: Call) async throws -> Answer {
-        let list = try NativeList(call.query)
-        let start = try list.cursor { text in Int(text).flatMap { $0 >= 0 ? $0 : nil } } ?? 0
+        let list = try NativeList(call.query, by: .number)
         let records = try await services.credentialRecords(try call.app())
         let items = records.flatMap { CredentialItem.items($0) }
-        let fetched = Array(Array(items.enumerated()).dropFirst(start).prefix(list.fetchCount))
-        return list.answer(fetched, cursor: { String($0.offset + 1) }, json: { $0.element.json(now: call.now) })
+        let fetched = Array(Array(items.enumerated()).dropFirst(Int(list.number ?? 0)).prefix(list.fetchCount))
+        return list.answer(
+            fetched, cursor: { NativeList.bytes($0.offset + 1) }, json: { $0.element.json(now: call.now) })
     }
 
     /// Answers with what lists will show of the credential; of Web Push, of the key that was put.
-    private func put(_ call: Call) async throws -> Answer {
-        let place = try place(call)
+    private func put(_ call: Call, _ provider: ProviderName) async throws -> Answer {
+        let place = try place(call, provider)
         let reader = CredentialReader(provider: place.provider)
         let credential = try reader.credential(try Fields(try call.object()), now: call.now)
         let record: CredentialRecord
@@ -43,19 +46,19 @@ struct NativeCredentials: Sendable {
         return Answer(.ok, CredentialItem.newest(record).json(now: call.now))
     }
 
-    private func delete(_ call: Call) async throws -> Answer {
-        if call.parameter("provider") == ProviderName.webpush.rawValue, let fingerprint = call.parameters["part"] {
-            let place = CredentialVerbs.Place(
-                app: try call.app().key, provider: .webpush, environment: .production)
-            try await services.credentials.deleteVAPIDKey(fingerprint, at: place, call.verb)
-        } else {
-            try await services.credentials.delete(at: try place(call), call.verb)
-        }
+    private func delete(_ call: Call, _ provider: ProviderName) async throws -> Answer {
+        try await services.credentials.delete(at: try place(call, provider), call.verb)
         return Answer(.noContent)
     }
 
-    private func verify(_ call: Call) async throws -> Answer {
-        let reply = try await services.credentials.verify(at: try place(call), call.verb) { verification in
+    private func deleteVAPIDKey(_ call: Call) async throws -> Answer {
+        let place = try place(call, .webpush)
+        try await services.credentials.deleteVAPIDKey(call.parameter("fingerprint"), at: place, call.verb)
+        return Answer(.noContent)
+    }
+
+    private func verify(_ call: Call, _ provider: ProviderName) async throws -> Answer {
+        let reply = try await services.credentials.verify(at: try place(call, provider), call.verb) { verification in
             Reply(status: 200, Self.json(verification))
         }
         return Answer(reply)
@@ -77,15 +80,13 @@ struct NativeCredentials: Sendable {
         ]
     }
 
-    /// - Throws: `not_found` for a network or an environment that there is not; `missing_field` for APNs without one.
-    private func place(_ call: Call) throws(PealError) -> CredentialVerbs.Place {
+    /// - Throws: `not_found` for an environment that there is not.
+    private func place(_ call: Call, _ provider: ProviderName) throws(PealError) -> CredentialVerbs.Place {
         let app = try call.app().key
-        guard let provider = ProviderName(rawValue: call.parameter("provider")) else { throw .notFound("provider") }
-        guard let name = call.parameters["part"] else {
-            guard provider != .apns else { throw .missing("environment") }
-            return .init(app: app, provider: provider, environment: .production)
+        guard provider == .apns else { return .init(app: app, provider: provider, environment: .production) }
+        guard let environment = Environment(alias: call.parameter("environment")) else {
+            throw .notFound("environment")
         }
-        guard provider == .apns, let environment = Environment(alias: name) else { throw .notFound("environment") }
         return .init(app: app, provider: provider, environment: environment)
     }
 }

@@ -1,0 +1,142 @@
+internal import HTTPTypes
+internal import PealCore
+
+extension NativeDocument {
+    static let credentials: [APIOperation] =
+        [
+            APIOperation(
+                id: "listCredentials", method: .get, path: "\(app)/credentials",
+                summary: "List what may be told of the credentials", parameters: page(.number),
+                answers: [list(of: "NativeCredential")]),
+            APIOperation(
+                id: "deleteVAPIDKey", method: .delete, path: "\(app)/credentials/webpush/:fingerprint",
+                summary: "Delete one VAPID key", answers: [APIAnswer(204, "It is gone.")],
+                // `verify` is no fingerprint.
+                refusals: [.methodNotAllowed]),
+        ]
+        + ProviderName.allCases.flatMap(place)
+
+    private static func place(_ provider: ProviderName) -> [APIOperation] {
+        let suffix = names[provider] ?? ""
+        let path = "\(app)/credentials/\(provider.rawValue)" + (provider == .apns ? "/:environment" : "")
+        return [
+            APIOperation(
+                id: "put\(suffix)Credential", method: .put, path: path, summary: "Put the credential for \(suffix)",
+                text: provider == .webpush
+                    ? "The key joins earlier ones." : "It replaces the earlier one at once.",
+                body: APIBody(schema: .named("Native\(suffix)Credential")),
+                answers: [APIAnswer(200, "What may be told of it.", .named("NativeCredential"))],
+                refusals: [.conflict]),
+            APIOperation(
+                id: "delete\(suffix)Credential", method: .delete, path: path,
+                summary: "Delete the credential for \(suffix)", answers: [APIAnswer(204, "It is gone.")],
+                refusals: [.notFound]),
+            APIOperation(
+                id: "verify\(suffix)Credential", method: .post, path: "\(path)/verify",
+                summary: "Ask \(suffix) with something harmless",
+                answers: [APIAnswer(200, "What it answered.", .named("NativeVerification"))], refusals: [.notFound]),
+        ]
+    }
+
+    private static let names: [ProviderName: String] = [
+        .apns: "APNs", .fcm: "FCM", .wns: "WNS", .mpns: "MPNS", .webpush: "WebPush",
+    ]
+
+    // MARK: Schemas
+
+    static let credentialSchemas: [(name: String, schema: Schema)] = [
+        ("NativeAPNsCredential", apns), ("NativeFCMCredential", fcm), ("NativeWNSCredential", wns),
+        ("NativeMPNSCredential", mpns), ("NativeWebPushCredential", webPush), ("NativeCredential", told),
+        ("NativeVerification", verification),
+    ]
+
+    /// What stands in requests to providers.
+    private static func word(_ more: String = "") -> Schema {
+        .text(1...Limits.nameCharactersMax, pattern: "[A-Za-z0-9._:\(more)-]+")
+    }
+
+    private static let secret = Schema.printable(1...Limits.secretBytesMax)
+
+    /// PEM (RFC 7468).
+    private static func pem(_ charactersMax: Int) -> Schema {
+        Schema.text(1...charactersMax, pattern: #"[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*"#).with(
+            "pattern", #"^[\t\n\r -~]*-----BEGIN [\t\n\r -~]*$"#)
+    }
+
+    private static let key = pem(Limits.privateKeyBytesMax)
+    private static let chain = pem(Limits.certificatesBytesMax)
+
+    private static let apns = Schema.one(of: [
+        .object([
+            .required("kind", .word("token")), .required("key_id", word()), .required("team_id", word()),
+            .required("private_key", key), .required("bundle_id", word()),
+        ]),
+        .object([
+            .required("kind", .word("certificate")), .required("certificate", chain), .required("private_key", key),
+            .required("bundle_id", word()),
+        ]),
+        .object([
+            .required("kind", .word("p12")),
+            .required("data", .text(1...Limits.archiveCharactersMax, pattern: #"[A-Za-z0-9+/=_\r\n-]+"#)),
+            .nullable("passphrase", .printable(0...Limits.secretBytesMax)), .required("bundle_id", word()),
+        ]),
+    ])
+
+    private static let fcm = Schema.object([
+        .required(
+            "service_account",
+            .object([
+                .nullable("type", .word("service_account")), .required("project_id", word()),
+                .required("client_email", word("@")), .nullable("private_key_id", name),
+                .required("private_key", key), .required("token_uri", .printable(1...Limits.nameCharactersMax)),
+            ]).described("Google's JSON file as an object."))
+    ])
+
+    private static let wns = Schema.one(of: [
+        .object([
+            .required("package_sid", word("/")), .required("client_secret", secret), absent("tenant_id"),
+            absent("client_id"),
+        ]),
+        .object([
+            .required("tenant_id", word()), .required("client_id", word()), .required("client_secret", secret),
+            absent("package_sid"),
+        ]),
+    ])
+
+    private static func absent(_ name: String) -> Property { .optional(name, Schema([("type", "null")])) }
+
+    private static let mpns = Schema.any(of: [
+        .object([.required("certificate", chain), .required("private_key", key)]),
+        .object([absent("certificate"), absent("private_key")]),
+    ])
+
+    private static let webPush = Schema.object([
+        .required(
+            "subject",
+            .text(1...Limits.nameCharactersMax, pattern: #"(mailto:|https:)[^\u0000-\u0020\u007f]+"#).described(
+                "How the push service reaches whoever runs this (RFC 8292 §2.1).")),
+        .nullable(
+            "private_key",
+            Schema.any(of: [.text(pattern: "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]"), key]).described(
+                "A P-256 key: 32 bytes in base64url, or PEM. Made when absent.")),
+    ])
+
+    private static let told = Schema.object([
+        .required("provider", .words(ProviderName.self)), .optional("environment", .words(Environment.self)),
+        .required("kind", .text), .required("fingerprint", .text), .required("created_at", .time),
+        .required("expires_at", Schema.time.orNull), .optional("warning", .text),
+        .required(
+            "health",
+            .object([
+                .required("state", .words(["unknown", "ok", "stopped"])), .optional("at", .time),
+                .optional("reason", .text),
+            ])),
+        .optional("public_key", .text), .optional("newest", .flag),
+    ])
+
+    private static let verification = Schema.object([
+        .required("result", .words(["accepted", "refused", "unreachable", "unverifiable"])),
+        .required("ok", Schema.flag.orNull), .required("status", Schema.integer.orNull),
+        .required("reason", Schema.text.orNull), .required("detail", .text),
+    ])
+}
