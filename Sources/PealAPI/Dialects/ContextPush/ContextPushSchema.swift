@@ -52,7 +52,8 @@ enum ContextPushSchema {
 
     /// A text, or one for each locale.
     private static let localized = Schema.any(of: [
-        scalar, .map(scalar).with("propertyNames", locale.json).with("maxProperties", .integer(Limits.localesPerMessageMax)),
+        scalar,
+        .map(scalar).with("propertyNames", locale.json).with("maxProperties", .integer(Limits.localesPerMessageMax)),
     ])
 
     private static let locale = Schema.text(1...Limits.localeCharactersMax, pattern: "[A-Za-z0-9_-]+")

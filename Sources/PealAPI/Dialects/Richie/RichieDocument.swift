@@ -35,7 +35,8 @@ enum RichieDocument {
     ])
 
     private static let apple = Schema.all(of: [
-        .object(RichieSchema.keys + [.optional("aps", RichieSchema.aps), .optional("alert", RichieSchema.alert)]), RichieSchema.bodySomewhere,
+        .object(RichieSchema.keys + [.optional("aps", RichieSchema.aps), .optional("alert", RichieSchema.alert)]),
+        RichieSchema.bodySomewhere,
     ]).described(
         "At most \(Limits.richiePayloadBytesMax) bytes of compact JSON. Members that are not named here are passed on.")
 
