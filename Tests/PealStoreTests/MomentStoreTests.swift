@@ -337,7 +337,7 @@ struct MomentStoreTests {
         #expect(applied)
         let states = try await fixture.store.read { try $0.moments(app: draft.app, message: draft.id).map(\.state) }
         #expect(states == [.sending, .sending, .sent, .failed])
-        #expect(try await Self.report(fixture, draft.id).total.reasons == ["DeviceGone": 1])
+        #expect(try await Self.report(fixture, draft.id).total.reasons == ["DeviceGone": 1, "Word": 1])
         fixture.time.advance(by: .seconds(60))
         _ = try await fixture.store.write(.control) { [now = fixture.now] in
             try $0.releaseDueSlices(now: now, limit: 10)

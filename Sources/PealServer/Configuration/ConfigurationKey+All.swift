@@ -99,7 +99,7 @@ extension ConfigurationKey {
         "contextpush.traditional.hold.seconds", .integer(0...60), default: "10",
         "How long ContextPush's traditional messages can still be cancelled")
     static let contextPushWindow = ConfigurationKey(
-        "contextpush.window.hours.max", .integer(1...672), default: String(Limits.windowSecondsMax / 3600),
+        "contextpush.window.hours.max", .integer(1...648), default: String(Limits.windowSecondsMax / 3600),
         "The longest window that ContextPush takes")
     static let richieTopics = ConfigurationKey(
         "richie.topics.max", .integer(1...100_000), default: String(Limits.richieTopicsMax),

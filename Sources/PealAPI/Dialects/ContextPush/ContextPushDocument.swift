@@ -40,7 +40,8 @@ enum ContextPushDocument {
             what became of it.
             """,
         body: APIBody(
-            schema: .named("ContextPushSchedule"), examples: [("plain", plainExample), ("localized", localizedExample)]),
+            schema: .named("ContextPushSchedule"),
+            examples: [("plain", plainExample), ("localized", localizedExample)]),
         answers: [
             APIAnswer(
                 200, "The message is durable, or was before.",

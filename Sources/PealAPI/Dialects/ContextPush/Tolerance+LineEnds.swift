@@ -7,7 +7,7 @@ extension Tolerance {
         var trimmed = members
         for (name, value) in members.pairs where !kept.contains(name) {
             guard let text = value.stringValue else { continue }
-            // By bytes: Swift takes a carriage return with its line feed for one character, and others for line ends too.
+            // By bytes: Swift takes a carriage return with its line feed for one character, and knows other line ends.
             let end = text.utf8.reversed().prefix { $0 == 0x0A || $0 == 0x0D }.count
             if end > 0, let start = String(text.utf8.dropLast(end)) { trimmed[name] = .string(start) }
         }
