@@ -35,12 +35,13 @@ enum RichieDocument {
     ])
 
     private static let apple = Schema.all(of: [
-        .object(RichieSchema.keys + [.optional("aps", RichieSchema.aps)]), RichieSchema.bodySomewhere,
+        .object(RichieSchema.keys + [.optional("aps", RichieSchema.aps), .optional("alert", RichieSchema.alert)]),
+        RichieSchema.bodySomewhere,
     ]).described(
         "At most \(Limits.richiePayloadBytesMax) bytes of compact JSON. Members that are not named here are passed on.")
 
     private static let android = Schema.object([.required("data", RichieSchema.data)]).described(
-        "At most \(Limits.richiePayloadBytesMax) bytes of compact JSON. Members of `data` that are not named are passed on."
+        "At most \(Limits.richiePayloadBytesMax) bytes of compact JSON. Other members of `data` are passed on."
     )
 
     // MARK: Examples

@@ -38,15 +38,18 @@ enum RichieSchema {
 
     private static let withBody = Schema.object([.required("body", somebody)])
 
+    /// A text is the body.
+    static let alert = Schema.any(of: [content, .object(keys)])
+
     static let aps = Schema.object(
         keys + [
-            .optional("alert", .any(of: [content, .object(keys)])), .optional("content-available", .tolerantFlag),
+            .optional("alert", alert), .optional("content-available", .tolerantFlag),
         ]
     ).orAbsent
 
-    /// A body in the alert, as the alert, beside it, or beside `aps`.
+    /// A body in the alert, as the alert, beside it, or beside `aps`, where an alert may stand too.
     static let bodySomewhere = Schema.any(of: [
-        withBody,
+        withBody, .object([.required("alert", somebody)]), .object([.required("alert", withBody)]),
         .object([.required("aps", withBody)]),
         .object([.required("aps", .object([.required("alert", somebody)]))]),
         .object([.required("aps", .object([.required("alert", withBody)]))]),
@@ -54,7 +57,7 @@ enum RichieSchema {
 
     /// Flat, within `alert`, or both.
     static let data = Schema.all(of: [
-        .object(keys + [.optional("alert", .any(of: [content, .object(keys)]))]),
+        .object(keys + [.optional("alert", alert)]),
         .any(of: [
             withBody, .object([.required("alert", somebody)]), .object([.required("alert", withBody)]),
         ]),
