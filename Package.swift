@@ -78,11 +78,9 @@ let package = Package(
         .target(
             name: "PealServer",
             dependencies: [
-                "PealAPI", "PealCore", "PealDelivery", "PealProviders", "PealReports", "PealSQLite", "PealStore",
-                configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, httpTypes, logging,
-                nioHTTPTypes, nioCore,
-                nioPosix,
-                nioSSL, serviceLifecycle, unixSignals, yams,
+                "PealAPI", "PealCore", "PealDelivery", "PealNetwork", "PealProviders", "PealReports", "PealSQLite",
+                "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, httpTypes,
+                logging, nioHTTPTypes, nioCore, nioPosix, nioSSL, serviceLifecycle, unixSignals, yams,
             ],
             swiftSettings: settings),
         .target(
@@ -90,6 +88,7 @@ let package = Package(
             dependencies: ["PealCore", crypto, httpTypes, hummingbird, logging, nioCore],
             swiftSettings: settings),
         .target(name: "PealCore", dependencies: [], swiftSettings: settings),
+        .target(name: "PealNetwork", dependencies: ["PealCore", nioPosix], swiftSettings: settings),
         .target(name: "PealStore", dependencies: ["PealCore", crypto], swiftSettings: settings),
         .target(
             name: "PealSQLite", dependencies: ["PealCore", "PealStore", grdb, grdbSQLite], swiftSettings: settings),
@@ -99,14 +98,15 @@ let package = Package(
         .target(
             name: "PealProviders",
             dependencies: [
-                "PealCore", asn1, asyncHTTPClient, crypto, cryptoExtras, logging, nioCore, nioHPACK, nioHTTP1, nioPosix,
-                nioSSL, x509,
+                "PealCore", "PealNetwork", asn1, asyncHTTPClient, crypto, cryptoExtras, logging, nioCore, nioHPACK,
+                nioHTTP1, nioPosix, nioSSL, x509,
             ],
             swiftSettings: settings),
         .target(
             name: "PealReports",
             dependencies: [
-                "PealCore", asyncHTTPClient, crypto, logging, nioCore, nioHTTP1, nioPosix, nioSSL, serviceLifecycle,
+                "PealCore", "PealNetwork", asyncHTTPClient, crypto, logging, nioCore, nioHTTP1, nioPosix, nioSSL,
+                serviceLifecycle,
             ],
             swiftSettings: settings),
 
@@ -129,6 +129,9 @@ let package = Package(
         .testTarget(
             name: "PealCommandsTests", dependencies: ["PealCommands", "PealCore", nioCore, nioHTTP1, nioPosix],
             swiftSettings: settings),
+        .testTarget(
+            name: "PealNetworkTests", dependencies: ["PealCore", "PealNetwork", "PealTesting"],
+            swiftSettings: settings),
         .testTarget(name: "PealCoreTests", dependencies: ["PealCore", "PealTesting"], swiftSettings: settings),
         .testTarget(
             name: "PealStoreTests", dependencies: ["PealCore", "PealStore", "PealSQLite", "PealTesting"],
@@ -139,14 +142,14 @@ let package = Package(
         .testTarget(
             name: "PealProvidersTests",
             dependencies: [
-                "PealCore", "PealProviders", "PealTesting", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioEmbedded,
-                nioHPACK, nioHTTP1, nioPosix, nioSSL,
+                "PealCore", "PealNetwork", "PealProviders", "PealTesting", asyncHTTPClient, crypto, cryptoExtras,
+                nioCore, nioEmbedded, nioHPACK, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "PealReportsTests",
             dependencies: [
-                "PealCore", "PealReports", "PealStore", "PealTesting", nioCore, nioHTTP1, nioPosix,
+                "PealCore", "PealNetwork", "PealReports", "PealStore", "PealTesting", nioCore, nioHTTP1, nioPosix,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -182,6 +182,7 @@ extension Limits {
     package static let vapidTokensCachedMax = 1024
     package static let guardedHostsCachedMax = 64
     package static let guardedHostSeconds: Int64 = 60
+    package static let guardedHostResolutionsMax = 8
     package static let paceRampSeconds: Int64 = 60
     package static let paceIdleSeconds: Int64 = 60
     package static let paceBurstsPerSecond = 20

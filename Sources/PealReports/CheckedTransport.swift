@@ -5,6 +5,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 package import PealCore
+package import PealNetwork
 
 /// Sends over HTTP to checked addresses only: the host is resolved once for each request, every address is judged, and
 /// the connection goes to one of those. Redirects are not followed: they would lead where nobody checked.
@@ -12,16 +13,16 @@ package final class CheckedTransport: WebhookTransport {
     /// How long an answer's body is read, so that its connection can be used again.
     private static let readingTime: Duration = .seconds(2)
 
-    private let resolver: any AddressResolver
+    private let resolver: any HostResolver
     private let time: any TimeSource
-    private let clients: ClientCache
+    private let clients: ClientCache<HTTPClient>
 
     /// - Parameters:
     ///   - caFile: PEM file with trust roots besides the system's; nil = none.
     ///   - group: Runs the connections.
     /// - Throws: when the file holds no certificates.
     package init(
-        caFile: String?, group: any EventLoopGroup, time: any TimeSource, resolver: any AddressResolver
+        caFile: String?, group: any EventLoopGroup, time: any TimeSource, resolver: any HostResolver
     ) throws {
         self.resolver = resolver
         self.time = time
@@ -39,9 +40,9 @@ package final class CheckedTransport: WebhookTransport {
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Limits.webhookRequestsInFlightMax
         let basis = configuration
-        clients = ClientCache(time: time) { key in
+        clients = ClientCache(time: time) { pin in
             var configuration = basis
-            configuration.dnsOverride = [key.host: key.address]
+            configuration.dnsOverride = pin.override
             return HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
         }
     }
@@ -54,20 +55,19 @@ package final class CheckedTransport: WebhookTransport {
         let begun = time.uptime
         let addresses = await resolver.addresses(of: target.host)
         guard !addresses.isEmpty else { return .failed(.unknownHost) }
-        guard addresses.allSatisfy(target.allows) else { return .failed(.privateAddress) }
+        guard addresses.allSatisfy({ target.allows($0.bytes) }) else { return .failed(.privateAddress) }
         // The lease lasts for the request; who waited too long for the resolver must not begin it any more.
         guard time.uptime - begun < .seconds(Limits.webhookTimeoutSeconds) else { return .failed(.timeout) }
-        let address = Self.text(addresses[attempt % addresses.count])
-        return await clients.withClient(.init(host: target.host, address: address)) { client in
-            await exchange(request, client)
-        }
+        let pin = ClientCache<HTTPClient>.Pin(host: target.host, address: addresses[attempt % addresses.count])
+        return await clients.withClient(pin) { await exchange(request, $0) } ?? .failed(.noConnection)
     }
 
-    package func tidy() async { await clients.close(idleFor: .seconds(Limits.webhookIdleConnectionSeconds)) }
+    package func tidy() async { await end(clients.takeIdle(for: .seconds(Limits.webhookIdleConnectionSeconds))) }
 
-    package func close() async {
-        await clients.close(idleFor: .zero)
-        await resolver.close()
+    package func close() async { await end(clients.takeAll()) }
+
+    private func end(_ clients: [HTTPClient]) async {
+        for client in clients { try? await client.shutdown() }
     }
 
     private func exchange(_ request: WebhookRequest, _ client: HTTPClient) async -> WebhookAnswer {
@@ -114,12 +114,5 @@ package final class CheckedTransport: WebhookTransport {
         case is NIOConnectionError, is IOError: return .noConnection
         default: return .connectionLost
         }
-    }
-
-    /// `192.0.2.1`, or eight groups of an IPv6 address.
-    private static func text(_ address: [UInt8]) -> String {
-        guard address.count == 16 else { return address.map(String.init).joined(separator: ".") }
-        return stride(from: 0, to: 16, by: 2)
-            .map { String(UInt16(address[$0]) << 8 | UInt16(address[$0 + 1]), radix: 16) }.joined(separator: ":")
     }
 }

@@ -6,6 +6,7 @@ internal import NIOPosix
 internal import PealAPI
 internal import PealCore
 internal import PealDelivery
+internal import PealNetwork
 internal import PealProviders
 internal import PealReports
 internal import PealSQLite

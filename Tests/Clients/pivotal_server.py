@@ -1,4 +1,8 @@
-"""A Pivotal Push server reduced to what an import reads: `/v2/registrations`, page by page."""
+"""A Pivotal Push server reduced to what an import reads, as its documents have it.
+
+`/v2/registrations` lists neither tags nor custom user ids, but can be asked for the devices of a topic;
+`/v1/registration/{id}` shows both to the device's platform.
+"""
 
 import base64
 import http.server
@@ -7,13 +11,37 @@ import threading
 import urllib.parse
 
 
-class PivotalServer:
-    """Serves `registrations` to `application` and `api_key`; `requests` are the paths that were asked for."""
+def basic(name, secret):
+    """The value of `Authorization` (RFC 7617)."""
+    return "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()
 
-    def __init__(self, registrations, application="app-1", api_key="key-1"):
+
+class PivotalServer:
+    """Serves `registrations` to `application` and `api_key`; `requests` are the paths that were asked for.
+
+    `topics` are `{name: expireAt or None}`, `members` the device ids of each, `details` what a platform is shown of a
+    device beyond the list. A server that `ignores_filters` lists all registrations whatever topic is asked for.
+    """
+
+    def __init__(
+        self,
+        registrations,
+        application="app-1",
+        api_key="key-1",
+        topics=None,
+        members=None,
+        details=None,
+        platform=("platform-1", "secret-1"),
+        ignores_filters=False,
+    ):
         self.registrations = registrations
+        self.topics = topics
+        self.members = members or {}
+        self.details = details or {}
+        self.ignores_filters = ignores_filters
         self.requests = []
-        authorization = "Basic " + base64.b64encode(f"{application}:{api_key}".encode()).decode()
+        authorization = basic(application, api_key)
+        platform_authorization = basic(*platform)
         owner = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -23,12 +51,19 @@ class PivotalServer:
                 owner.requests.append(self.path)
                 url = urllib.parse.urlsplit(self.path)
                 query = dict(urllib.parse.parse_qsl(url.query))
-                if self.headers["Authorization"] != authorization:
+                size, number = min(int(query.get("size", 20)), 50), int(query.get("page", 1))
+                shown = self.headers["Authorization"]
+                if url.path.startswith("/v1/registration/"):
+                    found = owner.registration(url.path.rsplit("/", 1)[1]) if shown == platform_authorization else None
+                    self.answer(200 if found else 404 if shown == platform_authorization else 401, found or {})
+                elif shown != authorization:
                     self.answer(401, {})
-                elif url.path.rstrip("/") != "/v2/registrations":
-                    self.answer(404, {})
+                elif url.path.rstrip("/") == "/v2/registrations":
+                    self.answer(200, owner.page(size, number, query.get("topic")))
+                elif url.path.rstrip("/") == "/v2/topics" and owner.topics is not None:
+                    self.answer(200, owner.topic_page(size, number))
                 else:
-                    self.answer(200, owner.page(int(query.get("size", 20)), int(query.get("page", 1))))
+                    self.answer(404, {})
 
             def answer(self, status, document):
                 body = json.dumps(document).encode()
@@ -46,16 +81,34 @@ class PivotalServer:
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
 
-    def page(self, size, number):
-        size = min(size, 50)
-        total = len(self.registrations)
+    def page(self, size, number, topic):
+        found = self.registrations
+        if topic is not None and not self.ignores_filters:
+            found = [r for r in found if r["device_uuid"] in self.members.get(topic, ())]
         return {
-            "registrations": self.registrations[(number - 1) * size : number * size],
-            "totalRegistrations": total,
-            "totalPages": -(-total // size),
+            "registrations": found[(number - 1) * size : number * size],
+            "totalRegistrations": len(found),
+            "totalPages": -(-len(found) // size),
             "page": number,
             "size": size,
         }
+
+    def topic_page(self, size, number):
+        found = [
+            {"id": index, "name": name, **({"expireAt": expiry} if expiry else {})}
+            for index, (name, expiry) in enumerate(self.topics.items())
+        ]
+        return {
+            "topics": found[(number - 1) * size : number * size],
+            "totalTopics": len(found),
+            "totalPages": -(-len(found) // size),
+            "page": number,
+            "size": size,
+        }
+
+    def registration(self, device):
+        found = next((r for r in self.registrations if r["device_uuid"] == device), None)
+        return found and {**found, "tags": [], "custom_user_id": "", **self.details.get(device, {})}
 
     def stop(self):
         self.server.shutdown()

@@ -153,6 +153,102 @@ def test_a_pivotal_server_is_paged_and_its_devices_keep_their_ids(serve, tmp_pat
         two = devices[str(uuid.UUID(int=2))]
         assert (two["alias"], two["vendor_os"], two["address"]) == ("phone 2", "ios", f"{2:064X}")
         assert devices[str(uuid.UUID(int=10))]["platform"] == "android"
-        assert f"page={-(-len(registrations) // 50)}" in pivotal.requests[-1]
+        pages = [path for path in pivotal.requests if path.startswith("/v2/registrations")]
+        assert f"page={-(-len(registrations) // 50)}" in pages[-1]
+    finally:
+        pivotal.stop()
+
+
+def pivotal_phones(count):
+    return [
+        {
+            "os": "ios",
+            "os_version": "10.2",
+            "device_model": "",
+            "device_manufacturer": "Apple",
+            "device_alias": "",
+            "device_uuid": str(uuid.UUID(int=number)),
+            "registration_token": f"{number:064X}",
+            "active": True,
+        }
+        for number in range(1, count + 1)
+    ]
+
+
+def topics_of(devices, number):
+    return sorted(devices[str(uuid.UUID(int=number))]["topics"])
+
+
+IN_A_YEAR = int(time.time() + 365 * 86400) * 1000
+
+
+def test_the_topics_of_a_pivotal_server_come_along_with_their_devices(serve, tmp_path):
+    phones = pivotal_phones(130)
+    phones[1]["active"] = False
+    ids = [phone["device_uuid"] for phone in phones]
+    members = {"news": ids, "été & co": ids[:3], "sale": ids[2:3]}
+    topics = {"News": None, "été & co": None, "sale": IN_A_YEAR, "empty": None}
+    topics |= {f"t{number:02}": None for number in range(60)}
+    pivotal = PivotalServer(phones, topics=topics, members=members)
+    try:
+        peal = serve()
+        app = peal.app()
+        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
+        arguments = ["import", "--from", "pivotal", "--json", "--resume-file", str(tmp_path / "resume"), *source]
+        status, output, warned = command(peal, app, *arguments)
+        assert status == 0, warned
+        summary = json.loads(output)
+        assert (summary["created"], summary["topics"], summary["subscriptions"]) == (129, 64, 129 + 2 + 1)
+        devices = listed(peal, app)
+        assert topics_of(devices, 1) == ["news", "été & co"]
+        assert topics_of(devices, 3) == ["news", "sale", "été & co"]
+        assert topics_of(devices, 130) == ["news"]
+        listing = {item["name"]: item for item in peal.get(f"/apps/{app}/topics", limit=200)["items"]}
+        assert listing["news"]["devices"] == 129 and listing["empty"]["devices"] == 0
+        assert listing["sale"]["expires_at"].startswith(time.strftime("%Y-%m-%d", time.gmtime(IN_A_YEAR / 1000)))
+
+        # What is done is not asked for again.
+        pivotal.requests.clear()
+        status, output, warned = command(peal, app, *arguments)
+        assert status == 0 and json.loads(output)["subscriptions"] == 0, warned
+        assert not any("topic=news" in path for path in pivotal.requests)
+    finally:
+        pivotal.stop()
+
+
+def test_a_pivotal_server_that_passes_the_filter_over_has_nobody_subscribed_to_everything(serve):
+    pivotal = PivotalServer(pivotal_phones(3), topics={"news": None}, ignores_filters=True)
+    try:
+        peal = serve()
+        app = peal.app()
+        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
+        status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source)
+        assert status == 0 and "nobody is subscribed" in warned
+        assert json.loads(output)["subscriptions"] == 0
+        assert topics_of(listed(peal, app), 1) == []
+    finally:
+        pivotal.stop()
+
+
+def test_a_platforms_secret_brings_tags_and_custom_user_ids(serve):
+    phones = pivotal_phones(60)
+    details = {
+        phones[0]["device_uuid"]: {"custom_user_id": "Bond007", "tags": [{"text": "news"}, {"text": "sale"}]},
+        phones[59]["device_uuid"]: {"custom_user_id": "M", "tags": []},
+    }
+    pivotal = PivotalServer(phones, details=details, topics={"news": None, "sale": IN_A_YEAR})
+    try:
+        peal = serve()
+        app = peal.app()
+        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
+        platforms = ["--platform", "platform-0:other", "--platform", "platform-1:secret-1"]
+        status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source, *platforms)
+        assert status == 0, warned
+        assert json.loads(output)["topics"] == 2
+        devices = listed(peal, app)
+        first, last = devices[phones[0]["device_uuid"]], devices[phones[59]["device_uuid"]]
+        assert (first["user_id"], sorted(first["topics"])) == ("Bond007", ["news", "sale"])
+        assert (last["user_id"], last["topics"]) == ("M", [])
+        assert command(peal, app, "import", "--from", "pivotal", *source, "--platform", "x")[0] == 2
     finally:
         pivotal.stop()

@@ -206,8 +206,13 @@ import Testing
                 ])
             #expect(code == 1)
             let summary = try JSONParser.parse(terminal.output)
-            #expect(summary == ["created": 51, "updated": 0, "refused": 1, "skipped": 1, "resumed_after": 0])
+            #expect(
+                summary == [
+                    "created": 51, "updated": 0, "refused": 1, "skipped": 1, "resumed_after": 0, "topics": 0,
+                    "subscriptions": 0,
+                ])
             #expect(terminal.errors.contains(#"registration 51: os "bb10""#), "\(terminal.errors)")
+            #expect(terminal.errors.contains("has no /v2/topics"))
         }
         #expect(
             pages.withLock { $0 } == [

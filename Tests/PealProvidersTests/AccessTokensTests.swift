@@ -127,6 +127,27 @@ struct AccessTokensTests {
         #expect(text(await tokens.ready()) == "Bearer token-3")
     }
 
+    @Test("it is renewed after the wall clock jumped past its end, and used meanwhile")
+    func jump() async {
+        let source = ScriptedTokens([
+            .granted(accessToken: "first", life: .seconds(3600)), .refused(.init(reason: "invalid_grant", status: 400)),
+        ])
+        let tokens = tokens(source)
+        _ = await tokens.ready()
+        time.jump(.seconds(-86_400))
+        #expect(text(tokens.authorization) == "Bearer first")
+        #expect(source.fetches == 1, "a clock set back makes no token older")
+        time.jump(.seconds(2 * 86_400))
+        #expect(text(await tokens.ready()) == "Bearer first")
+        while tokens.obstacle.reason != "invalid_grant" { await Task.yield() }
+        #expect(text(tokens.authorization) == "Bearer first", "the clock was wrong, not the token")
+        #expect(source.fetches == 2)
+        time.advance(AccessTokens.refusalPause)
+        #expect(text(tokens.authorization) == "Bearer first")
+        while tokens.authorization?.version != 2 { await Task.yield() }
+        #expect(source.fetches == 3)
+    }
+
     @Test("a day passes with one request every 55 minutes")
     func day() async {
         let source = ScriptedTokens(life: .seconds(3599))

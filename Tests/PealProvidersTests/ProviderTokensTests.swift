@@ -70,6 +70,99 @@ struct ProviderTokensTests {
     }
 }
 
+@Suite("Provider tokens, when the wall clock jumps")
+struct ProviderTokensJumpTests {
+    let time = ManualTime()
+
+    private func tokens() throws -> ProviderTokens {
+        try ProviderTokenTable(time: time, randomness: SeededRandomness()).tokens(for: testCredential)
+    }
+
+    /// `iat` of a provider token.
+    private func issuedAt(_ authorization: Authorization?) throws -> Int64 {
+        let value = String(decoding: try #require(authorization).value, as: UTF8.self)
+        let claims = try #require(Base64URL.decode(String(value.dropFirst(7).split(separator: ".")[1])))
+        return try #require(try JSONParser.parse(claims)["iat"]?.integerValue)
+    }
+
+    @Test("are new after a jump that makes them too old or not yet issued", arguments: [3600, 86_400, -121, -86_400])
+    func beyond(seconds: Int64) throws {
+        let tokens = try tokens()
+        let first = tokens.authorization
+        time.advance(.seconds(60))
+        time.jump(.seconds(seconds))
+        let second = tokens.authorization
+        #expect(second != first)
+        #expect(try issuedAt(second) == time.now.seconds)
+        #expect(tokens.authorization == second)
+    }
+
+    @Test("stay after a jump that APNs does not mind", arguments: [30, 1800, 3538, -60, -120])
+    func within(seconds: Int64) throws {
+        let tokens = try tokens()
+        let first = tokens.authorization
+        time.advance(.seconds(60))
+        time.jump(.seconds(seconds))
+        #expect(tokens.authorization == first)
+    }
+
+    @Test("near their hour by a jump wait for Apple's twenty minutes, as long as APNs takes them")
+    func nearTheHour() throws {
+        let tokens = try tokens()
+        let first = tokens.authorization
+        time.jump(.seconds(45 * 60))
+        time.advance(.seconds(15 * 60 - 1))
+        #expect(tokens.authorization == first)
+        time.advance(.seconds(1))
+        let second = tokens.authorization
+        #expect(second != first, "an hour old, and of no use any more")
+        time.jump(.seconds(31 * 60))
+        time.advance(.seconds(20 * 60 - 1))
+        #expect(tokens.authorization == second)
+        time.advance(.seconds(1))
+        #expect(tokens.authorization != second)
+    }
+
+    @Test("are not made in answer to too many, jump or no jump, while the present one is good")
+    func tooMany() throws {
+        let tokens = try tokens()
+        let first = tokens.authorization
+        time.jump(.seconds(-3600))
+        let second = tokens.authorization
+        #expect(second != first)
+        tokens.updatedTooOften()
+        #expect(tokens.authorization == second, "the one before comes from the future")
+        time.jump(.seconds(50 * 60))
+        time.advance(.seconds(9 * 60))
+        #expect(tokens.authorization == second)
+        time.jump(.seconds(3600))
+        #expect(tokens.authorization != second)
+    }
+
+    @Test("called expired are replaced when the jump explains it, once", arguments: [1500, 7200, -7200])
+    func expired(seconds: Int64) throws {
+        let tokens = try tokens()
+        let first = tokens.authorization
+        time.jump(.seconds(seconds))
+        #expect(tokens.expired())
+        let second = tokens.authorization
+        #expect(second != first)
+        #expect(tokens.expired(), "an answer to a request under the first")
+        #expect(tokens.authorization == second)
+        time.advance(.seconds(2 * Limits.requestTimeoutSeconds))
+        #expect(!tokens.expired())
+    }
+
+    @Test("called expired without a jump that explains it are not replaced", arguments: [1000, -60])
+    func unexplained(seconds: Int64) throws {
+        let tokens = try tokens()
+        let first = tokens.authorization
+        time.jump(.seconds(seconds))
+        #expect(!tokens.expired())
+        #expect(tokens.authorization == first)
+    }
+}
+
 @Suite("The table of provider tokens")
 struct ProviderTokenTableTests {
     let time = ManualTime()

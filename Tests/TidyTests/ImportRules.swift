@@ -5,17 +5,18 @@ enum ImportRules {
     /// What each target's sources may import of the project itself.
     static let allowed: [String: Set<String>] = [
         "PealCore": [],
+        "PealNetwork": ["PealCore"],
         "PealAPI": ["PealCore"],
         "PealConsole": ["PealCore"],
         "PealDelivery": ["PealCore"],
-        "PealProviders": ["PealCore"],
-        "PealReports": ["PealCore"],
+        "PealProviders": ["PealCore", "PealNetwork"],
+        "PealReports": ["PealCore", "PealNetwork"],
         "PealStore": ["PealCore"],
         "PealSQLite": ["PealCore", "PealStore"],
         "PealPostgres": ["PealCore", "PealStore"],
         "PealServer": [
-            "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealPostgres", "PealProviders", "PealReports",
-            "PealSQLite", "PealStore",
+            "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealNetwork", "PealPostgres", "PealProviders",
+            "PealReports", "PealSQLite", "PealStore",
         ],
         "PealCommands": ["PealCore", "PealServer"],
         "peal": ["PealCommands"],

@@ -37,6 +37,13 @@ struct APIClient: Sendable {
     func send(
         _ method: Method, _ path: APIPath, body: JSON? = nil, idempotencyKey: String? = nil
     ) async throws(CommandFailure) -> JSON {
+        try await send(method, path, body: body, idempotencyKey: idempotencyKey, isMissingFine: false) ?? .empty
+    }
+
+    /// As `send`, but nil where there is no such object and that is fine.
+    func send(
+        _ method: Method, _ path: APIPath, body: JSON? = nil, idempotencyKey: String? = nil, isMissingFine: Bool
+    ) async throws(CommandFailure) -> JSON? {
         var request = HTTPClientRequest(url: base + path.text)
         request.method = HTTPMethod(rawValue: method.rawValue)
         request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
@@ -47,6 +54,7 @@ struct APIClient: Sendable {
             request.body = .bytes(ByteBuffer(bytes: body.bytes))
         }
         let (head, bytes) = try await exchange(request)
+        if isMissingFine, head.status == .notFound { return nil }
         guard (200..<300).contains(head.status.code) else { throw .refused(Self.refusal(head, bytes)) }
         if bytes.isEmpty { return .empty }
         do {

@@ -27,7 +27,7 @@ struct APIPath: Equatable {
     static func == (left: APIPath, right: APIPath) -> Bool { left.text == right.text }
 
     /// Escapes all but the unreserved characters of RFC 3986 §2.3.
-    private static func escaped(_ text: String) -> String {
+    static func escaped(_ text: String) -> String {
         var out = ""
         for byte in text.utf8 {
             switch byte {

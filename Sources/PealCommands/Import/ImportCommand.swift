@@ -37,6 +37,11 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(help: "API key of the application on the Pivotal server, beside --api-key.")
     var sourceAPIKey: String?
 
+    @Option(
+        name: .customLong("platform"),
+        help: "UUID:SECRET of a platform on the Pivotal server: its devices are asked for tags and custom user ids.")
+    var platforms: [String] = []
+
     @Option(help: "production or sandbox: of iOS devices that name neither.")
     var environment: String?
 
@@ -55,13 +60,25 @@ struct ImportCommand: AsyncParsableCommand {
             guard let file else { throw CommandFailure.usage("name a file, or - for standard input") }
             let source = try FileSource(file, .chosen(format, file: file), environment: environment)
             try await run(source, unit: "line", client: try options.client())
-        case .pivotal:
-            let (source, client) = try pivotal()
-            try await run(source, unit: "registration", client: client)
+        case .pivotal: try await runPivotal()
         }
     }
 
-    private func pivotal() throws(CommandFailure) -> (PivotalSource, APIClient) {
+    private func runPivotal() async throws {
+        let (pivotal, client) = try pivotal()
+        let logins = try platforms.map { text throws(CommandFailure) in
+            guard let login = PivotalLogin(text) else { throw .usage("\(text) is not UUID:SECRET of a platform") }
+            return login
+        }
+        let source = PivotalSource(
+            pivotal, application: applicationUUID ?? "", platforms: logins, environment: environment)
+        try await run(source, unit: "registration", client: client) { resume, progress in
+            let topics = PivotalTopicImport(source: pivotal, target: client, app: try app.id(), resume: resume)
+            return try await topics.run(withDevices: logins.isEmpty, &progress)
+        }
+    }
+
+    private func pivotal() throws(CommandFailure) -> (PivotalClient, APIClient) {
         guard file == nil else { throw .usage("give a file or --from pivotal, not both") }
         guard let url, let applicationUUID else { throw .usage("--from pivotal needs --url and --application-uuid") }
         guard let secret = sourceAPIKey ?? options.apiKey else {
@@ -69,12 +86,15 @@ struct ImportCommand: AsyncParsableCommand {
         }
         var own = options
         if sourceAPIKey == nil { own.apiKey = nil }
-        let source = try PivotalSource(
-            url: url, applicationUUID: applicationUUID, apiKey: secret, environment: environment)
-        return (source, try own.client())
+        let pivotal = try PivotalClient(url: url, login: PivotalLogin(uuid: applicationUUID, secret: secret))
+        return (pivotal, try own.client())
     }
 
-    private func run(_ source: some ImportSource, unit: String, client: APIClient) async throws {
+    /// - Parameter topics: what is left to do once the devices are in.
+    private func run(
+        _ source: some ImportSource, unit: String, client: APIClient,
+        topics: (ResumeFile?, inout Progress) async throws -> PivotalTopicImport.Summary? = { _, _ in nil }
+    ) async throws {
         var source = source
         var progress = Progress(Surroundings.current.time)
         let resume = resumeFile.map { ResumeFile(path: $0, source: source.name) }
@@ -84,7 +104,13 @@ struct ImportCommand: AsyncParsableCommand {
             errors: try errors.map { path throws(CommandFailure) in try OutputFile(path, isContinued: isResumed) },
             unit: unit)
         let summary = try await importer.run(&source, &progress)
-        options.show(summary.json)
+        let made = try await topics(resume, &progress)
+        options.show(
+            summary.json.merging(
+                .compact([
+                    ("topics", made.map { .integer($0.topics) }),
+                    ("subscriptions", made.map { .integer($0.subscriptions) }),
+                ])))
         guard summary.refused == 0 else {
             throw CommandFailure.refused("\(summary.refused) of \(summary.devices + summary.refused) were refused")
         }

@@ -1,62 +1,79 @@
-internal import AsyncHTTPClient
-internal import NIOHTTP1
 internal import PealCore
 
 /// The registrations of an application on a live Pivotal Push server, page by page.
 struct PivotalSource: ImportSource {
     let name: String
-    private let base: String
-    private let authorization: String
+    private let client: PivotalClient
+    private let platforms: [PivotalLogin]
     private let environment: String?
-    private var page: (number: Int, registrations: [JSON], isLast: Bool)?
+    private var page: PivotalClient.Page?
+    /// Those of the page, with all that is known of them.
+    private var registrations: [JSON] = []
     private static let pageDevices = Limits.pivotalImportPageDevices
 
-    /// - Throws: `usage` when the URL is none.
-    init(url: String, applicationUUID: String, apiKey: String, environment: String?) throws(CommandFailure) {
-        guard url.contains(#/^https?://[^/?#]/#) else { throw .usage("\(url) is not the URL of a server") }
-        var base = url
-        for ending in ["/", "/v1", "/v2", "/"] where base.hasSuffix(ending) { base.removeLast(ending.count) }
-        self.base = base
-        name = "pivotal \(base) \(applicationUUID)"
-        authorization = "Basic " + Self.base64(Array("\(applicationUUID):\(apiKey)".utf8))
+    /// - Parameters:
+    ///   - application: its UUID.
+    ///   - platforms: those whose devices are asked for one by one, for their tags and custom user ids.
+    ///   - environment: of iOS devices.
+    init(_ client: PivotalClient, application: String, platforms: [PivotalLogin], environment: String?) {
+        self.client = client
+        self.platforms = platforms
         self.environment = environment
+        name = "pivotal \(client.base) \(application)"
     }
 
     mutating func next(after done: Int) async throws(CommandFailure) -> ImportRecord? {
         let number = done / Self.pageDevices + 1
         if page?.number != number {
             if page?.isLast == true { return nil }
-            page = try await read(number)
+            let listed = try await client.page(number)
+            registrations = try await completed(listed.registrations)
+            page = listed
         }
         let index = done % Self.pageDevices
-        guard let registrations = page?.registrations, index < registrations.count else { return nil }
-        return record(registrations[index], number: done + 1)
+        guard index < registrations.count else { return nil }
+        return Self.record(registrations[index], number: done + 1, environment)
     }
 
-    private func read(_ number: Int) async throws(CommandFailure) -> (Int, [JSON], Bool) {
-        var request = HTTPClientRequest(url: "\(base)/v2/registrations?size=\(Self.pageDevices)&page=\(number)")
-        request.headers.add(name: "authorization", value: authorization)
-        request.headers.add(name: "accept", value: "application/json")
-        let (head, bytes) = try await APIClient.exchange(request, base: base)
-        guard (200..<300).contains(head.status.code) else {
-            throw .refused("the Pivotal server answered \(head.status.code) to page \(number)")
+    private func completed(_ registrations: [JSON]) async throws(CommandFailure) -> [JSON] {
+        guard !platforms.isEmpty else { return registrations }
+        let answers = await withTaskGroup(of: (Int, Result<JSON, CommandFailure>).self) { group in
+            for (index, registration) in registrations.enumerated() {
+                group.addTask {
+                    do throws(CommandFailure) {
+                        return (index, .success(try await complete(registration)))
+                    } catch {
+                        return (index, .failure(error))
+                    }
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        guard let answer = try? JSONParser.parse(bytes), let list = answer["registrations"]?.arrayValue else {
-            throw .refused("the Pivotal server's page \(number) holds no registrations")
-        }
-        let isLast = answer["totalPages"]?.integerValue.map { number >= $0 } ?? (list.count < Self.pageDevices)
-        guard isLast || list.count == Self.pageDevices else {
-            // Numbers of registrations would not be those of pages any more.
-            throw .refused("page \(number) of the Pivotal server holds \(list.count) of \(Self.pageDevices)")
-        }
-        return (number, list, isLast)
+        var whole = registrations
+        for (index, answer) in answers { whole[index] = try answer.get() }
+        return whole
     }
 
-    private func record(_ registration: JSON, number: Int) -> ImportRecord {
+    /// The registration as its platform shows it, with tags and custom user id; the list leaves them out.
+    private func complete(_ registration: JSON) async throws(CommandFailure) -> JSON {
+        guard let id = registration["device_uuid"]?.stringValue, registration["tags"] == nil else {
+            return registration
+        }
+        for platform in platforms {
+            let (status, document) = try await client.get("/v1/registration/\(APIPath.escaped(id))", as: platform)
+            if (200..<300).contains(status), let document, document["device_uuid"] != nil { return document }
+            guard [401, 403, 404].contains(status) else {
+                throw .refused("the Pivotal server answered \(status) to the registration of \(id)")
+            }
+        }
+        return registration
+    }
+
+    private static func record(_ registration: JSON, number: Int, _ environment: String?) -> ImportRecord {
         if [false, "false", 0].contains(registration["active"]) {
             return ImportRecord(number: number, content: .skipped)
         }
-        guard let os = registration["os"]?.stringValue, let platform = Self.platform(os) else {
+        guard let os = registration["os"]?.stringValue, let platform = platform(os) else {
             return ImportRecord(
                 number: number, content: .bad(reason: "os \(registration["os"]?.text ?? "is missing"): no such devices")
             )
@@ -83,11 +100,5 @@ struct PivotalSource: ImportSource {
         case "windowsphone", "windows_phone": "windows_phone"
         default: nil
         }
-    }
-
-    /// RFC 4648 §4, with padding.
-    private static func base64(_ bytes: [UInt8]) -> String {
-        let text = Base64URL.encode(bytes).replacing("-", with: "+").replacing("_", with: "/")
-        return text + String(repeating: "=", count: (4 - text.count % 4) % 4)
     }
 }

@@ -14,12 +14,14 @@ struct Progress {
 
     var seconds: Double { (time.uptime - start) / .seconds(1) }
 
-    /// - Parameter counts: as `10 refused`.
-    mutating func tell(_ devices: Int, _ counts: String = "", isLast: Bool = false) {
+    /// - Parameters:
+    ///   - counts: as `10 refused`.
+    ///   - what: is counted.
+    mutating func tell(_ count: Int, _ counts: String = "", isLast: Bool = false, what: String = "devices") {
         let now = time.uptime
         guard isLast || now - toldAt >= .seconds(Limits.importProgressSeconds) else { return }
         toldAt = now
-        let rate = seconds > 0 ? ", \(Int(Double(devices) / seconds))/s" : ""
-        Surroundings.current.warn("\(devices) devices" + (counts.isEmpty ? "" : ", \(counts)") + rate)
+        let rate = seconds > 0 ? ", \(Int(Double(count) / seconds))/s" : ""
+        Surroundings.current.warn("\(count) \(what)" + (counts.isEmpty ? "" : ", \(counts)") + rate)
     }
 }

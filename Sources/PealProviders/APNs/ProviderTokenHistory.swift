@@ -8,9 +8,34 @@ final class ProviderTokenHistory: Sendable {
     /// One provider token.
     struct Minted {
         let authorization: Authorization
-        let at: Timestamp
-        let uptime: Duration
+        let minted: Moment
         let life: Duration
+
+        /// How old it is for APNs, which reads the wall clock: never younger than by the clock that does not jump.
+        func age(at moment: Moment) -> Duration {
+            max(moment.uptime - minted.uptime, moment.now - minted.now)
+        }
+
+        /// Whether it was issued in what is the future since the wall clock was set back: APNs refuses it.
+        func isAhead(of moment: Moment) -> Bool {
+            minted.now - moment.now > ProviderTokens.skewMax
+        }
+
+        /// Whether APNs takes it.
+        func isAlive(at moment: Moment) -> Bool {
+            age(at: moment) < .seconds(ProviderTokens.lifeSecondsMax) && !isAhead(of: moment)
+        }
+    }
+
+    /// One instant on both clocks.
+    struct Moment {
+        let now: Timestamp
+        let uptime: Duration
+
+        init(_ time: any TimeSource) {
+            now = time.now
+            uptime = time.uptime
+        }
     }
 
     struct State {
@@ -30,7 +55,7 @@ final class ProviderTokenHistory: Sendable {
         state.withLock { state in
             guard uptime >= state.heldUntil else { return false }
             guard let present = state.present else { return true }
-            return uptime - present.uptime >= .seconds(ProviderTokens.lifeSecondsMax)
+            return uptime - present.minted.uptime >= .seconds(ProviderTokens.lifeSecondsMax)
         }
     }
 }

@@ -4,13 +4,16 @@ import Synchronization
 
 /// The provider token of one (team, key): made when first needed, the same for every connection of the process,
 /// replaced at 40 to 50 minutes (Apple: at most every 20, at least every 60), never because APNs complained of too
-/// many.
+/// many. A wall clock that jumps is the one reason to replace it sooner: APNs compares `iat` with its own.
 final class ProviderTokens: Sendable {
     private typealias Minted = ProviderTokenHistory.Minted
+    private typealias Moment = ProviderTokenHistory.Moment
 
     /// Apple's bounds.
     static let updateSecondsMin = 20 * 60
     static let lifeSecondsMax = 60 * 60
+    /// How far `iat` may lie ahead of the wall clock: clocks are set back by less all the time.
+    static let skewMax = Duration.seconds(60)
 
     private let keyID: String
     private let teamID: String
@@ -34,64 +37,77 @@ final class ProviderTokens: Sendable {
 
     /// The value of `authorization` for requests that begin now; nil when signing failed.
     var authorization: Authorization? {
-        let uptime = time.uptime
+        let moment = Moment(time)
         return history.state.withLock { state in
-            if let present = state.present {
-                let age = uptime - present.uptime
-                if age < present.life { return present.authorization }
-                if uptime < state.heldUntil, age < .seconds(Self.lifeSecondsMax) { return present.authorization }
+            if let present = state.present, present.isAlive(at: moment) {
+                if present.age(at: moment) < present.life || !Self.mayReplace(present, state, moment) {
+                    return present.authorization
+                }
             }
-            return renew(&state, uptime)
+            return renew(&state, moment)
         }
     }
 
     /// APNs called the provider token expired. Returns whether another one is worth a try: not when the one it must
     /// have meant was young, for then a clock is wrong.
     func expired() -> Bool {
-        let uptime = time.uptime
+        let moment = Moment(time)
         return history.state.withLock { state in
             guard let present = state.present else { return true }
-            if uptime - present.uptime >= .seconds(Self.updateSecondsMin) { return renew(&state, uptime) != nil }
+            if Self.isWornOut(present, moment) { return renew(&state, moment) != nil }
             // Requests under the one before may still be answered.
             guard let previous = state.previous else { return false }
-            return uptime - present.uptime < .seconds(2 * Limits.requestTimeoutSeconds)
-                && present.uptime - previous.uptime >= .seconds(Self.updateSecondsMin)
+            return moment.uptime - present.minted.uptime < .seconds(2 * Limits.requestTimeoutSeconds)
+                && Self.isWornOut(previous, present.minted)
         }
     }
 
     /// APNs saw too many provider tokens on a connection: the one before is used again while it lives, and no other is
     /// made for twenty minutes.
     func updatedTooOften() {
-        let uptime = time.uptime
+        let moment = Moment(time)
         history.state.withLock { state in
-            guard uptime >= state.heldUntil else { return }
-            state.heldUntil = uptime + .seconds(Self.updateSecondsMin)
-            if let previous = state.previous, uptime - previous.uptime < .seconds(Self.lifeSecondsMax - 300) {
-                state.early = state.present
-                state.present = Minted(
-                    authorization: previous.authorization, at: previous.at, uptime: previous.uptime,
-                    life: .seconds(Self.lifeSecondsMax - 60))
-                state.previous = nil
-            }
+            guard moment.uptime >= state.heldUntil else { return }
+            state.heldUntil = moment.uptime + .seconds(Self.updateSecondsMin)
+            guard let previous = state.previous, previous.isAlive(at: moment),
+                previous.age(at: moment) < .seconds(Self.lifeSecondsMax - 300)
+            else { return }
+            state.early = state.present
+            state.present = Minted(
+                authorization: previous.authorization, minted: previous.minted,
+                life: .seconds(Self.lifeSecondsMax - 60))
+            state.previous = nil
         }
     }
 
+    /// Whether one that APNs still takes may make way: Apple wants twenty minutes between two, whatever the wall clock
+    /// says, and more after a complaint.
+    private static func mayReplace(_ present: Minted, _ state: ProviderTokenHistory.State, _ moment: Moment) -> Bool {
+        moment.uptime >= state.heldUntil && moment.uptime - present.minted.uptime >= .seconds(updateSecondsMin)
+    }
+
+    /// Whether APNs may have refused it for its age or for coming from the future.
+    private static func isWornOut(_ minted: Minted, _ moment: Moment) -> Bool {
+        minted.age(at: moment) >= .seconds(updateSecondsMin) || minted.isAhead(of: moment)
+    }
+
     /// The one that came too early, or a new one.
-    private func renew(_ state: inout ProviderTokenHistory.State, _ uptime: Duration) -> Authorization? {
-        guard let early = state.early.take(), uptime - early.uptime < early.life else { return mint(&state, uptime) }
+    private func renew(_ state: inout ProviderTokenHistory.State, _ moment: Moment) -> Authorization? {
+        guard let early = state.early.take(), early.age(at: moment) < early.life, !early.isAhead(of: moment) else {
+            return mint(&state, moment)
+        }
         state.previous = state.present
         state.present = early
         return early.authorization
     }
 
-    private func mint(_ state: inout ProviderTokenHistory.State, _ uptime: Duration) -> Authorization? {
-        let now = time.now
-        guard let jwt = sign(issuedAt: now) else { return nil }
+    private func mint(_ state: inout ProviderTokenHistory.State, _ moment: Moment) -> Authorization? {
+        guard let jwt = sign(issuedAt: moment.now) else { return nil }
         state.versions += 1
         let authorization = Authorization(value: Array("bearer \(jwt)".utf8), version: state.versions)
         state.previous = state.present
         let life = Duration.seconds(40 * 60 + Int64(randomness.next() % 600))
-        state.present = Minted(authorization: authorization, at: now, uptime: uptime, life: life)
+        state.present = Minted(authorization: authorization, minted: moment, life: life)
         return authorization
     }
 

@@ -19,6 +19,9 @@ final class AccessTokens: Sendable {
         let grantedAt: Duration
         let renewAt: Duration
         let end: Duration
+        /// `renewAt` on the wall clock. Where a virtual machine stood still only that one knows; since it may as well
+        /// be wrong, the token is used meanwhile.
+        let renewAtWall: Timestamp
         /// Whether the one before was refused by the push network.
         let replacesRefused: Bool
     }
@@ -66,7 +69,7 @@ final class AccessTokens: Sendable {
         let uptime = time.uptime
         return state.withLock { state in
             guard let present = state.present, uptime < present.end else { return nil }
-            if uptime >= present.renewAt, uptime >= state.retryAt { begin(&state) }
+            if isDue(present, uptime), uptime >= state.retryAt { begin(&state) }
             return present.authorization
         }
     }
@@ -80,7 +83,7 @@ final class AccessTokens: Sendable {
         let uptime = time.uptime
         let readiness = state.withLock { state -> Readiness? in
             if let present = state.present, uptime < present.end {
-                if uptime >= present.renewAt, uptime >= state.retryAt { begin(&state) }
+                if isDue(present, uptime), uptime >= state.retryAt { begin(&state) }
                 return .ready(present.authorization)
             }
             guard !state.isClosed else { return .unavailable(.unsent("Draining")) }
@@ -143,6 +146,10 @@ final class AccessTokens: Sendable {
         for waiter in waiters { waiter(.unavailable(.unsent("Draining"))) }
     }
 
+    private func isDue(_ grant: Grant, _ uptime: Duration) -> Bool {
+        uptime >= grant.renewAt || time.now >= grant.renewAtWall
+    }
+
     /// Begins a request unless one is under way. A task of its own: it belongs to nobody who waits, for the first one
     /// to give up must not end it for the others. Bounded by the source, ended by `close`.
     private func begin(_ state: inout State) {
@@ -175,9 +182,10 @@ final class AccessTokens: Sendable {
             state.versions += 1
             let authorization = Authorization(value: Array("Bearer \(accessToken)".utf8), version: state.versions)
             let end = startedAt + life
+            let renewAt = end - min(Self.renewalMargin, life / 2)
             state.present = Grant(
-                authorization: authorization, grantedAt: uptime, renewAt: end - min(Self.renewalMargin, life / 2),
-                end: end, replacesRefused: state.replacesRefused)
+                authorization: authorization, grantedAt: uptime, renewAt: renewAt, end: end,
+                renewAtWall: time.now + (renewAt - uptime), replacesRefused: state.replacesRefused)
             state.replacesRefused = false
             state.failures = 0
             state.retryAt = .zero

@@ -1,4 +1,5 @@
 import PealCore
+import PealNetwork
 import Synchronization
 
 /// Finds an address that may be connected to for hosts that strangers name: receives names, hands on one address each,

@@ -14,6 +14,7 @@ final class VAPIDTokens: Sendable {
     private struct Minted {
         let authorization: String
         let uptime: Duration
+        let at: Timestamp
     }
 
     /// RFC 8292 §2 allows a day; half of it leaves room for clocks that differ.
@@ -32,13 +33,13 @@ final class VAPIDTokens: Sendable {
     /// - Parameter origin: `https://host[:port]`, the audience of the JWT.
     /// - Returns: nil when the key cannot sign.
     func authorization(for key: Credential.VAPIDKey, at origin: String) -> String? {
-        let uptime = time.uptime
+        let (now, uptime) = (time.now, time.uptime)
         let name = Key(vapid: key, origin: origin)
         return minted.withLock { minted in
-            if let known = minted[name], Self.isUsable(known, uptime) { return known.authorization }
-            guard let made = Self.sign(key, origin, at: time.now) else { return nil }
-            if minted.count >= countMax { Self.makeRoom(&minted, uptime) }
-            minted[name] = Minted(authorization: made, uptime: uptime)
+            if let known = minted[name], Self.isUsable(known, uptime, now) { return known.authorization }
+            guard let made = Self.sign(key, origin, at: now) else { return nil }
+            if minted.count >= countMax { Self.makeRoom(&minted, uptime, now) }
+            minted[name] = Minted(authorization: made, uptime: uptime, at: now)
             return made
         }
     }
@@ -54,14 +55,16 @@ final class VAPIDTokens: Sendable {
     /// How many are kept.
     var count: Int { minted.withLock { $0.count } }
 
-    private static func isUsable(_ minted: Minted, _ uptime: Duration) -> Bool {
-        uptime - minted.uptime < .seconds(lifeSeconds / 2)
+    /// For half its life on both clocks: push services read the wall clock, and refuse an `exp` more than a day ahead.
+    private static func isUsable(_ minted: Minted, _ uptime: Duration, _ now: Timestamp) -> Bool {
+        let halfLife = Duration.seconds(lifeSeconds / 2)
+        return uptime - minted.uptime < halfLife && now - minted.at < halfLife && minted.at - now <= halfLife
     }
 
     /// Drops what has served its time; where that is not enough, the older half.
-    private static func makeRoom(_ minted: inout [Key: Minted], _ uptime: Duration) {
+    private static func makeRoom(_ minted: inout [Key: Minted], _ uptime: Duration, _ now: Timestamp) {
         let before = minted.count
-        minted = minted.filter { isUsable($0.value, uptime) }
+        minted = minted.filter { isUsable($0.value, uptime, now) }
         guard minted.count == before else { return }
         for (key, _) in minted.sorted(by: { $0.value.uptime < $1.value.uptime }).prefix(before / 2 + 1) {
             minted[key] = nil

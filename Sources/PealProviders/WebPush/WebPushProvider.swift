@@ -1,6 +1,7 @@
 package import Logging
 package import NIOCore
 package import PealCore
+internal import PealNetwork
 
 /// The push services of browsers: renders messages for them and sends pages of them, encrypted, over connections that
 /// are kept per credential.
@@ -22,7 +23,9 @@ package final class WebPushProvider: Provider {
         if let caFile = configuration.caFile { _ = try Connector.context(caFile: caFile) }
         self.init(
             configuration: configuration,
-            hosts: GuardedHosts(resolver: SystemResolver(), addressGuard: AddressGuard(), time: time),
+            hosts: GuardedHosts(
+                resolver: SystemResolver(threadCount: Limits.guardedHostResolutionsMax), addressGuard: AddressGuard(),
+                time: time),
             eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
     }
 

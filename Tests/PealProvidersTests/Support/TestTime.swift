@@ -19,6 +19,9 @@ final class ManualTime: TimeSource {
         }
     }
 
+    /// Sets the wall clock forward, or back by a negative duration, as an administrator or NTP does.
+    func jump(_ duration: Duration) { state.withLock { $0.now = $0.now + duration } }
+
     func sleep(for duration: Duration) async throws { advance(duration) }
 }
 

@@ -43,17 +43,4 @@ struct GuardedHostsTests {
         _ = await hosts.find("h0.example.org")
         #expect(resolver.count == 6)
     }
-
-    @Test("stand for addresses of the system's resolver", arguments: ["localhost", "127.0.0.1"])
-    func system(host: String) async {
-        let addresses = await SystemResolver().addresses(of: host)
-        #expect(!addresses.isEmpty)
-        #expect(addresses.allSatisfy { !AddressGuard().permits($0) })
-        #expect(Set(addresses).count == addresses.count)
-    }
-
-    @Test("have no address when there is no such name")
-    func unknown() async {
-        #expect(await SystemResolver().addresses(of: "no.such.host.invalid") == [])
-    }
 }

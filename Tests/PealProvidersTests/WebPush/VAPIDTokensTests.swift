@@ -43,6 +43,17 @@ struct VAPIDTokensTests {
         #expect(tokens.count == 3)
     }
 
+    @Test("are made again when the wall clock jumps by half a life", arguments: [6 * 3600, 400_000, -6 * 3600 - 1])
+    func jump(seconds: Int64) throws {
+        let tokens = VAPIDTokens(time: time)
+        let key = try testVAPIDKey()
+        let first = tokens.authorization(for: key, at: Self.origin)
+        time.jump(.seconds(seconds.signum() * 5 * 3600))
+        #expect(tokens.authorization(for: key, at: Self.origin) == first)
+        time.jump(.seconds(seconds - seconds.signum() * 5 * 3600))
+        #expect(tokens.authorization(for: key, at: Self.origin) != first)
+    }
+
     @Test("are forgotten once for however many refusals")
     func forget() throws {
         let tokens = VAPIDTokens(time: time)

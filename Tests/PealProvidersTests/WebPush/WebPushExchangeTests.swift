@@ -1,5 +1,6 @@
 import NIOHTTP1
 import PealCore
+import PealNetwork
 import Synchronization
 import Testing
 

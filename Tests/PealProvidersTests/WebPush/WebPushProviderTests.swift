@@ -1,6 +1,7 @@
 import Logging
 import NIOPosix
 import PealCore
+import PealNetwork
 import Testing
 
 @testable import PealProviders

@@ -1,24 +1,28 @@
-import NIOPosix
-import PealCore
+internal import NIOPosix
+package import PealCore
 
 #if canImport(Darwin)
-    import Darwin
+    internal import Darwin
 #elseif canImport(Musl)
-    import Musl
+    internal import Musl
 #else
-    import Glibc
+    internal import Glibc
 #endif
 
-/// Finds the addresses of a host.
-protocol HostResolver: Sendable {
-    /// Every address that the name stands for now; empty when it stands for none.
-    func addresses(of host: String) async -> [IPAddress]
-}
+/// The system's resolver, on threads of its own because it blocks: whoever has slow names to look up keeps nobody else
+/// waiting. They end with it.
+package final class SystemResolver: HostResolver {
+    private let threads: NIOThreadPool
 
-/// The system's resolver, on threads of its own, because it blocks.
-struct SystemResolver: HostResolver {
-    func addresses(of host: String) async -> [IPAddress] {
-        (try? await NIOThreadPool.singleton.runIfActive { Self.lookUp(host) }) ?? []
+    /// - Parameter threadCount: Look-ups at once; further ones wait.
+    package init(threadCount: Int) { threads = NIOThreadPool(numberOfThreads: threadCount) }
+
+    deinit { threads.shutdownGracefully { _ in } }
+
+    package func addresses(of host: String) async -> [IPAddress] {
+        // Again and again: only the first time does anything.
+        threads.start()
+        return (try? await threads.runIfActive { Self.lookUp(host) }) ?? []
     }
 
     private static func lookUp(_ host: String) -> [IPAddress] {

@@ -1,0 +1,80 @@
+internal import AsyncHTTPClient
+internal import NIOHTTP1
+internal import PealCore
+
+/// Asks a live Pivotal Push server what it knows of one application.
+struct PivotalClient: Sendable {
+    /// One page of registrations.
+    struct Page {
+        let number: Int
+        let registrations: [JSON]
+        let isLast: Bool
+        let total: Int?
+    }
+
+    /// Without `/v1` and slashes at its end.
+    let base: String
+    private let login: PivotalLogin
+    private static let pageDevices = Limits.pivotalImportPageDevices
+
+    /// - Parameters:
+    ///   - url: of the server, with or without `/v1`.
+    ///   - login: the application's.
+    /// - Throws: `usage` when the URL is none.
+    init(url: String, login: PivotalLogin) throws(CommandFailure) {
+        guard url.contains(#/^https?://[^/?#]/#) else { throw .usage("\(url) is not the URL of a server") }
+        var base = url
+        for ending in ["/", "/v1", "/v2", "/"] where base.hasSuffix(ending) { base.removeLast(ending.count) }
+        self.base = base
+        self.login = login
+    }
+
+    /// What the server answers to a GET; the document is nil where it is none.
+    /// - Parameter path: from the root, escaped.
+    func get(
+        _ path: String, as other: PivotalLogin? = nil
+    ) async throws(CommandFailure) -> (status: Int, document: JSON?) {
+        var request = HTTPClientRequest(url: base + path)
+        request.headers.add(name: "authorization", value: (other ?? login).authorization)
+        request.headers.add(name: "accept", value: "application/json")
+        let (head, bytes) = try await APIClient.exchange(request, base: base)
+        return (Int(head.status.code), try? JSONParser.parse(bytes))
+    }
+
+    /// A page of `/v2/registrations`.
+    /// - Parameter filter: further query items, as `&topic=news`.
+    func page(_ number: Int, filter: String = "") async throws(CommandFailure) -> Page {
+        let path = "/v2/registrations?size=\(Self.pageDevices)&page=\(number)\(filter)"
+        let (status, document) = try await get(path)
+        guard (200..<300).contains(status) else {
+            throw .refused("the Pivotal server answered \(status) to page \(number)")
+        }
+        guard let list = document?["registrations"]?.arrayValue else {
+            throw .refused("the Pivotal server's page \(number) holds no registrations")
+        }
+        let isLast = document?["totalPages"]?.integerValue.map { number >= $0 } ?? (list.count < Self.pageDevices)
+        guard isLast || list.count == Self.pageDevices else {
+            // Numbers of registrations would not be those of pages any more.
+            throw .refused("page \(number) of the Pivotal server holds \(list.count) of \(Self.pageDevices)")
+        }
+        let total = document?["totalRegistrations"]?.integerValue.map(Int.init)
+        return Page(number: number, registrations: list, isLast: isLast, total: total)
+    }
+
+    /// The topics that have not expired; nil where the server has no such list.
+    func topics() async throws(CommandFailure) -> [PivotalTopic]? {
+        var topics: [PivotalTopic] = []
+        var number = 1
+        while true {
+            let (status, document) = try await get("/v2/topics?size=50&page=\(number)")
+            if status == 404 { return nil }
+            guard (200..<300).contains(status), let list = document?["topics"]?.arrayValue else {
+                throw .refused("the Pivotal server answered \(status) to page \(number) of its topics")
+            }
+            topics += list.compactMap(PivotalTopic.init)
+            let isLast = document?["totalPages"]?.integerValue.map { number >= $0 } ?? (list.count < 50)
+            if isLast || list.isEmpty { return topics }
+            number += 1
+        }
+    }
+}
