@@ -6,9 +6,9 @@ extension PivotalSchema {
     ]
 
     static let geofencePage: [APIParameter] = [
-        .query("page", .integer(1...Int64(Int32.max)), "From 1."),
-        .query("size", .integer(1...Int64(Limits.listItemsMax)), "How many at most."),
-        .query("timestamp", .integer, "Only what changed after it, in milliseconds since 1970."),
+        .query("page", queried(.integer(1...Int64(Int32.max))), "From 1."),
+        .query("size", queried(.integer(1...Int64(Limits.listItemsMax))), "How many at most."),
+        .query("timestamp", queried(.integer(Int64.min...Int64.max)), "Only what changed after it, in milliseconds since 1970."),
     ]
 
     private static let changed: [Property] = [.required("created_at", .count), .required("updated_at", .count)]
