@@ -80,21 +80,14 @@ class World:
         place = {"name": "Market", "lat": 1, "long": 2, "rad": 3}
         location = post("/v1/locations", place)["id"]
         fence = {"trigger_type": "enter", "expiry_time": 4102444800000, "locations": [location], "data": {}}
-        schedule = lambda: post("/v1/push", {**push, "scheduleIn": 86400})["schedule_id"]
         device = post("/v1/registration", {"registration_token": "cd" * 32}, platform)["device_uuid"]
         found = {
             "(Get|Change)Location": location,
-            "RemoveLocation": post("/v1/locations", place)["id"],
             "(Get|Change)LocationGroup": post("/v1/location_groups", {"name": "Markets"})["id"],
-            "RemoveLocationGroup": post("/v1/location_groups", {"name": "Shops"})["id"],
             "(Get|Change)Geofence": post("/v1/geofence", fence)["id"],
-            "RemoveGeofence": post("/v1/geofence", fence)["id"],
             "(Get|Change)Device": device,
-            "RemoveDevice": post("/v1/registration", {"registration_token": "ef" * 32}, platform)["device_uuid"],
-            "(Get|Change)Schedule": schedule(),
-            "CancelSchedule": schedule(),
+            "(Get|Change)Schedule": post("/v1/push", {**push, "scheduleIn": 86400})["schedule_id"],
             "Receipt": post("/v1/push", push)["receipt_id"],
-            "RemoveTopic": post("/v2/topics", {"name": "fair"})["id"],
         }
         return {f"^pivotal{name}(Alias)?$": id for name, id in found.items()}
 
