@@ -49,7 +49,9 @@ extension PivotalDocument {
             id: "pivotalListTopics", method: .get, path: "/v2/topics", summary: "List topics by pages",
             parameters: PivotalSchema.page(sizeMin: 1) + [
                 .query("q", .text, "A part of the name."),
-                .query("hasExpiry", .flag, "Only topics that end, or only those that do not."),
+                .query(
+                    "hasExpiry", .caseless(["true", "false", "1", "0", ""]),
+                    "Only topics that end, or only those that do not."),
             ],
             answers: [
                 APIAnswer(200, "A page.", PivotalSchema.paged("topics", .named("PivotalTopic"), total: "totalTopics"))

@@ -15,7 +15,9 @@ extension PivotalDocument {
             APIOperation(
                 id: "pivotalSyncGeofences", method: .get, path: "/v1/geofences", summary: "What changed for a device",
                 parameters: [
-                    .query("timestamp", .integer, "`last_modified` of the last answer; 0 = everything."),
+                    .query(
+                        "timestamp", PivotalSchema.queried(.integer(Int64.min...Int64.max)),
+                        "`last_modified` of the last answer; 0 = everything."),
                     .query("device_uuid", .text, "Whose tags count; without it all are told."),
                     .query("platform", .text, "Not looked at: the key's counts."),
                 ],

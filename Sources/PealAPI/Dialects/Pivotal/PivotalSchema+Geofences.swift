@@ -6,9 +6,11 @@ extension PivotalSchema {
     ]
 
     static let geofencePage: [APIParameter] = [
-        .query("page", .integer(1...Int64(Int32.max)), "From 1."),
-        .query("size", .integer(1...Int64(Limits.listItemsMax)), "How many at most."),
-        .query("timestamp", .integer, "Only what changed after it, in milliseconds since 1970."),
+        .query("page", queried(.integer(1...Int64(Int32.max))), "From 1."),
+        .query("size", queried(.integer(1...Int64(Limits.listItemsMax))), "How many at most."),
+        .query(
+            "timestamp", queried(.integer(Int64.min...Int64.max)),
+            "Only what changed after it, in milliseconds since 1970."),
     ]
 
     private static let changed: [Property] = [.required("created_at", .count), .required("updated_at", .count)]
@@ -44,12 +46,16 @@ extension PivotalSchema {
         number, .object([.required("id", number)]),
     ])
 
-    private static func coordinate(_ limit: Int) -> Schema {
+    /// - Parameter below: what texts may hold before the point below the limit, as a regular expression.
+    private static func coordinate(_ limit: Int, below: String) -> Schema {
         .any(of: [
             Schema([("type", "number"), ("minimum", .integer(-limit)), ("maximum", .integer(limit))]),
-            .text(pattern: "[+-]?(0|[1-9][0-9]?)(\\.[0-9]{1,12})?"),
+            .text(pattern: "[+-]?((\(below))(\\.[0-9]{1,12})?|\(limit)(\\.0{1,12})?)"),
         ])
     }
+
+    private static let latitude = coordinate(90, below: "[1-8]?[0-9]")
+    private static let longitude = coordinate(180, below: "[1-9]?[0-9]|1[0-7][0-9]")
 
     private static let radius = Schema.any(of: [
         Schema([("type", "number"), ("minimum", 0), ("maximum", 20_037_500)]),
@@ -60,13 +66,13 @@ extension PivotalSchema {
         "type", ["string", "number", "boolean"])
 
     static let newLocation = Schema.object([
-        .required("name", given), .required("lat", coordinate(90)), .required("long", coordinate(180)),
+        .required("name", given), .required("lat", latitude), .required("long", longitude),
         .required("rad", radius),
     ])
 
     static let locationChange = Schema.object([
-        .optional("name", given.orAbsent), .optional("lat", coordinate(90).orAbsent),
-        .optional("long", coordinate(180).orAbsent), .optional("rad", radius.orAbsent),
+        .optional("name", given.orAbsent), .optional("lat", latitude.orAbsent),
+        .optional("long", longitude.orAbsent), .optional("rad", radius.orAbsent),
     ])
 
     private static let groupMembers: [Property] = [

@@ -51,10 +51,13 @@ enum PivotalSchema {
     /// In a query, where there is no null.
     static let listedOS = Schema.caseless(osWords + ["all", ""])
 
+    /// Also empty, which is absent.
+    static func queried(_ schema: Schema) -> Schema { .any(of: [schema, .word("")]) }
+
     static func page(sizeMin: Int64) -> [APIParameter] {
         [
-            .query("page", .integer(1...Int64(Int32.max)), "From 1."),
-            .query("size", .integer(sizeMin...Int64(Limits.pageItemsMax)), "How many at most."),
+            .query("page", queried(.integer(1...Int64(Int32.max))), "From 1."),
+            .query("size", queried(.integer(sizeMin...Int64(Limits.pageItemsMax))), "How many at most."),
         ]
     }
 
