@@ -31,6 +31,8 @@ class World:
                 "PEAL_PROVIDERS_CA_FILE": self.simulator.ca_file,
                 "PEAL_PROVIDERS_APNS_PRODUCTION_URL": urls["apns_url"],
                 "PEAL_PROVIDERS_APNS_SANDBOX_URL": urls["apns_sandbox_url"],
+                "PEAL_PROVIDERS_APNS_PRODUCTION_MANAGEMENT_URL": urls["apns_management_url"],
+                "PEAL_PROVIDERS_APNS_SANDBOX_MANAGEMENT_URL": urls["apns_sandbox_management_url"],
                 "PEAL_PROVIDERS_FCM_URL": urls["fcm_url"],
                 "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": self.place("fcm_url"),
                 "PEAL_PROVIDERS_WNS_TOKEN_URL": wns["token_url"],
@@ -40,6 +42,7 @@ class World:
             },
         )
         self.app = self.peal.app(bundle_id=apns["bundle_id"], richie_app_id="your-app-id", devtodev_app_id="your-app-id")
+        self.spare = self.peal.app("Spare")
         own = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
         for environment in ("production", "sandbox"):
             self.put(f"apns/{environment}", {**own, "kind": "token", "private_key": self.simulator.private_key})
@@ -93,11 +96,13 @@ class World:
 
     def settings(self):
         """The configuration of schemathesis: the project's own, with the credentials of this server."""
-        lines = [EXCEPTIONS.read_text() if EXCEPTIONS.exists() else "", f'[parameters]\n"path.app" = "{self.app}"']
+        lines = [f'[parameters]\n"path.app" = "{self.app}"']
+        # The app that everything else needs must stay.
+        lines.append(f'[[operations]]\ninclude-operation-id = "deleteApp"\nparameters = {{"path.app" = "{self.spare}"}}')
         for name, values in self.credentials().items():
             lines.append(f"[auth.openapi.{name}]")
             lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
-        return "\n".join(lines) + "\n"
+        return "\n".join([EXCEPTIONS.read_text(), *lines]) + "\n"
 
     def check(self, tag, *arguments, examples=EXAMPLES, seed=SEED):
         """Runs all checks on the operations of `tag`. Gives the exit status and what was printed."""

@@ -35,6 +35,8 @@ struct ChannelTests {
             #expect(try await house.admin(.delete, "…/channels/sandbox/a-_0AAA").status == 204)
             #expect(try await house.admin(.delete, "…/channels/sandbox/a-_0AAA").status == 404)
             #expect(try await house.admin(.get, "…/channels/sandbox/%20").status == 404)
+            #expect(try await house.admin(.get, "…/channels/sandbox/0").status == 404)
+            #expect(try await house.admin(.delete, "…/channels/sandbox/0").status == 404)
             let audit = try await house.admin(.get, "…/audit")
             #expect(audit["items.0.action"] == "channel.delete")
             #expect(audit["items.0.object"] == "channel a+/0AAA= sandbox")

@@ -126,7 +126,10 @@ struct DeviceTests {
             #expect(try await count("topic=rest&user_id=x") == 2)
             #expect(try await count("address=\(String(repeating: "03", count: 32))") == 1)
             #expect(try await count("address=\(String(repeating: "03", count: 32))&environment=sandbox") == 0)
+            #expect(try await count("address=\(String(repeating: "zz", count: 32))&platform=ios") == 0)
             #expect(try await house.admin(.get, "…/devices?address=%00").field == "address")
+            #expect(try await house.admin(.get, "…/devices?platform=moon").field == "platform")
+            #expect(try await house.admin(.get, "…/devices?environment=moon").field == "environment")
 
             var seen: [String] = []
             var cursor: String? = ""

@@ -24,12 +24,15 @@ final class FakeChannels: ChannelDirectory {
     }
 
     func read(_ channel: String, _ access: ChannelAccess) async throws(PealError) -> ChannelStoragePolicy {
+        // As APNs answers what it never gave out: `400 BadChannelId`.
+        guard channel.count > 1 else { throw .invalid("id", "APNs answered 400 BadChannelId") }
         let policy = channels.withLock { $0[Name(environment: access.environment, id: channel)] }
         guard let policy else { throw .notFound("channel") }
         return policy
     }
 
     func delete(_ channel: String, _ access: ChannelAccess) async throws(PealError) {
+        guard channel.count > 1 else { throw .invalid("id", "APNs answered 400 BadChannelId") }
         let old = channels.withLock { $0.removeValue(forKey: Name(environment: access.environment, id: channel)) }
         guard old != nil else { throw .notFound("channel") }
     }

@@ -39,13 +39,14 @@ struct NativeChannels: Sendable {
     private func get(_ call: Call) async throws -> Answer {
         let place = try place(call)
         let channel = try channel(call, place)
-        let policy = try await services.channels.read(channel, at: place)
+        let policy = try await Self.finding { try await services.channels.read(channel, at: place) }
         return Answer(.ok, Self.json(channel, place, policy))
     }
 
     private func delete(_ call: Call) async throws -> Answer {
         let place = try place(call)
-        try await services.channels.delete(try channel(call, place), at: place, call.verb)
+        let channel = try channel(call, place)
+        try await Self.finding { try await services.channels.delete(channel, at: place, call.verb) }
         return Answer(.noContent)
     }
 
@@ -65,6 +66,15 @@ struct NativeChannels: Sendable {
             throw .notFound("channel")
         }
         return String(decoding: address.bytes, as: UTF8.self)
+    }
+
+    /// What APNs takes for no channel's id is the id of none.
+    private static func finding<Found>(_ ask: () async throws -> Found) async throws -> Found {
+        do {
+            return try await ask()
+        } catch let error as PealError where error.code == .invalidField && error.field == "id" {
+            throw PealError.notFound("channel")
+        }
     }
 
     /// By name, or by Apple's number.

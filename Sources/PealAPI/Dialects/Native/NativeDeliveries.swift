@@ -31,6 +31,7 @@ struct NativeDeliveries: Sendable {
     }
 
     private func subject(_ query: Query) throws(PealError) -> DeliveryTrail.Subject {
+        let addresses = try AddressQuery(query, rules: services.addressRules)
         let given = ["device", "user", "address"].filter { query[$0] != nil }
         guard given.count < 2 else {
             throw .invalid(given[1], "give only one of device, user and address")
@@ -43,6 +44,6 @@ struct NativeDeliveries: Sendable {
         guard let address = query["address"] else {
             throw PealError(.missingField, "give one of device, user and address", field: "device")
         }
-        return .addresses(try AddressQuery.candidates(address, query, rules: services.addressRules))
+        return .addresses(try addresses.candidates(address))
     }
 }

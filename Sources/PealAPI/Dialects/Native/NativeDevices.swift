@@ -94,8 +94,9 @@ struct NativeDevices: Sendable {
         let list = try NativeList(call.query, by: .number)
         let app = try call.app().key
         let base = DeviceFilter(userID: call.query["user_id"], topic: call.query["topic"])
+        let addresses = try AddressQuery(call.query, rules: services.addressRules)
         let filters = try call.query["address"].map { text in
-            try AddressQuery.candidates(text, call.query, rules: services.addressRules).map { address in
+            try addresses.candidates(text).map { address in
                 DeviceFilter(userID: base.userID, address: address, topic: base.topic)
             }
         }

@@ -73,12 +73,12 @@ extension NativeList.Position {
         }
     }
 
-    /// What a cursor looks like, as a regular expression of ECMA-262.
+    /// What a cursor looks like, as a regular expression of ECMA-262; the empty one is the start.
     var pattern: String {
         let character = "[A-Za-z0-9_-]"
         return switch self {
-        case .id: "\(character){21}[AQgw]"
-        case .number: "\(character){10}[AEIMQUYcgkosw048]"
+        case .id: "(\(character){21}[AQgw])?"
+        case .number: "(\(character){10}[AEIMQUYcgkosw048])?"
         case .name: "(\(character){4})*(\(character)[AQgw]|\(character){2}[AEIMQUYcgkosw048])?"
         }
     }

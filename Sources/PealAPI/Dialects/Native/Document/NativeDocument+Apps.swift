@@ -6,7 +6,7 @@ extension NativeDocument {
         APIOperation(
             id: "createApp", method: .post, path: "/peal/v1/apps", summary: "Make an app",
             body: APIBody(
-                schema: .named("NativeAppChange").requiringName,
+                schema: .named("NativeAppDraft"),
                 examples: [("app", ["name": "Cheese", "bundle_id": "com.example.cheese"])]),
             answers: [APIAnswer(201, "The app.", .named("NativeApp"))]),
         APIOperation(
@@ -40,14 +40,8 @@ extension NativeDocument {
                 .required("settings", .object), .required("created_at", .time),
             ])
         ),
-        (
-            "NativeAppChange",
-            .object([
-                .optional("name", name), .nullable("id", .uuid), .nullable("bundle_id", name),
-                .nullable("richie_app_id", name), .nullable("devtodev_app_id", name),
-                .nullable("settings", .named("NativeSettings")),
-            ])
-        ),
+        ("NativeAppDraft", .object([.required("name", name), .nullable("id", .uuid)] + facts)),
+        ("NativeAppChange", .object([.optional("name", name)] + facts)),
         ("NativeSettings", settings),
         (
             "NativeAuditEntry",
@@ -56,6 +50,11 @@ extension NativeDocument {
                 .required("action", .text), .required("object", .text),
             ])
         ),
+    ]
+
+    private static let facts: [Property] = [
+        .nullable("bundle_id", name), .nullable("richie_app_id", name), .nullable("devtodev_app_id", name),
+        .nullable("settings", .named("NativeSettings")),
     ]
 
     private static let settings = Schema.object([
@@ -70,12 +69,5 @@ extension NativeDocument {
 
     private static func group(_ name: String, _ flags: [String]) -> Property {
         .nullable(name, .object(flags.map { .nullable($0, .flag) }))
-    }
-}
-
-extension Schema {
-    /// An app's members with a name, which a new app needs.
-    fileprivate var requiringName: Schema {
-        .all(of: [self, Schema([("type", "object"), ("required", ["name"])])])
     }
 }

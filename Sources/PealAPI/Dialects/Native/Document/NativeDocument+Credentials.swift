@@ -55,7 +55,11 @@ extension NativeDocument {
         .text(1...Limits.nameCharactersMax, pattern: "[A-Za-z0-9._:\(more)-]+")
     }
 
-    private static let secret = Schema.printable(1...Limits.secretBytesMax)
+    /// With a letter or a digit in it: it stands in the path of a URL.
+    private static let identifier = Schema.text(
+        1...Limits.nameCharactersMax, pattern: "[._:-]*[A-Za-z0-9][A-Za-z0-9._:-]*")
+
+    private static let secret = Schema.text(1...Limits.secretBytesMax, pattern: "[ -~]+")
 
     /// PEM (RFC 7468).
     private static func pem(_ charactersMax: Int) -> Schema {
@@ -87,18 +91,23 @@ extension NativeDocument {
             "service_account",
             .object([
                 .nullable("type", .word("service_account")), .required("project_id", word()),
-                .required("client_email", word("@")), .nullable("private_key_id", name),
+                .required(
+                    "client_email", .text(1...Limits.nameCharactersMax, pattern: "[A-Za-z0-9._:-]*@[A-Za-z0-9._:@-]*")),
+                .nullable("private_key_id", word()),
                 .required("private_key", key), .required("token_uri", .printable(1...Limits.nameCharactersMax)),
             ]).described("Google's JSON file as an object."))
     ])
 
     private static let wns = Schema.one(of: [
         .object([
-            .required("package_sid", word("/")), .required("client_secret", secret), absent("tenant_id"),
+            .required(
+                "package_sid",
+                .text(1...Limits.nameCharactersMax, pattern: "[Mm][Ss]-[Aa][Pp][Pp]://[A-Za-z0-9-]+")),
+            .required("client_secret", secret), absent("tenant_id"),
             absent("client_id"),
         ]),
         .object([
-            .required("tenant_id", word()), .required("client_id", word()), .required("client_secret", secret),
+            .required("tenant_id", identifier), .required("client_id", identifier), .required("client_secret", secret),
             absent("package_sid"),
         ]),
     ])
@@ -113,13 +122,17 @@ extension NativeDocument {
     private static let webPush = Schema.object([
         .required(
             "subject",
-            .text(1...Limits.nameCharactersMax, pattern: #"(mailto:|https:)[^\u0000-\u0020\u007f]+"#).described(
+            .text(1...Limits.vapidSubjectCharactersMax, pattern: contact).described(
                 "How the push service reaches whoever runs this (RFC 8292 §2.1).")),
         .nullable(
             "private_key",
             Schema.any(of: [.text(pattern: "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]"), key]).described(
                 "A P-256 key: 32 bytes in base64url, or PEM. Made when absent.")),
     ])
+
+    private static let domain = "([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}"
+    private static let contact =
+        "(mailto:[A-Za-z0-9.!#$%&'*+=_~-]+@\(domain)|https://\(domain)([/?][A-Za-z0-9._~:/?@!$&'()*+,;=%-]*)?)"
 
     private static let told = Schema.object([
         .required("provider", .words(ProviderName.self)), .optional("environment", .words(Environment.self)),

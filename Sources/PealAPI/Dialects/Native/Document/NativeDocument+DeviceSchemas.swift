@@ -2,7 +2,8 @@ internal import PealCore
 
 extension NativeDocument {
     static let deviceSchemas: [(name: String, schema: Schema)] = [
-        ("NativeDeviceDraft", draft), ("NativeDeviceChange", change), ("NativeDevice", shown),
+        ("NativeDeviceDraft", draft([])), ("NativeDeviceWithID", draft([.nullable("id", .uuid)])),
+        ("NativeDeviceChange", change), ("NativeDevice", shown),
         ("NativeSubscription", subscription),
         (
             "NativeBatchResult",
@@ -70,14 +71,16 @@ extension NativeDocument {
         return .nullable(kind.rawValue, kind == .devtodevID ? .any(of: [name, number]) : name)
     }
 
-    private static let draft = Schema.one(
-        of: Platform.addressable.map { platform in
-            .object(
-                [
-                    .required("platform", .word(platform.rawValue)), .required("address", address(platform)),
-                    .nullable("id", .uuid), .nullable("environment", environment),
-                ] + facts)
-        })
+    private static func draft(_ more: [Property]) -> Schema {
+        .one(
+            of: Platform.addressable.map { platform in
+                .object(
+                    [
+                        .required("platform", .word(platform.rawValue)), .required("address", address(platform)),
+                        .nullable("environment", environment),
+                    ] + more + facts)
+            })
+    }
 
     private static let change = Schema.object(
         [

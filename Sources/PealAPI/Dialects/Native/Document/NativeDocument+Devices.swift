@@ -14,7 +14,7 @@ extension NativeDocument {
         APIOperation(
             id: "createDevice", method: .post, path: "\(app)/devices", summary: "Register a device",
             text: "The id is made unless one is given.",
-            body: APIBody(schema: .named("NativeDeviceDraft"), examples: [("ios", example)]),
+            body: APIBody(schema: .named("NativeDeviceWithID"), examples: [("ios", example)]),
             answers: [shown, made]),
         APIOperation(
             id: "registerDevices", method: .post, path: "\(app)/devices:batch",
