@@ -10,8 +10,10 @@ import sqlite3
 import time
 
 import pytest
+from conftest import Simulator
 from doc_examples import run_examples
-from peal_server import Refused, SigningKey
+from moved_clock import MovedClock
+from peal_server import Peal, Refused, SigningKey
 from test_webhooks import receive  # noqa: F401: a fixture
 
 SEEDS = pathlib.Path(__file__).resolve().parents[1] / "Fixtures" / "seeds" / "contextpush"
@@ -80,6 +82,29 @@ def house(simulate, serve):
     return House(simulate, serve)
 
 
+@pytest.fixture
+def moved(tmp_path):
+    """A house by a clock that the test moves, and the clock."""
+    if not MovedClock.is_possible():
+        pytest.skip("the clock of programs cannot be moved here")
+    clock = MovedClock(tmp_path)
+    running = []
+
+    def start(program):
+        running.append(program)
+        return program
+
+    yield (
+        House(
+            lambda: start(Simulator(tmp_path / "simulator", environment=clock.environment)),
+            lambda environment: start(Peal(tmp_path / "peal", {**environment, **clock.environment})),
+        ),
+        clock,
+    )
+    for program in reversed(running):
+        program.stop()
+
+
 def items_of(receiver, count):
     """The items of all requests so far, once there are `count`."""
     end = time.monotonic() + WAIT_SECONDS_MAX
@@ -109,6 +134,26 @@ def test_every_documented_request_reaches_the_phone(house, name):
     assert alert == expected
     assert item["payload"]["aps"]["mutable-content"] == 1
     assert item["payload"]["ctx_idempotency_key"] == answer["idempotency_key"]
+
+
+@pytest.mark.parametrize("name", ["schedule_context_aware", "schedule_localized"])
+def test_an_example_as_it_is_arrives_at_the_end_of_its_three_hours(moved, name):
+    house, clock = moved
+    address = house.phone(locale="fr")
+    answer = house.schedule(seed(name))
+    assert (answer["status"], answer["delivery_method"]) == ("scheduled", "context_aware")
+    clock.advance(3 * 3600 - 30)
+    time.sleep(1)
+    assert not house.simulator.inbox(f"?device={address}")
+    clock.advance(40)
+    (item,) = house.inbox(address)
+    content = seed(name)["content"]
+    parts = {part: content[part] for part in ("title", "body")}
+    assert item["payload"]["aps"]["alert"] == {
+        part: text if isinstance(text, str) else text["en"] for part, text in parts.items()
+    }
+    until = datetime.datetime.fromisoformat(answer["deliver_until"])
+    assert int(item["headers"]["apns-expiration"]) == int(until.timestamp()) + 24 * 3600
 
 
 def test_all_fields_arrive_as_apple_names_them_under_the_message_id(house):

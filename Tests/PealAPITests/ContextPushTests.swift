@@ -266,6 +266,8 @@ struct ContextPushTests {
             #expect(try await house.call(.post, Self.schedule, body: body, authorization: nil).status == 401)
             #expect(try await house.call(.post, Self.schedule, body: body, authorization: "Token CTX-x").status == 401)
             let own = "Token CTX-0123456789abcdef0123456789abcdef"
+            let bearer = own.replacing("Token", with: "Bearer")
+            #expect(try await house.call(.post, Self.schedule, body: body, authorization: bearer).status == 401)
             #expect(try await house.call(.get, "\(house.path)/messages", authorization: own).status == 403)
             #expect(try await house.call(.post, "/v1/push", body: "{}", authorization: own).status == 403)
         }

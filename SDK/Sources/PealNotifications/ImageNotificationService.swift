@@ -2,6 +2,10 @@
     import Foundation
     public import UserNotifications
 
+    #if canImport(FoundationNetworking)
+        import FoundationNetworking
+    #endif
+
     /// A service extension that shows pushes with the image they name. Make the extension's principal class a subclass
     /// of it.
     ///

@@ -38,10 +38,21 @@ enum RichieSchema {
 
     private static let withBody = Schema.object([.required("body", somebody)])
 
-    /// A text is the body.
-    static let alert = Schema.any(of: [content, .object(keys)])
+    /// What is passed on: of control characters only tabs and line ends, in names too.
+    static let value = Schema.any(of: [
+        content, .list(.named("RichieValue")), passedOn([]),
+    ])
 
-    static let aps = Schema.object(
+    /// An object with these members and with others, which are passed on.
+    static func passedOn(_ properties: [Property]) -> Schema {
+        Schema.object(properties).with("propertyNames", Schema.content.json).with(
+            "additionalProperties", Schema.named("RichieValue").json)
+    }
+
+    /// A text is the body.
+    static let alert = Schema.any(of: [content, passedOn(keys)])
+
+    static let aps = passedOn(
         keys + [
             .optional("alert", alert), .optional("content-available", .tolerantFlag),
         ]
@@ -57,7 +68,7 @@ enum RichieSchema {
 
     /// Flat, within `alert`, or both.
     static let data = Schema.all(of: [
-        .object(keys + [.optional("alert", alert)]),
+        passedOn(keys + [.optional("alert", alert)]),
         .any(of: [
             withBody, .object([.required("alert", somebody)]), .object([.required("alert", withBody)]),
         ]),
