@@ -62,11 +62,16 @@ final class Folder: Sendable {
     @Test("what is no record is told, and the next line is read")
     func faults() throws {
         #expect(try rows("\"a\"b,c\nd\n") == [fault(1, .quote), row(2, "d")])
-        #expect(try rows("a\n\"b\nc") == [row(1, "a"), fault(2, .unclosed)])
+        #expect(try rows("a\n\"b\nc") == [row(1, "a"), fault(2, .unclosed), row(3, "c")])
+        #expect(try rows("\"x\ny\n\"z\",1\nlast") == [fault(1, .quote), row(2, "y"), row(3, "z", "1"), row(4, "last")])
         #expect(try rows([0x61, 0x0A, 0xFF, 0x0A, 0x62]) == [row(1, "a"), fault(2, .encoding), row(3, "b")])
         let long = String(repeating: "x", count: Limits.importRecordBytesMax + 9)
         #expect(try rows("\(long)\nb\n") == [fault(1, .length), row(2, "b")])
         #expect(try rows("a,\"\(long)\nb\n") == [fault(1, .length), row(2, "b")])
+        let many = (2...30_000).map { "a\($0),ios" }
+        let found = try rows("\"a1,ios\n" + many.joined(separator: "\n"))
+        #expect(found.first == fault(1, .length))
+        #expect(found.dropFirst().map(\.number) == Array(2...30_000), "a stray quote costs no line but its own")
     }
 
     @Test("lines are numbered, and too long ones passed over")

@@ -40,6 +40,12 @@ struct ByteSource {
         return byte
     }
 
+    /// Takes bytes back that `next` gave, so that they come again.
+    mutating func unread(_ bytes: some Collection<UInt8>) {
+        piece = Array(bytes) + piece[position...]
+        position = 0
+    }
+
     /// Passes over the mark that some programs begin UTF-8 with.
     mutating func skipByteOrderMark() throws(CommandFailure) {
         guard try peek() == 0xEF, piece.count >= 3, position == 0, piece.starts(with: [0xEF, 0xBB, 0xBF]) else {

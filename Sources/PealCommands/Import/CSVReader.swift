@@ -7,7 +7,8 @@ struct CSVReader {
     private var line = 1
     private var isBegun = false
 
-    /// A record, or why it is none; the reader goes on with the next line.
+    /// A record, or why it is none. Then the reader goes on with the line after the one that it begins in: a quote that
+    /// is missing or too many must not cost the lines that look quoted by it.
     struct Record: Equatable {
         /// The line that it begins in, from 1.
         let number: Int
@@ -45,10 +46,10 @@ struct CSVReader {
 
     private mutating func record() throws(CommandFailure) -> Record {
         let number = line
-        var (fields, field, size, state): ([[UInt8]], [UInt8], Int, State) = ([], [], 0, .begin)
+        var (fields, field, taken, state): ([[UInt8]], [UInt8], [UInt8], State) = ([], [], [], .begin)
         while let byte = try source.next() {
-            size += 1
-            guard size <= Limits.importRecordBytesMax else { return try bad(number, .length) }
+            taken.append(byte)
+            guard taken.count <= Limits.importRecordBytesMax else { return try bad(number, .length, taken) }
             if state == .quoted {
                 if byte == Self.quote {
                     state = .closed
@@ -71,12 +72,12 @@ struct CSVReader {
                 field.append(byte)
                 state = .quoted
             default:
-                guard state != .closed else { return try bad(number, .quote) }
+                guard state != .closed else { return try bad(number, .quote, taken) }
                 field.append(byte)
                 state = .plain
             }
         }
-        if state == .quoted { return Record(number: number, fields: .failure(.unclosed)) }
+        if state == .quoted { return try bad(number, .unclosed, taken) }
         return Self.record(number, fields + [field])
     }
 
@@ -91,8 +92,12 @@ struct CSVReader {
         return Record(number: number, fields: .success(texts))
     }
 
-    /// Goes on to the next line.
-    private mutating func bad(_ number: Int, _ fault: Fault) throws(CommandFailure) -> Record {
+    /// Goes on behind the line that the record began in.
+    private mutating func bad(
+        _ number: Int, _ fault: Fault, _ taken: [UInt8]
+    ) throws(CommandFailure) -> Record {
+        source.unread(taken)
+        line = number
         while let byte = try source.next() {
             guard byte == Self.lf || byte == Self.cr else { continue }
             try endLine(byte)

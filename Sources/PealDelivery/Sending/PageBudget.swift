@@ -51,9 +51,9 @@ final class PageBudget: Sendable {
 
     /// Takes a place, in order of arrival.
     /// - Parameter isStill: whether pages of its route stand still: then it takes none from those that move, as long as
-    ///   there are others.
-    func take(isStill: Bool) async -> Place {
-        if isStill, let place = takeLent() { return place }
+    ///   there are others. Asked again after a wait: it may have come to a standstill meanwhile.
+    func take(isStill: () -> Bool) async -> Place {
+        if isStill(), let place = takeLent() { return place }
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 if state.free > 0 {
@@ -65,7 +65,9 @@ final class PageBudget: Sendable {
             }
             if isFree { continuation.resume() }
         }
-        return Place(self)
+        guard isStill(), let place = takeLent() else { return Place(self) }
+        giveBack()
+        return place
     }
 
     /// Takes a place if one is free now.

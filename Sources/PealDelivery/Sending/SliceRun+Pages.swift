@@ -17,9 +17,11 @@ extension SliceRun {
         }
         guard isBulk else { return await enter(after: key) }
         // Waits for a place only while the slice holds none.
-        let isStill = context.load.isStill(route)
+        let (load, route) = (context.load, route)
         let place =
-            isFirst ? await context.budget.take(isStill: isStill) : context.budget.takeIfFree(isStill: isStill)
+            isFirst
+            ? await context.budget.take { load.isStill(route) }
+            : context.budget.takeIfFree(isStill: load.isStill(route))
         guard let place else { return nil }
         var page = await enter(after: key)
         if page?.order == nil { place.giveBack() } else { page?.budgetPlace = place }
@@ -140,8 +142,9 @@ extension SliceRun {
 
     /// A page that stands still must not keep others from being sent.
     private func noteStandstill(of page: SentPage) {
-        if page.budgetPlace?.lend() == true { context.metrics.change { $0.pagesLent += 1 } }
+        // First, so that a run of the same route which waits for a place sees it.
         context.load.stand(slice.id)
+        if page.budgetPlace?.lend() == true { context.metrics.change { $0.pagesLent += 1 } }
         context.ready.set()
     }
 
