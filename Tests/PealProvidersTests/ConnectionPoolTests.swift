@@ -226,16 +226,18 @@ struct ConnectionPoolTests {
         await pool.close()
     }
 
-    /// Gives the pool two seconds, then closes it: what hangs on a window that never opens is lost.
+    /// Closes the pool two seconds after something was accepted: what hangs on a window that never opens is lost.
     private func advanceOrClose(_ orders: [PageOrder], _ pool: ConnectionPool) async throws {
-        let closing = MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .seconds(2)) { pool.drain() }
-        let closed = Task {
-            // Unstructured so that it can be given up once everything is answered.
-            try await closing.futureResult.get()
+        // Unstructured so that it can be given up once everything is answered.
+        let closing = Task {
+            repeat { try await Task.sleep(for: .seconds(2)) } while orders.allSatisfy {
+                $0.flight.snapshot.tally["accepted", default: 0] == 0
+            }
+            pool.drain()
             await pool.close()
         }
         for order in orders { _ = await order.flight.completed() }
         closing.cancel()
-        _ = await closed.result
+        _ = await closing.result
     }
 }
