@@ -130,14 +130,10 @@ class World:
         for name, values in self.credentials().items():
             lines.append(f"[auth.openapi.{name}]")
             lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
-<<<<<<< HEAD
         for pattern, id in self.pivotal.items():
             lines += ["[[operations]]", f"include-operation-id-regex = {json.dumps(pattern)}"]
             lines.append(f"parameters = {{ \"path.id\" = {json.dumps(str(id))} }}")
-        return "\n".join(lines) + "\n"
-=======
         return "\n".join([EXCEPTIONS.read_text(), *lines]) + "\n"
->>>>>>> oas
 
     def check(self, tag, *arguments, examples=EXAMPLES, seed=SEED):
         """Runs all checks on the operations of `tag`. Gives the exit status and what was printed."""
