@@ -22,9 +22,9 @@ extension PealError {
 enum Envelope: Sendable {
     case native, contextpush, pivotal, richie, devtodev
 
-    init(_ path: RequestPath?) {
-        let first = path?.segments.first ?? ""
-        let second = path?.segments.dropFirst().first ?? ""
+    init(_ path: RequestPath) {
+        let first = path.segments.first ?? ""
+        let second = path.segments.dropFirst().first ?? ""
         switch first {
         case "api": self = .devtodev
         case "v1" where second == "devtodev": self = .devtodev

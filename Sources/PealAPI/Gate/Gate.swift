@@ -37,7 +37,8 @@ struct Gate: RouterMiddleware {
             throw broken.cause
         } catch {
             let refusal = refusal(for: error, requestID: requestID)
-            answer = Envelope(path).answer(refusal, path: path?.text ?? "/", now: services.time.now)
+            let place = path ?? RequestPath(soundPartOf: halves.first ?? "/")
+            answer = Envelope(place).answer(refusal, path: place.text, now: services.time.now)
             if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
         }
         answer.headers[.requestID] = requestID
