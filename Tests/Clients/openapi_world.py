@@ -1,5 +1,6 @@
 """A server with everything in it that its OpenAPI document speaks of, and the settings with which schemathesis runs."""
 
+import base64
 import json
 import os
 import subprocess
@@ -66,6 +67,28 @@ class World:
             }.items()
         }
 
+        self.pivotal = self.pivotal_objects()
+
+    def pivotal_objects(self):
+        """What operations of the Pivotal API find by an id that none of them answers under that name: by a pattern of their
+        names, the id."""
+        keys = self.keys
+        application = (keys["pivotal"]["application_uuid"], keys["pivotal"]["api_key"])
+        platform = (keys["pivotal-platform"]["platform_uuid"], keys["pivotal-platform"]["platform_secret"])
+
+        def post(path, body, pair=application):
+            text = base64.b64encode(":".join(pair).encode()).decode()
+            return self.peal.request("POST", path, body, {"Authorization": f"Basic {text}"})
+
+        push = {"message": {"body": "Hello"}, "target": {"topics": ["news"]}}
+        device = post("/v1/registration", {"registration_token": "cd" * 32}, platform)["device_uuid"]
+        found = {
+            "(Get|Change)Device": device,
+            "(Get|Change)Schedule": post("/v1/push", {**push, "scheduleIn": 86400})["schedule_id"],
+            "Receipt": post("/v1/push", push)["receipt_id"],
+        }
+        return {f"^pivotal{name}(Alias)?$": id for name, id in found.items()}
+
     def place(self, key):
         return urllib.parse.urlsplit(self.urls[key]).netloc
 
@@ -102,6 +125,9 @@ class World:
         for name, values in self.credentials().items():
             lines.append(f"[auth.openapi.{name}]")
             lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+        for pattern, id in self.pivotal.items():
+            lines += ["[[operations]]", f"include-operation-id-regex = {json.dumps(pattern)}"]
+            lines.append(f"parameters = {{ \"path.id\" = {json.dumps(str(id))} }}")
         return "\n".join([EXCEPTIONS.read_text(), *lines]) + "\n"
 
     def check(self, tag, *arguments, examples=EXAMPLES, seed=SEED):

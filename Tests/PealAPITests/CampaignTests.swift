@@ -25,25 +25,26 @@ struct CampaignTests {
         }
     }
 
-    @Test("are listed by name, page by page")
+    @Test("are listed by name, a page at a time")
     func list() async throws {
-        try await House.open { house in
-            #expect(try await house.admin(.get, "…/campaigns").text == #"{"items":[],"next_cursor":null}"#)
-            for campaign in ["b", "a", "ä", "a"] {
-                let address: JSON = ["platform": "ios", "address": .string(House.deviceToken)]
-                let sent = try await house.admin(
-                    .post, "…/messages",
-                    [
-                        "campaign_id": .string(campaign), "audience": ["addresses": [address]],
-                        "content": ["body": "Hi"],
-                    ])
-                #expect(sent.status == 202)
+        try await DevtodevDesk.open { desk in
+            let ios = #""ios":{"payload":{"text":"Hi"}}"#
+            #expect(try await desk.house.admin(.get, "…/campaigns").text == #"{"items":[],"next_cursor":null}"#)
+            for name in ["c", "a", "b", "a", "é"] {
+                _ = try await desk.push(ios, audience: DevtodevDesk.nobody, #""campaign_tag":"\#(name)","#)
             }
-            let page = try await house.admin(.get, "…/campaigns?limit=2")
-            #expect(page["items.0.id"] == "a" && page["items.0.messages"] == 2 && page["items.1.id"] == "b")
-            let cursor = try #require(page["next_cursor"]?.stringValue)
-            let rest = try await house.admin(.get, "…/campaigns?cursor=\(cursor)")
-            #expect(rest["items.0.id"] == "ä" && rest["items.1"] == nil && rest["next_cursor"] == .null)
+            _ = try await desk.push(ios)
+            let whole = try await desk.house.admin(.get, "…/campaigns")
+            let names = whole["items"]?.arrayValue?.compactMap { $0["id"]?.stringValue }
+            #expect(names == ["a", "b", "c", "é"])
+            #expect(whole["items.0"] == (try await desk.house.admin(.get, "…/campaigns/a")).json)
+            #expect(whole["items.0.messages"] == 2 && whole["next_cursor"] == .null)
+            let first = try await desk.house.admin(.get, "…/campaigns?limit=2")
+            let cursor = first["next_cursor"]?.stringValue ?? ""
+            let second = try await desk.house.admin(.get, "…/campaigns?limit=2&cursor=\(cursor)")
+            #expect(second["items"]?.arrayValue?.compactMap { $0["id"]?.stringValue } == ["c", "é"])
+            #expect(second["next_cursor"] == .null)
+            #expect(try await desk.house.admin(.get, "…/campaigns?limit=0").code == "invalid_field")
         }
     }
 

@@ -32,7 +32,11 @@ struct DevtodevPushTests {
             #expect(try await desk.post(DevtodevDesk.body(Self.ios), path: "\(path)?user_token=other").status == 200)
             let empty = bare.replacing("{\"app_id\"", with: "{\"user_token\":\"\",\"app_id\"")
             #expect(try await desk.post(empty, path: "\(path)?user_token=\(token)").status == 200)
-            for type in ["", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-8"] {
+            let types = [
+                "", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-8",
+                "application/octet-stream", "multipart/form-data; boundary=x", "odd",
+            ]
+            for type in types {
                 let reply = try await desk.post(DevtodevDesk.body(Self.ios), headers: ["Content-Type": type])
                 #expect(reply.status == 200, "\(type)")
             }
@@ -40,6 +44,31 @@ struct DevtodevPushTests {
             #expect(none.status == 401 && none["status_code"] == 401 && none.number == 1001)
             #expect(none.header("WWW-Authenticate") != nil)
             #expect(try await desk.post(bare, path: "\(path)?user_token=wrong").number == 1001)
+        }
+    }
+
+    @Test("goes to the app it names with a user_token that two apps have")
+    func space() async throws {
+        try await DevtodevDesk.open { desk in
+            let (house, other) = (desk.house, "bbbbbbbb-0000-4000-8000-00000000000b")
+            let made = try await house.admin(
+                .post, "/peal/v1/apps", ["name": "Other", "devtodev_app_id": .string(other)])
+            let keys = "/peal/v1/apps/\(made["id"]?.stringValue ?? "")/keys"
+            let key: JSON = ["dialect": "devtodev", "user_token": .string(DevtodevDesk.userToken)]
+            let shared = try await house.admin(.post, keys, key)
+            #expect(shared.status == 201, "\(shared.text)")
+            #expect(try await house.admin(.post, keys, key).status == 409)
+            #expect(try await house.admin(.post, "…/keys", key).status == 409)
+            let native = try await house.admin(
+                .post, keys, ["dialect": "native", "token": .string(DevtodevDesk.userToken)])
+            #expect(native.status == 409)
+            #expect(try await desk.push(Self.ios).status == 200)
+            // The other app has no credentials.
+            let text = DevtodevDesk.body(Self.ios).replacing(DevtodevDesk.appID, with: other)
+            #expect(try await desk.post(text).number == 1010)
+            let id = shared["id"]?.stringValue ?? ""
+            #expect(try await house.admin(.delete, "\(keys)/\(id)").status == 204)
+            #expect(try await desk.post(text).number == 1002)
         }
     }
 

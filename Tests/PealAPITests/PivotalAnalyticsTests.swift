@@ -67,6 +67,11 @@ struct PivotalAnalyticsTests {
             #expect(try await Self.post(house, received, opened).status == 200)
             #expect(try await Self.post(house, opened, received).status == 200)
             #expect(try await Self.counts(house, message) == [.received: 1, .opened: 1])
+            let receipt = try await house.call(
+                .get, "/v1/receipts/\(message)", authorization: house.basic("app-1", "application-key-1"))
+            #expect(receipt["received"] == 1 && receipt["opened"] == 1, "\(receipt.text)")
+            let shown = try await house.admin(.get, "…/messages/\(message)")
+            #expect(shown["receipts"] == ["received": 1, "opened": 1])
             let trail = try await house.admin(.get, "…/messages/\(message)/deliveries?device=\(Self.device)")
             let events = trail["items"]?.arrayValue ?? []
             #expect(events.compactMap { $0["event"]?.stringValue }.suffix(2) == ["received", "opened"])

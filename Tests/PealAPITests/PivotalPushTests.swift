@@ -154,6 +154,11 @@ struct PivotalPushTests {
             Target(#"{"interactive-only":true}"#, nil), Target("{}", nil), Target("[]", nil),
             Target(#"{"platforms":["amiga"]}"#, nil), Target(#"{"topics":"other"}"#, nil),
             Target(#"{"topics":[{}]}"#, nil),
+            // Lists of nothing that can be a name are for nobody, whatever stands beside them.
+            Target(#"{"devices":[""],"platforms":["ios"]}"#, 0), Target(#"{"devices":[null],"platform":"all"}"#, 0),
+            Target(#"{"custom_user_ids":[""],"platforms":["ios"]}"#, 0), Target(#"{"custom_user_ids":[""]}"#, 0),
+            Target(#"{"topics":["",null],"platform":"all"}"#, 0), Target(#"{"tags":[""],"platform":"all"}"#, 0),
+            Target(#"{"custom_user_ids":[],"topics":[],"platforms":["ios"]}"#, 3),
         ])
     func targets(target: Target) async throws {
         try await Self.open { house, push in
@@ -298,6 +303,9 @@ struct PivotalPushTests {
             #"{"message":{"custom":{"ios":{"alert":5.5,"badge":"x"}}},"target":{"platform":"all"}}"#,
             #"{"message":{"custom":{"ios":{"content-available":"x"}}},"target":{"platform":"all"}}"#,
             #"{"message":{"custom":{"ios":{"alert":{"loc-args":"x"}}}},"target":{"platform":"all"}}"#,
+            #"{"message":{"custom":{"ios":{"badge":-1}}},"target":{"platform":"all"}}"#,
+            #"{"message":{"custom":{"ios":{"badge":2147483648}}},"target":{"platform":"all"}}"#,
+            #"{"message":{"custom":{"ios":null,"android":null}},"target":{"platform":"all"}}"#,
             #"{"message":{"body":"\#(String(repeating: "#x#", count: 4097))"},"target":{"platform":"all"}}"#,
             "{\"message\": # no JSON\n {}}", "",
         ])
@@ -314,12 +322,16 @@ struct PivotalPushTests {
     func soon() async throws {
         try await Self.open { house, push in
             let made = try await push(#"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
+            let path = "/v1/schedules/\(made["schedule_id"]?.stringValue ?? "")"
+            let authorization = house.basic("app-1", "application-key-1")
             let reply = try await house.call(
-                .put, "/v1/schedules/\(made["schedule_id"]?.stringValue ?? "")", body: #"{"scheduleIn":59}"#,
-                authorization: house.basic("app-1", "application-key-1"))
+                .put, path, body: #"{"scheduleIn":59}"#, authorization: authorization)
             #expect(reply.status == 200)
             let draft = try await Self.draft(house, reply)
             #expect(draft.startAt == house.clock.now)
+            // It has no schedule any more, also before the engine has looked at it.
+            #expect(try await house.call(.get, path, authorization: authorization).status == 404)
+            #expect(try await house.call(.get, "/v1/schedules", authorization: authorization).text == "[]")
         }
     }
 

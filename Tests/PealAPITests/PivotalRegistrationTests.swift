@@ -160,7 +160,14 @@ struct PivotalRegistrationTests {
             #expect(try await register(vector)["custom_user_id"] == "bond007")
             let long = String(repeating: "x", count: 255)
             #expect(try await register(Self.signed(#"{"custom_user_id":"\#(long)"}"#)).status == 200)
+            let now = house.clock.now.seconds
+            let current = Self.signed(#"{"custom_user_id":"ann","exp":\#(now + 1)}"#)
+            #expect(try await register(current)["custom_user_id"] == "ann")
             let wrong = [
+                Self.signed(#"{"custom_user_id":"eve","exp":\#(now)}"#),
+                Self.signed(#"{"custom_user_id":"eve","exp":"soon"}"#),
+                Self.signed(#"{"custom_user_id":"eve"}"#, header: #"{"alg":"HS256","crit":["b64"],"b64":false}"#),
+                Self.signed(#"{"custom_user_id":"eve"}"#, header: #"{"alg":"HS512"}"#),
                 "bond007", vector + "x", "a.b.c", "..",
                 Self.signed(#"{"custom_user_id":"eve"}"#, secret: String(repeating: "00", count: 32)),
                 Self.signed(#"{"custom_user_id":"eve"}"#, header: #"{"alg":"none"}"#),

@@ -145,6 +145,8 @@ struct PivotalTopicTests {
                     """)
             let silent = try await call(.post, "/v2/topics/batch", #"{"topics":[{"name":"c"}]}"#)
             #expect(silent.text == #"{"numTopicsCreated":1,"numTopicsExisted":0}"#)
+            let named = try await call(.post, "/v2/topics/batch", #"{"topics":["E","c"],"returnTopics":1}"#)
+            #expect(named["numTopicsCreated"] == 1 && named["topics.0.name"] == "e", "\(named.text)")
             let bad = try await call(.post, "/v2/topics/batch", #"{"topics":[{"name":"d"},{"name":""}]}"#)
             #expect(bad.status == 400)
             #expect(bad["message"]?.stringValue?.contains("topics[1].name") == true, "\(bad.text)")
@@ -152,7 +154,7 @@ struct PivotalTopicTests {
             let gone = try await call(.delete, "/v2/topics/batch", #"{"topicIds":[2,"3",2,99]}"#)
             #expect(gone.status == 200)
             #expect(gone.text == #"{"numTopicsDeleted":2}"#)
-            #expect(try await call(.get, "/v2/topics", nil)["totalTopics"] == 2)
+            #expect(try await call(.get, "/v2/topics", nil)["totalTopics"] == 3)
             let path = "…/devices/10000000-0000-4000-8000-000000000001"
             #expect(try await house.admin(.get, path)["topics"] == [])
             #expect(try await call(.delete, "/v2/topics/1", nil).status == 204)

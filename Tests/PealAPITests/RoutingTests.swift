@@ -45,6 +45,7 @@ struct RoutingTests {
         "writes refusals in the envelope of the path",
         arguments: [
             ("/peal/v1/x", true), ("/v1/x", false), ("/v2/x", false), ("/x", true), ("/v1/campaigns/x", true),
+            ("/v1/%zz", false), ("/v2/x%", false), ("/peal/v1/%zz", true),
         ])
     func envelopes(path: String, isNative: Bool) async throws {
         try await House.open { house in

@@ -20,11 +20,12 @@ enum Access: Sendable {
     /// A `devtodev` key. Its secret stands in the query or in the body, so the handler admits the caller.
     case userToken
 
-    /// Whether bodies may be called what HTTP clients call them by themselves.
-    var isTolerant: Bool {
+    /// What bodies may be called. devtodev's documents name no type, and its clients none or any.
+    var mediaTypes: MediaType.Tolerance {
         switch self {
-        case .contextpush, .pivotalApplication, .pivotalPlatform, .richie, .userToken: true
-        default: false
+        case .contextpush, .pivotalApplication, .pivotalPlatform, .richie: .clients
+        case .userToken: .everything
+        default: .none
         }
     }
 

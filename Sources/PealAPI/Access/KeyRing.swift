@@ -44,6 +44,13 @@ final class KeyRing: Sendable {
         return nil
     }
 
+    /// The devtodev key of `app` with that secret, which another app had first.
+    func sharedKey(secret: String, of app: AppKey, now: Timestamp) async throws -> StoredKey? {
+        let hash = hasher.hash(secret)
+        let publicHalf = KeyVerbs.publicHalf(ofHash: hash, in: app)
+        return try await key(.devtodev, publicHalf: publicHalf, hash: hash, now: now)
+    }
+
     /// The key of one of `dialects` with that public half, if `secret` is its own; expired ones do not count.
     func key(
         _ dialects: [APIKey.Dialect], publicHalf: String, secret: String, now: Timestamp

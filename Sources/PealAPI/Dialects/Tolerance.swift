@@ -108,6 +108,15 @@ struct Tolerance {
         throw .invalid(path, "\(path) must be an integer")
     }
 
+    /// The number on an app's icon.
+    func badge(_ name: String) throws(PealError) -> Int64? {
+        guard let number = try integer(name) else { return nil }
+        guard (0...Int64(Int32.max)).contains(number) else {
+            throw .invalid(path(name), "\(path(name)) must be an integer from 0 to \(Int32.max)")
+        }
+        return number
+    }
+
     func flag(_ names: String...) throws(PealError) -> Bool? {
         for name in names {
             if let (value, path) = self[name] { return try Self.flag(value, path) }

@@ -22,9 +22,11 @@ extension PealError {
 enum Envelope: Sendable {
     case native, contextpush, pivotal, richie, devtodev
 
-    init(_ path: RequestPath) {
-        let first = path.segments.first ?? ""
-        let second = path.segments.dropFirst().first ?? ""
+    /// - Parameter raw: the path as it came, for one whose escapes are broken.
+    init(_ path: RequestPath?, raw: some StringProtocol) {
+        let segments = path?.segments ?? raw.split(separator: "/").prefix(2).map { String($0) }
+        let first = segments.first ?? ""
+        let second = segments.dropFirst().first ?? ""
         switch first {
         case "api": self = .devtodev
         case "v1" where second == "devtodev": self = .devtodev

@@ -37,8 +37,8 @@ struct Gate: RouterMiddleware {
             throw broken.cause
         } catch {
             let refusal = refusal(for: error, requestID: requestID)
-            let place = path ?? RequestPath(soundPartOf: halves.first ?? "/")
-            answer = Envelope(place).answer(refusal, path: place.text, now: services.time.now)
+            let raw = halves.first ?? "/"
+            answer = Envelope(path, raw: raw).answer(refusal, path: path?.text ?? String(raw), now: services.time.now)
             if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
         }
         answer.headers[.requestID] = requestID
@@ -95,7 +95,7 @@ struct Gate: RouterMiddleware {
             guard bytes.count + buffer.readableBytes <= limit else { throw tooLarge }
             bytes.append(contentsOf: buffer.readableBytesView)
         }
-        if !bytes.isEmpty { try MediaType.check(request.headers[.contentType], isTolerant: access.isTolerant) }
+        if !bytes.isEmpty { try MediaType.check(request.headers[.contentType], tolerance: access.mediaTypes) }
         return bytes
     }
 

@@ -2,13 +2,22 @@ internal import PealCore
 
 /// What a body may be called. A missing name is taken for JSON everywhere.
 enum MediaType {
-    /// - Parameter isTolerant: also takes the names that HTTP clients give by themselves.
+    /// What an API takes for JSON.
+    enum Tolerance {
+        /// Only what is called so.
+        case none
+        /// Also the names that HTTP clients give by themselves.
+        case clients
+        /// Any.
+        case everything
+    }
+
     /// - Throws: `unsupported_media_type`.
-    static func check(_ contentType: String?, isTolerant: Bool) throws(PealError) {
-        guard let contentType else { return }
+    static func check(_ contentType: String?, tolerance: Tolerance) throws(PealError) {
+        guard let contentType, tolerance != .everything else { return }
         let name = contentType.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
         if name.isEmpty || name == "application/json" || name.hasSuffix("+json") { return }
-        if isTolerant, ["text/plain", "application/x-www-form-urlencoded"].contains(name) { return }
+        if tolerance == .clients, ["text/plain", "application/x-www-form-urlencoded"].contains(name) { return }
         throw PealError(.unsupportedMediaType, "the body must be application/json")
     }
 }

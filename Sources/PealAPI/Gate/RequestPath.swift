@@ -14,16 +14,6 @@ struct RequestPath: Sendable, Hashable {
         self.segments = segments
     }
 
-    /// What stands before the first broken escape: enough to tell whose path it is.
-    init(soundPartOf raw: some StringProtocol) {
-        var segments: [String] = []
-        for part in raw.split(separator: "/") {
-            guard let segment = PercentCoding.decode(part) else { break }
-            segments.append(segment)
-        }
-        self.segments = segments
-    }
-
     /// The path for messages and for telling requests apart.
     var text: String { "/" + segments.joined(separator: "/") }
 }

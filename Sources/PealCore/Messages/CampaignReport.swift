@@ -4,6 +4,8 @@ package struct CampaignReport: Sendable, Hashable {
     package let id: String
     package var messages = 0
     package var total = OutcomeCounts()
+    /// How many devices told each kind of fact, summed over the messages.
+    package var receipts: [Receipt.Kind: Int] = [:]
 
     package init(id: String) { self.id = id }
 

@@ -3,8 +3,8 @@ package protocol MessageReading {
     func report(app: AppKey, id: MessageID) throws -> MessageReport?
     /// Newest first, from before `cursor`.
     func messages(app: AppKey, _ filter: MessageFilter, before cursor: MessageID?, limit: Int) throws -> [Message]
-    /// The campaigns that messages name, by their bytes, from after `cursor`.
-    func campaigns(app: AppKey, after cursor: String?, limit: Int) throws -> [String]
+    /// The names of campaigns that have messages, ascending by bytes, from after `name`.
+    func campaignIDs(app: AppKey, after name: String?, limit: Int) throws -> [String]
     func draft(app: AppKey, id: MessageID) throws -> MessageDraft?
     /// A quick guess at how many devices a message to `audience` will reach, per platform.
     func audienceEstimate(

@@ -15,23 +15,32 @@ package struct KeyVerbs: Sendable {
 
     /// A new key with what is shown this once.
     package struct Made: Sendable {
-        package let stored: StoredKey
+        package fileprivate(set) var stored: StoredKey
         package let secret: String
     }
 
-    /// - Throws: `conflict` when the public half is taken, or a lone secret by another key or the admin.
+    /// - Throws: `conflict` when the public half is taken, or a lone secret by another key or the admin. Only apps may
+    ///   have one devtodev secret in common: it is a person's, and requests name the app.
     package func create(
         _ draft: KeyDraft, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (Made) throws -> Reply
     ) async throws -> Reply {
-        let made = make(draft, app: app, now: call.now)
-        let isAdmins = made.stored.secretHash == adminTokenHash
+        let new = make(draft, app: app, now: call.now)
+        let isAdmins = new.stored.secretHash == adminTokenHash
         return try await store.commit(.control, call, reply: reply) { store in
+            var made = new
             if !draft.dialect.hasPublicHalf {
                 let publicHalf = made.stored.key.publicHalf
-                let isTaken = try APIKey.Dialect.allCases.contains { dialect in
-                    try !dialect.hasPublicHalf && store.storedKey(dialect, publicHalf: publicHalf) != nil
+                let holders = try APIKey.Dialect.allCases.filter { !$0.hasPublicHalf }.compactMap { dialect in
+                    try store.storedKey(dialect, publicHalf: publicHalf)?.key
                 }
-                guard !isAdmins, !isTaken else { throw PealError(.conflict, "this secret is already in use") }
+                let isShared =
+                    draft.dialect == .devtodev && holders.allSatisfy { $0.dialect == .devtodev && $0.app != app }
+                guard !isAdmins, holders.isEmpty || isShared else {
+                    throw PealError(.conflict, "this secret is already in use")
+                }
+                if !holders.isEmpty {
+                    made.stored.key.publicHalf = Self.publicHalf(ofHash: made.stored.secretHash, in: app)
+                }
             }
             try store.insertKey(made.stored)
             try store.audit(call, app: app, "key.create", "\(draft.dialect.rawValue) key \(made.stored.key.id)")
@@ -53,6 +62,11 @@ package struct KeyVerbs: Sendable {
     /// The half that a lone secret is looked up by.
     package static func publicHalf(ofHash hash: [UInt8]) -> String {
         String(Hex.encode(hash).prefix(publicHalfCharacters))
+    }
+
+    /// The half that a devtodev secret is looked up by in an app that was not the first to have it.
+    package static func publicHalf(ofHash hash: [UInt8], in app: AppKey) -> String {
+        "\(publicHalf(ofHash: hash))-\(app)"
     }
 
     private func make(_ draft: KeyDraft, app: AppKey, now: Timestamp) -> Made {

@@ -32,11 +32,15 @@ enum SearchSQL {
         ORDER BY user_id LIMIT $2
         """
 
+    static let nextCampaign = """
+        SELECT campaign_id FROM message WHERE app = $1 AND campaign_id > $2 ORDER BY campaign_id LIMIT 1
+        """
+
     /// Every statement by name.
     static let all: KeyValuePairs<String, String> = [
         "search.routePage": routePage, "search.routeAfter": routeAfter, "search.topicPage": topicPage,
         "search.topicAfter": topicAfter, "search.topicCount": topicCount, "search.deviceByKey": deviceByKey,
         "search.topicsInAll": topicsInAll, "search.topics": topics, "search.topicByNumber": topicByNumber,
-        "search.users": users,
+        "search.users": users, "search.nextCampaign": nextCampaign,
     ]
 }

@@ -40,15 +40,6 @@ extension StoreSession {
             Self.message)
     }
 
-    func campaigns(app: AppKey, after cursor: String?, limit: Int) throws -> [String] {
-        try connection.all(
-            """
-            SELECT DISTINCT campaign_id FROM message WHERE app = $1 AND campaign_id > $2
-            ORDER BY campaign_id LIMIT $3
-            """, [.int(app), .text(cursor ?? ""), .int(limit)]
-        ) { $0.text(0) }
-    }
-
     func insertMessage(_ draft: MessageDraft) throws {
         let starts = draft.startAt.map { $0 > draft.createdAt } ?? false
         let state: Message.State = starts || draft.window != nil ? .scheduled : .planning

@@ -7,7 +7,20 @@ extension StoreSession {
         for (route, counts) in try routeCounts(message) {
             platforms[route.platform, default: .init()].add(counts)
         }
-        return MessageReport(message: message, platforms: platforms)
+        return MessageReport(
+            message: message, platforms: platforms, receipts: try receiptCounts(app: app, message: id))
+    }
+
+    /// One step of the index for each name: a campaign may have any number of messages.
+    func campaignIDs(app: AppKey, after name: String?, limit: Int) throws -> [String] {
+        var names: [String] = []
+        while names.count < limit {
+            let last = names.last ?? name ?? ""
+            let next = try connection.first(SearchSQL.nextCampaign, [.int(app), .text(last)]) { $0.text(0) }
+            guard let next else { break }
+            names.append(next)
+        }
+        return names
     }
 
     /// By route: what was folded at the end, else the sum of the slices.

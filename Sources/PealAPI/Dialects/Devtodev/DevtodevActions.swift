@@ -7,9 +7,10 @@ enum DevtodevActions {
     /// The action in `object`; the first of `url`, `deeplink` and `share` where several are given.
     static func member(_ object: Tolerance) throws(PealError) -> (String, JSON)? {
         guard let action = try object.object("action") else { return nil }
+        var members: [(String, JSON)] = []
         for (name, key) in keys {
-            if let text = try action.freeText(name) { return (key, .string(text)) }
+            if let text = try action.freeText(name) { members.append((key, .string(text))) }
         }
-        return nil
+        return members.first
     }
 }

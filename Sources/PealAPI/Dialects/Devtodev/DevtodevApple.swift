@@ -17,7 +17,7 @@ enum DevtodevApple {
                 throw DevtodevRefusals.hidden(message, name)
             }
             aps["content-available"] = 1
-            more["_b"] = try badge(given)
+            more["_b"] = try given.badge("badge").map(JSON.integer)
         } else {
             aps = try shown(given)
             if let (key, value) = try DevtodevActions.member(given) { more[key] = value }
@@ -45,7 +45,7 @@ enum DevtodevApple {
             throw .missing(given.path("text"))
         }
         var aps = JSON.Members([("alert", .object(alert))])
-        aps["badge"] = try badge(given)
+        aps["badge"] = try given.badge("badge").map(JSON.integer)
         aps["sound"] = try given.freeText("sound").map(JSON.string)
         return aps
     }
@@ -57,14 +57,6 @@ enum DevtodevApple {
         try ControlCharacters.refuse(in: .array(elements), path, except: ControlCharacters.inContent)
         guard value.objectValue == nil else { throw .invalid(path, "\(path) must be an array of strings") }
         return .array(elements.map { .string(Tolerance.plainText($0) ?? $0.text) })
-    }
-
-    private static func badge(_ given: Tolerance) throws(PealError) -> JSON? {
-        guard let number = try given.integer("badge") else { return nil }
-        guard (0...Int64(Int32.max)).contains(number) else {
-            throw .invalid(given.path("badge"), "\(given.path("badge")) must be 0 or more")
-        }
-        return .integer(number)
     }
 
     /// The template is the category, whose buttons and texts the app has from `/v1/devtodev/categories`.

@@ -12,8 +12,10 @@ struct DevtodevPush: Sendable {
 
     private func send(_ call: Call) async throws -> Answer {
         let body = try Tolerance(try call.object())
-        let caller = try await Gatekeeper(services).admit(userToken: Self.userToken(body, call.query), now: call.now)
-        let app = try await app(body, caller)
+        let named = try await app(body)
+        let caller = try await Gatekeeper(services).admit(
+            userToken: Self.userToken(body, call.query), for: named, now: call.now)
+        let app = try Self.app(body, named, caller)
         let pack = try DevtodevPack.request(body, call, app: app)
         do {
             return try await send(body, app: app, VerbCall(actor: caller.name, now: call.now, request: pack))
@@ -69,16 +71,25 @@ struct DevtodevPush: Sendable {
         body["user_token"].flatMap { Tolerance.plainText($0.value) } ?? query["user_token"]
     }
 
-    /// - Throws: `not_found` for an app that there is not, `forbidden` for one that is not the key's.
-    private func app(_ body: Tolerance, _ caller: Caller) async throws -> App {
-        guard let app = caller.app else { throw PealError(.forbidden, "this key belongs to no app") }
-        let unknown = PealError(.notFound, "app_id is missing or unknown", field: DevtodevRefusals.app)
-        guard let name = body["app_id"].flatMap({ Tolerance.plainText($0.value) }) else { throw unknown }
-        if app.devtodevAppID?.lowercased() == name.lowercased() || AppID(name) == app.id { return app }
-        let other = try await services.store.read { store in
+    /// The app that the request names; nil for none, or one that there is not.
+    private func app(_ body: Tolerance) async throws -> App? {
+        guard let name = body["app_id"].flatMap({ Tolerance.plainText($0.value) }) else { return nil }
+        return try await services.store.read { store in
             try store.app(devtodevAppID: name) ?? AppID(name).flatMap { try store.app($0) }
         }
-        guard other == nil else { throw PealError(.forbidden, "this user_token belongs to another app") }
-        throw unknown
+    }
+
+    /// - Throws: `not_found` for an app that there is not, `forbidden` for one that is not the key's.
+    /// Of several apps of that name it is the key's.
+    private static func app(_ body: Tolerance, _ named: App?, _ caller: Caller) throws(PealError) -> App {
+        let name = body["app_id"].flatMap { Tolerance.plainText($0.value) }
+        if let app = caller.app, let name, app.devtodevAppID?.lowercased() == name.lowercased() { return app }
+        guard let named else {
+            throw PealError(.notFound, "app_id is missing or unknown", field: DevtodevRefusals.app)
+        }
+        guard named.key == caller.app?.key else {
+            throw PealError(.forbidden, "this user_token belongs to another app")
+        }
+        return named
     }
 }

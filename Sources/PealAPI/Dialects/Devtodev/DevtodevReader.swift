@@ -40,9 +40,12 @@ struct DevtodevReader {
         if let android = try body.object("android") {
             content.platforms[.android] = try DevtodevAndroid.content(android, id: id, notes: &notes)
         }
-        let windowsName = ["uwp", "win", "windows"].first { body[$0] != nil }
-        if let windowsName, let windows = try body.object(windowsName) {
-            content.platforms[.windows] = try DevtodevWindows.content(windows, isLegacy: windowsName != "uwp")
+        var windowsName: String?
+        for name in ["uwp", "win", "windows"] {
+            guard let windows = try body.object(name) else { continue }
+            // The first counts, but nothing wrong is passed over.
+            let read = try DevtodevWindows.content(windows, isLegacy: name != "uwp")
+            if windowsName == nil { (windowsName, content.platforms[.windows]) = (name, read) }
         }
         guard !content.platforms.isEmpty else { throw DevtodevRefusals.noPlatform }
         let audience = DevtodevAudience(elements, content: content, rules: rules)

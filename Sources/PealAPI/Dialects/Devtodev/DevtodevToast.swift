@@ -11,7 +11,8 @@ enum DevtodevToast {
         let launch = try launch(given)
         let scenario = try given.text("scenario").flatMap { $0 == "default" ? nil : $0 }
         if let scenario, !isLegacy {
-            return [("type", "toast"), ("xml", .string(document(scenario, texts, image, launch)))]
+            let document = try document(given, scenario, texts, image, launch)
+            return [("type", "toast"), ("xml", .string(document.text))]
         }
         let template: String? = isLegacy ? "Toast\(image == nil ? "" : "ImageAnd")Text0\(number(texts))" : nil
         return [
@@ -40,13 +41,17 @@ enum DevtodevToast {
 
     /// The native form has no scenario, so the toast is written here (Microsoft: "Toast schema").
     private static func document(
-        _ scenario: String, _ texts: [String], _ image: String?, _ launch: String?
-    ) -> String {
-        let lines = texts.map { DevtodevXML.element("text", [], DevtodevXML.escaped($0)) }
-        let pictures = image.map { [DevtodevXML.element("image", [("src", $0)])] } ?? []
-        let binding = DevtodevXML.element(
-            "binding", [("template", "ToastGeneric")], (lines + pictures).joined())
-        return DevtodevXML.element(
-            "toast", [("scenario", scenario), ("launch", launch)], DevtodevXML.element("visual", [], binding))
+        _ given: Tolerance, _ scenario: String, _ texts: [String], _ image: String?, _ launch: String?
+    ) throws(PealError) -> XMLElement {
+        var inner: [XMLElement] = []
+        for text in texts { inner.append(XMLElement("text", text: try XMLText(text, field: given.path("text")))) }
+        if let image {
+            inner.append(XMLElement("image", [("src", try XMLText(image, field: given.path("image")))]))
+        }
+        let binding = XMLElement("binding", [("template", "ToastGeneric")], inner)
+        let scenario = try XMLText(scenario, field: given.path("scenario"))
+        let told = try launch.map { launch throws(PealError) in try XMLText(launch, field: given.path("launch")) }
+        return XMLElement(
+            "toast", [("scenario", scenario), ("launch", told)], [XMLElement("visual", [], [binding])])
     }
 }

@@ -21,6 +21,7 @@ extension MessageReport {
             ),
             ("counts", total.nativeJSON),
             ("by_platform", .object(JSON.Members(named.map { ($0.key.rawValue, $0.value.nativeJSON) }))),
+            ("receipts", receiptsJSON),
             (
                 "reasons",
                 .object(JSON.Members(total.reasons.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }))
@@ -34,6 +35,13 @@ extension MessageReport {
                 ]
             ),
         ])
+    }
+}
+
+extension MessageReport {
+    /// How many devices told that they have it, and that somebody opened it.
+    private var receiptsJSON: JSON {
+        ["received": .integer(receipts[.received] ?? 0), "opened": .integer(receipts[.opened] ?? 0)]
     }
 }
 

@@ -4,13 +4,14 @@ internal import PealCore
 /// A user's id signed by the app's backend: a compact JWS (RFC 7515) with HS256 over `{"custom_user_id":"…"}`, its key
 /// the bytes behind the shared secret's hexadecimal digits.
 enum CustomUserID {
-    /// The id in `signed`, if one of the secrets signed it.
+    /// The id in `signed`, if one of the secrets signed it and it has not expired. Where the payload tells its end, in
+    /// `exp` (RFC 7519 §4.1.4), that counts; extensions that must be understood (`crit`, RFC 7515 §4.1.11) are not.
     /// - Parameter secrets: hexadecimal text.
-    static func verified(_ signed: String, secrets: [String]) -> String? {
+    static func verified(_ signed: String, secrets: [String], now: Timestamp) -> String? {
         let parts = signed.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = json(parts[0]), header["alg"]?.stringValue == "HS256",
-            let payload = json(parts[1]), let id = payload["custom_user_id"]?.stringValue,
-            let signature = Base64URL.decode(parts[2])
+            header["crit"] == nil, let payload = json(parts[1]), isCurrent(payload, now: now),
+            let id = payload["custom_user_id"]?.stringValue, let signature = Base64URL.decode(parts[2])
         else { return nil }
         let input = Array("\(parts[0]).\(parts[1])".utf8)
         let isSigned = secrets.contains { secret in
@@ -19,6 +20,11 @@ enum CustomUserID {
             return ConstantTime.areEqual(Array(code), signature)
         }
         return isSigned ? id : nil
+    }
+
+    private static func isCurrent(_ payload: JSON, now: Timestamp) -> Bool {
+        guard let end = payload["exp"] else { return true }
+        return end.doubleValue.map { Double(now.milliseconds) < $0 * 1000 } ?? false
     }
 
     private static func json(_ part: Substring) -> JSON? {

@@ -16,7 +16,7 @@ enum PivotalApple {
             aps["alert"] = alert
         }
         if let category = try ios?.text("category") { aps["category"] = .string(category) }
-        if let badge = try ios?.integer("badge") { aps["badge"] = .integer(badge) }
+        if let badge = try ios?.badge("badge") { aps["badge"] = .integer(badge) }
         if let sound = try ios?.text("sound") { aps["sound"] = .string(sound) }
         let isAvailable = try ios?.flag("content-available", "content_available")
         if let isAvailable { aps["content-available"] = isAvailable ? 1 : 0 }

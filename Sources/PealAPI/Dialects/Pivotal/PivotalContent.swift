@@ -16,7 +16,7 @@ enum PivotalContent {
         }
         let ios = try custom?.object("ios")
         let android = try custom?.object("android")
-        guard text != nil || custom.map({ !$0.members.isEmpty }) == true else {
+        guard text != nil || custom.map({ $0.members.pairs.contains { !$0.1.isNull } }) == true else {
             throw PealError(.missingField, "message must hold body or custom", field: "message")
         }
         content.platforms[.ios] = try PivotalApple.content(ios, body: text, receipt: receipt)

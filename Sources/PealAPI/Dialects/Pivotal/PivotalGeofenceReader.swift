@@ -83,8 +83,6 @@ enum PivotalGeofenceReader {
         return number
     }
 
-    // MARK: Members
-
     /// Half the earth's circumference.
     private static let radiusMax = 20_037_500.0
 

@@ -20,6 +20,8 @@ struct PivotalReceipts: Sendable {
             [
                 "receipt_id": .string(id.description), "state": .string(report.message.state.name),
                 "devices": .integer(report.total.devices), "counts": report.total.nativeJSON,
+                "received": .integer(report.receipts[.received] ?? 0),
+                "opened": .integer(report.receipts[.opened] ?? 0),
                 "platforms": .object(JSON.Members(platforms.sorted { $0.0 < $1.0 })),
             ])
     }

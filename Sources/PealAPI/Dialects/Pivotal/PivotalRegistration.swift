@@ -123,7 +123,7 @@ struct PivotalRegistration: Sendable {
                 try store.storedKey(.pivotal, publicHalf: key.publicHalf)?.sharedSecret
             }
         }
-        guard let id = CustomUserID.verified(signed, secrets: secrets) else {
+        guard let id = CustomUserID.verified(signed, secrets: secrets, now: now) else {
             throw PealError.invalid(name, "custom_user_id must be signed with the application's shared secret")
         }
         return try checked(id)

@@ -24,9 +24,8 @@ struct PivotalSchedules: Sendable {
         let items = try await services.store.read { store in
             let filter = MessageFilter(state: .scheduled, dialect: .pivotal)
             let messages = try store.messages(app: app, filter, before: nil, limit: Limits.schedulesListedMax)
-            return try messages.compactMap { message in
-                try store.draft(app: app, id: message.id).map(Self.json)
-            }
+            let drafts = try messages.compactMap { try store.draft(app: app, id: $0.id) }
+            return drafts.filter(Self.isSchedule).map(Self.json)
         }
         return Answer(.ok, .array(items))
     }
@@ -87,8 +86,6 @@ struct PivotalSchedules: Sendable {
         return merged
     }
 
-    // MARK: Looking up
-
     /// - Throws: `not_found` for a push that is unknown or no longer scheduled.
     private static func find(_ name: String, app: AppKey, in store: any StoreReading) throws -> MessageDraft {
         guard name.utf8.count == 16, let bytes = Hex.decode(name) else { throw PealError.notFound("schedule") }
@@ -97,13 +94,14 @@ struct PivotalSchedules: Sendable {
         let found = try store.messages(
             app: app, filter, before: MessageID(high: high, low: .max), limit: 1
         ).first
-        guard let found, found.id.high == high, let draft = try store.draft(app: app, id: found.id) else {
-            throw PealError.notFound("schedule")
-        }
+        guard let found, found.id.high == high, let draft = try store.draft(app: app, id: found.id),
+            isSchedule(draft)
+        else { throw PealError.notFound("schedule") }
         return draft
     }
 
-    // MARK: Writing
+    /// Whether a push that has not started is a schedule: what was changed to go at once is none any more.
+    private static func isSchedule(_ draft: MessageDraft) -> Bool { draft.source != nil }
 
     /// The push as it was sent, with its start as an instant.
     private static func push(of draft: MessageDraft) -> JSON.Members {

@@ -13,14 +13,15 @@ enum PivotalTarget {
         guard topics.count <= Limits.audienceTopicsMax else {
             throw .invalid("target.topics", "a target may hold \(Limits.audienceTopicsMax) topics at most")
         }
-        if !devices.isEmpty {
+        if isGiven(target, ["devices"]) {
             // What is no UUID was never given by this server: no device has it.
             var seen: Set<DeviceID> = []
             audience.devices = devices.compactMap { DeviceID($0) }.filter { seen.insert($0).inserted }
             return audience
         }
         let platforms = try platforms(target)
-        guard !users.isEmpty || !topics.isEmpty || platforms != nil else {
+        let isNarrow = isGiven(target, ["custom_user_ids", "topics", "tags"])
+        guard isNarrow || platforms != nil else {
             throw PealError(
                 .missingField, "target must hold devices, topics, platforms, platform or custom_user_ids",
                 field: "target")
@@ -28,9 +29,14 @@ enum PivotalTarget {
         audience.users = users.filter { Self.isName($0, bytesMax: Limits.userIDBytesMax) }
         let lowered = Set(topics.map { $0.lowercased() }).filter { Self.isName($0, bytesMax: Limits.topicBytesMax) }
         audience.topics = lowered.sorted()
-        audience.includesAll = users.isEmpty && topics.isEmpty
+        audience.includesAll = !isNarrow
         if let platforms, platforms.count < Platform.allCases.count { audience.platforms = platforms }
         return audience
+    }
+
+    /// Whether one of the lists has elements. A list of nothing but empty names is for nobody, never for everybody.
+    private static func isGiven(_ target: Tolerance, _ names: [String]) -> Bool {
+        names.contains { target[$0]?.value.arrayValue?.isEmpty == false }
     }
 
     /// Whether a user or a topic can be called so; what cannot names nobody.

@@ -28,12 +28,19 @@ enum PivotalTopicReader {
         return now + .seconds(seconds)
     }
 
-    /// `topics` of a batch.
+    /// `topics` of a batch; a text is a name alone.
     static func drafts(_ body: Tolerance, now: Timestamp) throws(PealError) -> [Draft] {
         let elements = try body.elements("topics", countMax: Limits.topicsPerBatchMax)
         guard let elements else { throw .missing("topics") }
         var drafts: [Draft] = []
-        for (value, path) in elements { drafts.append(try draft(try Tolerance(value, path: path), now: now)) }
+        for (value, path) in elements {
+            if let name = value.stringValue {
+                let text = try Fields.text(.string(name), path, bytesMax: Limits.topicBytesMax)
+                drafts.append((text.lowercased(), nil))
+            } else {
+                drafts.append(try draft(try Tolerance(value, path: path), now: now))
+            }
+        }
         return drafts
     }
 

@@ -6,8 +6,6 @@ enum PivotalWindows {
     /// The toast of a text alone (Microsoft: "The toast template catalog").
     private static let toastTemplate: JSON = "ToastText01"
 
-    // MARK: Windows 8
-
     /// - Parameter body: the message's, for a push that gives Windows nothing of its own.
     static func windows(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
@@ -75,8 +73,6 @@ enum PivotalWindows {
     private static func text(_ value: JSON) -> JSON {
         value.isNull ? .null : .string(Tolerance.plainText(value) ?? value.text)
     }
-
-    // MARK: Windows Phone
 
     /// - Parameter body: the message's, for a push that gives Windows Phone nothing of its own.
     static func phone(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {

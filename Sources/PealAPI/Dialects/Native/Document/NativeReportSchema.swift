@@ -18,6 +18,7 @@ enum NativeReportSchema {
         .optional("campaign_id", .text), .optional("failure", .text), .required("created_at", .time),
         .optional("start_at", .time), .required("expires_at", .time), .required("audience", audience),
         .required("counts", .named("NativeCounts")), .required("by_platform", .map(.named("NativeCounts"))),
+        .required("receipts", .object([.required("received", .count), .required("opened", .count)])),
         .required("reasons", .map(.count)),
         .required(
             "timings",

@@ -1,5 +1,5 @@
 /// An element of a document that is being written.
-struct XMLElement: Sendable {
+package struct XMLElement: Sendable {
     private let name: String
     private let attributes: [(name: String, value: XMLText)]
     private let content: Content
@@ -10,11 +10,12 @@ struct XMLElement: Sendable {
     }
 
     /// - Parameter attributes: in written order; nil = left out.
-    init(_ name: String, _ attributes: [(String, XMLText?)] = [], _ children: [XMLElement] = []) {
+    package init(_ name: String, _ attributes: [(String, XMLText?)] = [], _ children: [XMLElement] = []) {
         self.init(name, attributes, .children(children))
     }
 
-    init(_ name: String, _ attributes: [(String, XMLText?)] = [], text: XMLText) {
+    /// - Parameter attributes: in written order; nil = left out.
+    package init(_ name: String, _ attributes: [(String, XMLText?)] = [], text: XMLText) {
         self.init(name, attributes, .text(text))
     }
 
@@ -25,10 +26,13 @@ struct XMLElement: Sendable {
     }
 
     /// In UTF-8, without a declaration.
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] { Array(text.utf8) }
+
+    /// Without a declaration.
+    package var text: String {
         var out = ""
         write(to: &out)
-        return Array(out.utf8)
+        return out
     }
 
     private func write(to out: inout String) {

@@ -1,23 +1,22 @@
-import PealCore
-
 /// Text that may stand in an XML document: receives what an author wrote, hands it on escaped. There is no other way
 /// into an `XMLElement`.
-struct XMLText: Sendable, Hashable {
-    let text: String
+package struct XMLText: Sendable, Hashable {
+    package let text: String
 
     /// - Parameter field: named when the text is refused.
     /// - Throws: `invalid_field` for control characters but tab and line ends, and for what XML has no place for (XML
     ///   1.0 §2.2).
-    init(_ text: String, field: String) throws(PealError) {
+    package init(_ text: String, field: String) throws(PealError) {
         guard text.unicodeScalars.allSatisfy(Self.isLegal) else {
             throw .invalid(field, "\(field) holds a control character, which XML cannot carry")
         }
         self.text = text
     }
 
-    init(_ number: Int64) { text = String(number) }
+    package init(_ number: Int64) { text = String(number) }
 
-    static func isLegal(_ scalar: Unicode.Scalar) -> Bool {
+    /// Whether XML has a place for the character, and people can see it.
+    package static func isLegal(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09, 0x0A, 0x0D: true
         case ..<0x20, 0x7F...0x9F, 0xFFFE, 0xFFFF: false
@@ -26,9 +25,9 @@ struct XMLText: Sendable, Hashable {
     }
 
     /// As it stands between tags.
-    var content: String { escaped(isAttribute: false) }
+    package var content: String { escaped(isAttribute: false) }
     /// As it stands between double quotes.
-    var attribute: String { escaped(isAttribute: true) }
+    package var attribute: String { escaped(isAttribute: true) }
 
     private func escaped(isAttribute: Bool) -> String {
         var out = ""
@@ -53,5 +52,5 @@ struct XMLText: Sendable, Hashable {
 
 extension XMLText: ExpressibleByStringLiteral {
     /// For words of our own.
-    init(stringLiteral value: String) { text = value }
+    package init(stringLiteral value: String) { text = value }
 }

@@ -1,0 +1,133 @@
+internal import HTTPTypes
+internal import PealCore
+
+extension PivotalDocument {
+    static let registrations = [
+        APIOperation(
+            id: "pivotalRegister", method: .post, path: "/v1/registration", summary: "Register a device",
+            text: "The same token again keeps its `device_uuid`.",
+            body: APIBody(
+                schema: .named("PivotalRegistration"), examples: [("iPhone", iPhone)]),
+            answers: [APIAnswer(200, "The device.", .named("PivotalDevice"))]),
+        APIOperation(
+            id: "pivotalCountDevices", method: .get, path: "/v1/registration/count",
+            summary: "Count the active devices",
+            answers: [APIAnswer(200, "A bare number.", .count)]),
+        APIOperation(
+            id: "pivotalGetDevice", method: .get, path: "/v1/registration/:id", summary: "Show a device",
+            answers: [APIAnswer(200, "The device.", .named("PivotalDevice"))]),
+        APIOperation(
+            id: "pivotalChangeDevice", method: .put, path: "/v1/registration/:id",
+            summary: "Change a device, or make it",
+            body: APIBody(schema: .named("PivotalRegistrationChange"), examples: [("topics", change)]),
+            answers: [APIAnswer(200, "The device.", .named("PivotalDevice"))]),
+        APIOperation(
+            id: "pivotalRemoveDevice", method: .delete, path: "/v1/registration/:id", summary: "Remove a device",
+            answers: [done]),
+        APIOperation(
+            id: "pivotalListDevices", method: .get, path: "/v2/registrations", summary: "List devices by pages",
+            parameters: PivotalSchema.page(sizeMin: 0) + [
+                .query("q", .text, "A part of `device_uuid`, token, custom user id or alias."),
+                .query("platform", PivotalSchema.listedOS, "Only devices of it."),
+                .query("platformUuid", .text, "Only devices that this platform key may register."),
+                .query("topic", .text, "Only devices in it."),
+            ],
+            answers: [
+                APIAnswer(
+                    200, "A page.",
+                    PivotalSchema.paged("registrations", .named("PivotalListedDevice"), total: "totalRegistrations"))
+            ]),
+        APIOperation(
+            id: "pivotalListUsers", method: .get, path: "/v2/custom_user_ids",
+            summary: "List users with an active device",
+            parameters: [.query("q", .text, "A part of the id.")],
+            answers: [APIAnswer(200, "Users.", .object([.required("custom_user_ids", .list(.text))]))]),
+    ]
+
+    static let topics = [
+        APIOperation(
+            id: "pivotalListTopics", method: .get, path: "/v2/topics", summary: "List topics by pages",
+            parameters: PivotalSchema.page(sizeMin: 1) + [
+                .query("q", .text, "A part of the name."),
+                .query(
+                    "hasExpiry", .caseless(["true", "false", "1", "0", ""]),
+                    "Only topics that end, or only those that do not."),
+            ],
+            answers: [
+                APIAnswer(200, "A page.", PivotalSchema.paged("topics", .named("PivotalTopic"), total: "totalTopics"))
+            ]),
+        APIOperation(
+            id: "pivotalMakeTopic", method: .post, path: "/v2/topics", summary: "Make a topic",
+            body: APIBody(
+                schema: .named("PivotalNewTopic"), examples: [("fair", ["name": "fair", "timeToLive": 86400])]),
+            answers: [APIAnswer(201, "The topic, also one that existed.", .named("PivotalTopic"))]),
+        APIOperation(
+            id: "pivotalRemoveTopic", method: .delete, path: "/v2/topics/:id", summary: "Remove a topic",
+            answers: [done]),
+        APIOperation(
+            id: "pivotalMakeTopics", method: .post, path: "/v2/topics/batch", summary: "Make topics",
+            body: APIBody(schema: PivotalSchema.newTopics),
+            answers: [
+                APIAnswer(
+                    201, "How many are new.",
+                    .object([
+                        .required("numTopicsCreated", .count), .required("numTopicsExisted", .count),
+                        .optional("topics", .list(.named("PivotalTopic"))),
+                    ]))
+            ]),
+        APIOperation(
+            id: "pivotalRemoveTopics", method: .delete, path: "/v2/topics/batch", summary: "Remove topics",
+            body: APIBody(
+                schema: .object([
+                    .required(
+                        "topicIds", .list(PivotalSchema.number.orNull, 0...Limits.topicsPerBatchMax))
+                ])),
+            answers: [APIAnswer(200, "How many there were.", .object([.required("numTopicsDeleted", .count)]))]),
+    ]
+
+    static let tags = [
+        APIOperation(
+            id: "pivotalListTags", method: .get, path: "/v1/tags", summary: "List tags",
+            answers: [APIAnswer(200, "Names.", .object([.required("tags", .list(.text))]))]),
+        APIOperation(
+            id: "pivotalTaggedDevices", method: .get, path: "/v1/tags/all/:tag", summary: "List the devices with a tag",
+            answers: [APIAnswer(200, "Devices.", .list(.named("PivotalListedDevice")))]),
+        APIOperation(
+            id: "pivotalCountTagged", method: .get, path: "/v1/tags/count/:tag",
+            summary: "Count the devices with a tag",
+            answers: [APIAnswer(200, "A bare number.", .count)]),
+        APIOperation(
+            id: "pivotalCountTaggedOfPlatform", method: .get, path: "/v1/tags/count/:platform/:tag",
+            summary: "Count a platform's devices with a tag", answers: [APIAnswer(200, "A bare number.", .count)]),
+        APIOperation(
+            id: "pivotalTagDevices", method: .post, path: "/v1/tags/batch", summary: "Give devices tags",
+            body: APIBody(schema: PivotalSchema.taggings),
+            answers: [
+                APIAnswer(
+                    200, "The devices, as they were named.",
+                    .object([
+                        .required("device_uuid", .list(.text)), .required("registration_token", .list(.text)),
+                    ])),
+                APIAnswer(
+                    400, "Which devices cannot have them; none was given any.",
+                    .any(of: [
+                        .named("PivotalRefusal"), .list(.object([.required("error", .text)])),
+                    ])),
+            ]),
+        APIOperation(
+            id: "pivotalMakeTag", method: .post, path: "/v1/tags/:tag", summary: "Make a tag",
+            answers: [APIAnswer(200, "The tag.", .object([.required("text", .text)]))]),
+        APIOperation(
+            id: "pivotalRemoveTag", method: .delete, path: "/v1/tags/:tag", summary: "Remove a tag", answers: [done]),
+        APIOperation(
+            id: "pivotalRemoveTagCalledBatch", method: .delete, path: "/v1/tags/batch",
+            summary: "Remove the tag that is called batch", answers: [done], refusals: [.notFound]),
+    ]
+
+    private static let iPhone: JSON = [
+        "os": "ios", "os_version": "17.1", "device_alias": "Ann", "tags": ["News"],
+        "registration_token": "9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a",
+    ]
+
+    private static let change: JSON = ["tags": ["subscribe": ["local_seminars"], "unsubscribe": []]]
+}
