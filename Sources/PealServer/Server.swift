@@ -55,7 +55,10 @@ struct Server {
                 messageLifeSeconds: configuration.messageLifeSeconds,
                 requestBodyBytesMax: configuration.requestBodyBytesMax,
                 servesMetrics: configuration.metricsPort == nil,
-                contextPushHoldSeconds: Int64(configuration.contextPushHoldSeconds), version: PealVersion.current),
+                contextPushHoldSeconds: Int64(configuration.contextPushHoldSeconds),
+                contextPushWindowSecondsMax: Int64(configuration.contextPushWindowHoursMax) * 3600,
+                richieTopicsMax: configuration.richieTopicsMax, richieUsersMax: configuration.richieUsersMax,
+                version: PealVersion.current),
             operations: ServerOperations(store: storage.store, delivery: delivery, courier: courier), logger: logger)
         let listeners = try HTTPListeners(configuration, services: services, group: eventLoopGroup, logger: logger)
         // Stopped in reverse: no new request first, then the pages in flight are settled, then what ended is told.

@@ -1,14 +1,19 @@
 """ContextPush's documented requests, from HTTP to the simulated phone and back to a webhook receiver."""
 
+import concurrent.futures
 import datetime
+import hashlib
 import json
 import pathlib
 import secrets
+import sqlite3
 import time
 
 import pytest
+from conftest import Simulator
 from doc_examples import run_examples
-from peal_server import Refused, SigningKey
+from moved_clock import MovedClock
+from peal_server import Peal, Refused, SigningKey
 from test_webhooks import receive  # noqa: F401: a fixture
 
 SEEDS = pathlib.Path(__file__).resolve().parents[1] / "Fixtures" / "seeds" / "contextpush"
@@ -77,6 +82,29 @@ def house(simulate, serve):
     return House(simulate, serve)
 
 
+@pytest.fixture
+def moved(tmp_path):
+    """A house by a clock that the test moves, and the clock."""
+    if not MovedClock.is_possible():
+        pytest.skip("the clock of programs cannot be moved here")
+    clock = MovedClock(tmp_path)
+    running = []
+
+    def start(program):
+        running.append(program)
+        return program
+
+    yield (
+        House(
+            lambda: start(Simulator(tmp_path / "simulator", environment=clock.environment)),
+            lambda environment: start(Peal(tmp_path / "peal", {**environment, **clock.environment})),
+        ),
+        clock,
+    )
+    for program in reversed(running):
+        program.stop()
+
+
 def items_of(receiver, count):
     """The items of all requests so far, once there are `count`."""
     end = time.monotonic() + WAIT_SECONDS_MAX
@@ -106,6 +134,26 @@ def test_every_documented_request_reaches_the_phone(house, name):
     assert alert == expected
     assert item["payload"]["aps"]["mutable-content"] == 1
     assert item["payload"]["ctx_idempotency_key"] == answer["idempotency_key"]
+
+
+@pytest.mark.parametrize("name", ["schedule_context_aware", "schedule_localized"])
+def test_an_example_as_it_is_arrives_at_the_end_of_its_three_hours(moved, name):
+    house, clock = moved
+    address = house.phone(locale="fr")
+    answer = house.schedule(seed(name))
+    assert (answer["status"], answer["delivery_method"]) == ("scheduled", "context_aware")
+    clock.advance(3 * 3600 - 30)
+    time.sleep(1)
+    assert not house.simulator.inbox(f"?device={address}")
+    clock.advance(40)
+    (item,) = house.inbox(address)
+    content = seed(name)["content"]
+    parts = {part: content[part] for part in ("title", "body")}
+    assert item["payload"]["aps"]["alert"] == {
+        part: text if isinstance(text, str) else text["en"] for part, text in parts.items()
+    }
+    until = datetime.datetime.fromisoformat(answer["deliver_until"])
+    assert int(item["headers"]["apns-expiration"]) == int(until.timestamp()) + 24 * 3600
 
 
 def test_all_fields_arrive_as_apple_names_them_under_the_message_id(house):
@@ -208,6 +256,73 @@ def test_a_user_who_registers_inside_the_window_is_reached(house):
     assert len(house.inbox(address)) == 1
 
 
+def test_twenty_requests_at_once_with_one_key_are_one_message(house):
+    address = house.phone()
+    bodies = [
+        seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k", content={"body": f"b{n}"})
+        for n in range(20)
+    ]
+    with concurrent.futures.ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(house.schedule, bodies))
+    assert {answer["status"] for answer in answers} == {"scheduled"}
+    assert len(house.peal.get(f"/apps/{house.app}/messages")["items"]) == 1
+    house.inbox(address)
+    time.sleep(2)
+    assert len(house.inbox(address)) == 1
+
+
+def test_a_cancellation_that_races_the_send_is_exact(house):
+    address = house.phone()
+
+    def race(number):
+        key = f"k{number}"
+        house.schedule(seed("schedule_context_aware", delivery_method="traditional", idempotency_key=key))
+        # The hold is a second.
+        time.sleep(0.8 + number % 10 * 0.06)
+        try:
+            return key, house.call(CANCEL, seed("cancel", idempotency_key=key))["status"]
+        except Refused as refusal:
+            assert refusal.status == 409
+            return key, json.loads(refusal.text)["error"]["state"]
+
+    with concurrent.futures.ThreadPoolExecutor(20) as pool:
+        answers = dict(pool.map(race, range(40)))
+    time.sleep(3)
+    came = [item["payload"]["ctx_idempotency_key"] for item in house.simulator.inbox(f"?device={address}")]
+    assert sorted(came) == sorted(key for key, answer in answers.items() if answer != "cancelled")
+    assert set(answers.values()) <= {"cancelled", "sent"}
+
+
+def test_a_repetition_may_change_method_and_window(house):
+    address = house.phone()
+    body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k")
+    house.schedule(body)
+    answer = house.schedule({**body, "delivery_method": "context_aware", "deliver_within_hours": 1})
+    assert (answer["status"], answer["delivery_method"]) == ("scheduled", "context_aware")
+    time.sleep(2.5)
+    assert not house.simulator.inbox(f"?device={address}")
+    # One that is refused leaves it as it is.
+    with pytest.raises(Refused):
+        house.schedule({**body, "content": {"title": "no body"}})
+    house.schedule({**body, "content": {"body": "now"}})
+    (item,) = house.inbox(address)
+    assert item["payload"]["aps"]["alert"] == {"body": "now"}
+
+
+def test_who_has_no_method_gets_the_documented_one(house):
+    """SHA-256 of a version, app, salt, campaign and user, its first 8 bytes as a fraction: below 0.5 is context_aware."""
+    body = seed("schedule_context_aware", delivery_method=None)
+    users = [f"user-{number}" for number in range(30)]
+    answers = [house.schedule({**body, "user_id": user})["delivery_method"] for user in users]
+    with sqlite3.connect(f"file:{house.peal.directory / 'peal.db'}?mode=ro", uri=True) as store:
+        ((salt,),) = store.execute("SELECT salt FROM experiment WHERE campaign_id = ?", [body["campaign_id"]])
+    for user, answer in zip(users, answers):
+        text = "\x1f".join(["ab1", BUNDLE, salt, body["campaign_id"], user])
+        unit = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") / 2**64
+        assert answer == ("context_aware" if unit < 0.5 else "traditional")
+    assert len(set(answers)) == 2
+
+
 def test_native_spelling_gives_the_same_request(house):
     address = house.phone()
     house.schedule(seed("schedule_all_fields"))
@@ -269,12 +384,13 @@ def test_a_key_that_nobody_made_is_refused(house):
     assert refusal.value.status == 401
 
 
-def test_the_documentation_works(house, tmp_path):
-    address = house.phone(user="user@example.com")
+def test_the_documentation_works(house, receive, tmp_path):  # noqa: F811
+    address = secrets.token_hex(32)
     outputs = run_examples(
         "docs/api/contextpush.md",
         {"HOST": house.peal.url, "PEAL": house.peal.url + "/peal/v1", "APP": house.app, "BUNDLE_ID": BUNDLE,
-         "TOKEN": house.peal.admin_token},
+         "TOKEN": house.peal.admin_token, "OWN_TOKEN": "CTX-1234567890abcdef", "REPORTS": receive().url,
+         "DEVICE_TOKEN": address},
         tmp_path,
     )
     assert '"status":"scheduled"' in "".join(outputs)

@@ -10,11 +10,12 @@ struct ContextPushTests {
     private static let cancel = "/v1/campaigns/cancel_message_for_user"
 
     private static func open(
+        options: APIOptions = APIOptions(),
         _ body:
             @escaping @Sendable (House, _ call: @Sendable (String, JSON) async throws -> House.Reply) async throws ->
             Void
     ) async throws {
-        try await House.open { house in
+        try await House.open(options: options) { house in
             _ = try await house.key("contextpush", [("token", "CTX-0123456789abcdef0123456789abcdef")])
             _ = try await house.admin(
                 .put, "…/webhooks/ctx",
@@ -85,11 +86,18 @@ struct ContextPushTests {
         "refuses with status and field",
         arguments: [
             ([("platform", "tv")], 422, "platform"), ([("platform", .null)], 400, "platform"),
-            ([("bundle_id", "x")], 403, nil), ([("user_id", "")], 400, "user_id"),
+            ([("platform", [])], 400, "platform"), ([("bundle_id", "x")], 403, "bundle_id"),
+            ([("user_id", "")], 400, "user_id"), ([("user_id", "\n")], 400, "user_id"),
+            ([("user_id", ["Ann"])], 400, "user_id"),
             ([("campaign_id", .null)], 400, "campaign_id"),
             ([("deliver_within_hours", 0)], 400, "deliver_within_hours"),
             ([("deliver_within_hours", 168.01.json)], 400, "deliver_within_hours"),
             ([("deliver_within_hours", "x")], 400, "deliver_within_hours"),
+            ([("deliver_within_hours", "0x3")], 400, "deliver_within_hours"),
+            ([("deliver_within_hours", "infinity")], 400, "deliver_within_hours"),
+            ([("deliver_within_hours", true)], 400, "deliver_within_hours"),
+            ([("target_delivery_time", 1_795_000_000)], 400, "target_delivery_time"),
+            ([("target_delivery_time", "2026-11-21")], 400, "target_delivery_time"),
             ([("target_delivery_time", "2026-11-20T00:00:00Z")], 400, "target_delivery_time"),
             ([("target_delivery_time", "soon")], 400, "target_delivery_time"),
             ([("delivery_method", "x")], 400, "delivery_method"), ([("content", "x")], 400, "content"),
@@ -101,8 +109,12 @@ struct ContextPushTests {
                 "content.body"
             ),
             ([("content", ["body": "B", "userInfo": 1])], 400, "content.userInfo"),
+            ([("content", ["body": "B", "userInfo": ["aps": [:]]])], 400, "content.userInfo.aps"),
             ([("content", ["body": "B", "imageUrl": "ftp://x"])], 400, "content.imageUrl"),
+            ([("content", ["body": "B", "imageUrl": "https://"])], 400, "content.imageUrl"),
+            ([("content", ["body": "B", "imageUrl": "https:///a.png"])], 400, "content.imageUrl"),
             ([("content", ["body": "B", "badge": -1])], 400, "content.badge"),
+            ([("content", ["body": "B", "badge": 2_147_483_648])], 400, "content.badge"),
         ] as [([(String, JSON)], Int, String?)])
     func refusals(changes: [(String, JSON)], status: Int, field: String?) async throws {
         try await Self.open { house, call in
@@ -117,12 +129,69 @@ struct ContextPushTests {
         "an instant goes before hours, with or without zone and seconds, and may be seconds ahead",
         arguments: [
             "2026-11-21T00:00:05Z", "2026-11-21T01:00:05+01:00", "2026-11-21T00:00:05", "2026-11-21T01:00:05+0100",
-            "2026-11-21 00:00:05Z",
+            "2026-11-21 00:00:05Z", "20261121T000005Z", "20261121T010005+01", "2026-11-21T00:00:05,0Z",
         ])
     func target(text: String) async throws {
         try await Self.open { house, call in
             let reply = try await call(Self.schedule, Self.request([("target_delivery_time", .string(text))]))
             #expect(reply["deliver_until"] == "2026-11-21T00:00:05Z", "\(reply.text)")
+        }
+    }
+
+    @Test("reads past the line ends that templates leave, and keeps those of texts")
+    func lineEnds() async throws {
+        try await Self.open { house, call in
+            let content: JSON = [
+                "body": "B\n", "sound": "s.caf\r\n", "thread-id": "t\n", "badge": "3\n",
+                "imageUrl": "https://example.com/i.jpg\n\n",
+            ]
+            let names = ["bundle_id": "com.example.cheese\n", "platform": "ios\n", "user_id": "Ann\n"]
+            let changes: [(String, JSON)] =
+                names.map { ($0, .string($1)) } + [
+                    ("campaign_id", "daily\r\n"), ("idempotency_key", "k\n"), ("delivery_method", "traditional\n"),
+                    ("deliver_within_hours", "3\n"),
+                ]
+            let reply = try await call(Self.schedule, Self.request(changes, content: content))
+            #expect(reply.status == 200 && reply["idempotency_key"] == "k", "\(reply.text)")
+            let draft = try await Self.draft(house)
+            #expect(draft.audience.users == ["Ann"] && draft.campaignID == "daily")
+            #expect(draft.content.body == .plain("B\n") && draft.content.sound == "s.caf")
+            #expect(draft.content.threadID == "t" && draft.content.badge == 3)
+            #expect(draft.content.data["ctx_image_url"] == "https://example.com/i.jpg")
+            #expect(draft.source == content.bytes)
+            #expect(try await call(Self.cancel, Self.request(changes)).status == 200)
+        }
+    }
+
+    @Test("different spellings of one locale are the same set")
+    func spellings() async throws {
+        try await Self.open { house, call in
+            let content: JSON = [
+                "title": ["EN": "t", "de_AT": "u"], "body": ["en": "b", "de-at": "c"], "default_locale": "En",
+            ]
+            #expect(try await call(Self.schedule, Self.request(content: content)).status == 200)
+            let draft = try await Self.draft(house)
+            for (device, title, body) in [("de-AT", "u", "c"), ("fr", "t", "b"), ("EN_us", "t", "b")] {
+                let locale = draft.content.contentLocale(forDevice: device)
+                let fallback = draft.content.defaultLocale
+                #expect(draft.content.title?.text(for: locale, fallback: fallback) == title)
+                #expect(draft.content.body?.text(for: locale, fallback: fallback) == body)
+            }
+        }
+    }
+
+    @Test("takes windows as long as the configuration says")
+    func configured() async throws {
+        try await Self.open(options: APIOptions(contextPushWindowSecondsMax: 7200)) { house, call in
+            for (hours, status) in [(2, 200), (2.001, 400)] as [(Double, Int)] {
+                let reply = try await call(Self.schedule, Self.request([("deliver_within_hours", hours.json)]))
+                #expect(reply.status == status, "\(reply.text)")
+            }
+            for (seconds, status) in [(7200, 200), (7201, 400)] as [(Int64, Int)] {
+                let time = (house.clock.now + .seconds(seconds)).description
+                let reply = try await call(Self.schedule, Self.request([("target_delivery_time", .string(time))]))
+                #expect(reply.status == status, "\(reply.text)")
+            }
         }
     }
 
@@ -197,6 +266,8 @@ struct ContextPushTests {
             #expect(try await house.call(.post, Self.schedule, body: body, authorization: nil).status == 401)
             #expect(try await house.call(.post, Self.schedule, body: body, authorization: "Token CTX-x").status == 401)
             let own = "Token CTX-0123456789abcdef0123456789abcdef"
+            let bearer = own.replacing("Token", with: "Bearer")
+            #expect(try await house.call(.post, Self.schedule, body: body, authorization: bearer).status == 401)
             #expect(try await house.call(.get, "\(house.path)/messages", authorization: own).status == 403)
             #expect(try await house.call(.post, "/v1/push", body: "{}", authorization: own).status == 403)
         }

@@ -17,6 +17,10 @@ struct RichieContentTests {
             Form(#"{"aps":{"alert":{"body":"b"}}}"#, #"{"aps":{"alert":{"body":"b"},"task_id":"ID"}}"#),
             Form(#"{"aps":{"alert":"b"}}"#, #"{"aps":{"alert":"b","task_id":"ID"}}"#),
             Form(#"{"aps":{"body":"b","issue-page":"10"}}"#, #"{"aps":{"body":"b","issue-page":"10","task_id":"ID"}}"#),
+            Form(
+                #"{"alert":{"body":"b","issue-page":1}}"#,
+                #"{"alert":{"body":"b","issue-page":1},"aps":{"task_id":"ID"}}"#),
+            Form(#"{"alert":"b","aps":{"badge":1}}"#, #"{"alert":"b","aps":{"badge":1,"task_id":"ID"}}"#),
             Form(#"{"body":"b","tab-id":"t"}"#, #"{"body":"b","tab-id":"t","aps":{"task_id":"ID"}}"#),
             Form(
                 #"{"x":[1.0,{"y":null}],"aps":{"alert":{"n":1e1,"body":"b","a_b":1.10},"sound":"s"}}"#,

@@ -1,4 +1,5 @@
 import HTTPTypes
+import PealAPI
 import PealCore
 import Testing
 
@@ -10,9 +11,10 @@ struct RichieHouse: Sendable {
     let authorization: String
 
     static func open(
-        settings: JSON = [:], _ body: @escaping @Sendable (RichieHouse) async throws -> Void
+        settings: JSON = [:], options: APIOptions = APIOptions(),
+        _ body: @escaping @Sendable (RichieHouse) async throws -> Void
     ) async throws {
-        try await House.open { house in
+        try await House.open(options: options) { house in
             _ = try await house.admin(.patch, "…", ["richie_app_id": "an-app", "settings": ["richie": settings]])
             _ = try await house.key("richie", [("username", "publisher"), ("password", "secret-1")])
             try await body(RichieHouse(house: house, authorization: house.basic("publisher", "secret-1")))

@@ -1,4 +1,5 @@
 import HTTPTypes
+import PealAPI
 import PealCore
 import Testing
 
@@ -100,6 +101,20 @@ struct RichieTaskTests {
             let nobody = try await richie.draft(
                 try await richie.post(#"{"app_id":"an-app","\#(name)":\#(odd),\#(Self.payloads)}"#))
             #expect(nobody.audience.isEmpty)
+        }
+    }
+
+    @Test("take as many as the configuration says")
+    func configured() async throws {
+        let options = APIOptions(richieTopicsMax: 2, richieUsersMax: 1)
+        try await RichieHouse.open(options: options) { richie in
+            for (names, status) in [
+                (#""topics":["a","b"]"#, 201), (#""topics":["a","b","c"]"#, 400),
+                (#""external_user_ids":["a"]"#, 201), (#""external_user_ids":["a","b"]"#, 400),
+            ] {
+                let reply = try await richie.post(#"{"app_id":"an-app",\#(names),\#(Self.payloads)}"#)
+                #expect(reply.status == status, "\(reply.text)")
+            }
         }
     }
 

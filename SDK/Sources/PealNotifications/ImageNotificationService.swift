@@ -2,14 +2,16 @@
     import Foundation
     public import UserNotifications
 
+    #if canImport(FoundationNetworking)
+        import FoundationNetworking
+    #endif
+
     /// A service extension that shows pushes with the image they name. Make the extension's principal class a subclass
-    /// of it, or call `attachImage` from your own.
+    /// of it.
     ///
     /// Whatever goes wrong, the notification is shown: without the image, and never later than iOS allows.
     open class ImageNotificationService: UNNotificationServiceExtension {
-        /// What is shown if time runs out.
-        private var shown: (content: UNMutableNotificationContent, handler: (UNNotificationContent) -> Void)?
-        private var download: URLSessionDownloadTask?
+        private var handover: Handover?
 
         override open func didReceive(
             _ request: UNNotificationRequest, withContentHandler handler: @escaping (UNNotificationContent) -> Void
@@ -17,37 +19,55 @@
             guard let content = request.content.mutableCopy() as? UNMutableNotificationContent,
                 let image = NotificationImage(userInfo: content.userInfo)
             else { return handler(request.content) }
-            shown = (content, handler)
-            download = Self.download(image) { [weak self] attachment in
-                if let attachment { content.attachments = [attachment] }
-                self?.finish()
-            }
+            let handover = Handover(of: content, to: handler)
+            self.handover = handover
+            handover.fetch(image)
         }
 
-        override open func serviceExtensionTimeWillExpire() {
-            download?.cancel()
-            finish()
-        }
+        override open func serviceExtensionTimeWillExpire() { handover?.end() }
+    }
 
-        /// Hands the content over, once.
-        private func finish() {
-            guard let (content, handler) = shown else { return }
-            shown = nil
-            handler(content)
+    /// A notification's content on its way to the screen. The download and the end of the time run on threads of their
+    /// own: whoever comes first hands the content over, once.
+    ///
+    /// `@unchecked Sendable`: what changes is touched under `lock` alone, and the content only by who took it there.
+    private final class Handover: @unchecked Sendable {
+        private typealias Waiting = (content: UNMutableNotificationContent, handler: (UNNotificationContent) -> Void)
+
+        private let lock = NSLock()
+        private var waiting: Waiting?
+        private var download: URLSessionDownloadTask?
+
+        init(of content: UNMutableNotificationContent, to handler: @escaping (UNNotificationContent) -> Void) {
+            waiting = (content, handler)
         }
 
         /// Fetches the image into a folder of its own, from which iOS takes it.
-        private static func download(
-            _ image: NotificationImage, completion: @escaping (UNNotificationAttachment?) -> Void
-        ) -> URLSessionDownloadTask {
-            let task = URLSession.shared.downloadTask(with: image.url) { file, response, _ in
+        func fetch(_ image: NotificationImage) {
+            let task = URLSession.shared.downloadTask(with: image.url) { [self] file, response, _ in
                 guard let file, let response = response as? HTTPURLResponse,
                     NotificationImage.isSuccess(status: response.statusCode)
-                else { return completion(nil) }
-                completion(try? attachment(image, from: file))
+                else { return finish(with: nil) }
+                finish(with: try? Self.attachment(image, from: file))
             }
+            lock.withLock { download = task }
             task.resume()
-            return task
+        }
+
+        /// Gives the download up.
+        func end() {
+            lock.withLock { download }?.cancel()
+            finish(with: nil)
+        }
+
+        private func finish(with attachment: UNNotificationAttachment?) {
+            let taken = lock.withLock { () -> Waiting? in
+                defer { waiting = nil }
+                return waiting
+            }
+            guard let taken else { return }
+            if let attachment { taken.content.attachments = [attachment] }
+            taken.handler(taken.content)
         }
 
         private static func attachment(
@@ -58,7 +78,7 @@
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let target = folder.appendingPathComponent(image.fileName)
             try FileManager.default.moveItem(at: file, to: target)
-            return try UNNotificationAttachment(identifier: image.identifier, url: target)
+            return try UNNotificationAttachment(identifier: image.fileName, url: target)
         }
     }
 #endif

@@ -10,7 +10,8 @@ public struct NotificationImage: Sendable, Hashable {
 
     /// File types that iOS takes as image attachments (UNNotificationAttachment, "Supported File Types").
     private static let fileTypes: Set<String> = ["jpg", "jpeg", "png", "gif"]
-    private static let fileNameCharactersMax = 120
+    /// Of the name before the type; file systems take 255.
+    private static let fileNameBytesMax = 120
 
     /// http or https.
     public let url: URL
@@ -28,15 +29,18 @@ public struct NotificationImage: Sendable, Hashable {
         self.identifier = identifier
     }
 
-    /// What the attachment's file is called: the identifier, without what a file system would take amiss, and the type
-    /// of the address; `jpg` where that tells none, because iOS goes by the name.
+    /// What the attachment and its file are called: the identifier, without what a file system would take amiss, and
+    /// the type of the address; `jpg` where that tells none, because iOS goes by the name.
     public var fileName: String {
-        let safe = identifier.prefix(Self.fileNameCharactersMax).map { character in
-            character.isLetter || character.isNumber || "-_.".contains(character) ? character : "_"
+        var name = ""
+        for character in identifier.drop(while: { $0 == "." }) {
+            let isSafe = character.isLetter || character.isNumber || "-_.".contains(character)
+            let next = isSafe ? String(character) : "_"
+            guard name.utf8.count + next.utf8.count <= Self.fileNameBytesMax else { break }
+            name += next
         }
-        let name = String(safe).drop { $0 == "." }
         let type = url.pathExtension.lowercased()
-        return "\(name.isEmpty ? "image" : String(name)).\(Self.fileTypes.contains(type) ? type : "jpg")"
+        return "\(name.isEmpty ? "image" : name).\(Self.fileTypes.contains(type) ? type : "jpg")"
     }
 
     /// Whether an answer to the download holds the image.

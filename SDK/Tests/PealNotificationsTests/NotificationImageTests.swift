@@ -43,6 +43,9 @@ struct NotificationImageTests {
             ("https://e.com/a.jpg", "../../etc/passwd", "_.._etc_passwd.jpg"),
             ("https://e.com/a.jpg", "a b/c:d", "a_b_c_d.jpg"), ("https://e.com/a.jpg", "...", "image.jpg"),
             ("https://e.com/a.jpg", String(repeating: "k", count: 400), String(repeating: "k", count: 120) + ".jpg"),
+            ("https://e.com/a.jpg", String(repeating: "語", count: 85), String(repeating: "語", count: 40) + ".jpg"),
+            ("https://e.com/a.jpg", "a" + String(repeating: "\u{301}", count: 127), "image.jpg"),
+            ("https://e.com/a.jpg", "😀/😀", "___.jpg"),
         ])
     func fileName(_ url: String, _ key: String, _ expected: String) {
         #expect(image(url, key)?.fileName == expected)

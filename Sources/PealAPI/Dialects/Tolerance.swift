@@ -210,16 +210,29 @@ struct Tolerance {
     private static let latestMilliseconds: Int64 = 253_402_300_799_999
 }
 
+extension String {
+    /// Without blanks, tabs and line ends around it.
+    fileprivate var trimmed: String {
+        let blanks: Set<Character> = [" ", "\t", "\n", "\r", "\r\n"]
+        let rest = drop { blanks.contains($0) }
+        return String(rest.prefix(rest.count - rest.reversed().prefix { blanks.contains($0) }.count))
+    }
+}
+
 extension Tolerance {
-    /// A number with or without a fraction, also as text.
+    /// A number with or without a fraction; as text only in decimal digits.
     func decimal(_ name: String) throws(PealError) -> Double? {
         guard let (value, path) = self[name] else { return nil }
-        let number = value.stringValue.map { JSON.number($0.filter { !$0.isWhitespace }) } ?? value
-        guard let decimal = number.doubleValue else { throw .invalid(path, "\(path) must be a number") }
+        let text = value.stringValue?.trimmed
+        let isDecimal = text.map { $0.wholeMatch(of: #/-?[0-9]+(\.[0-9]+)?/#) != nil } ?? true
+        guard isDecimal, let decimal = (text.map(JSON.number) ?? value).doubleValue else {
+            throw .invalid(path, "\(path) must be a number")
+        }
         return decimal
     }
 
-    /// An instant in ISO 8601: RFC 3339, also without seconds, without a zone (then UTC), or with a zone as `+0100`.
+    /// An instant in ISO 8601: RFC 3339, also without seconds, without a zone (then UTC), with a zone as `+0100` or
+    /// `+01`, in the basic form without dashes and colons, and with a decimal comma.
     func time(_ name: String) throws(PealError) -> Timestamp? {
         guard let (value, path) = self[name] else { return nil }
         guard let text = value.stringValue, let time = Self.time(text) else {
@@ -231,13 +244,26 @@ extension Tolerance {
     private static func time(_ text: String) -> Timestamp? {
         let parts = text.filter { !$0.isNewline }.split(maxSplits: 1) { $0 == "T" || $0 == "t" || $0 == " " }
         guard parts.count == 2 else { return nil }
-        let clock = parts[1].prefix { $0.isNumber || $0 == ":" || $0 == "." }
-        var zone = String(parts[1].dropFirst(clock.count))
+        let given = parts[1].prefix { $0.isNumber || ":.,".contains($0) }
+        let day = punctuated(String(parts[0]), with: "-", at: [4, 6])
+        let clock = punctuated(String(given.replacing(",", with: ".")), with: ":", at: [2, 4])
+        var zone = String(parts[1].dropFirst(given.count))
         if zone.isEmpty { zone = "Z" }
         if zone.count == 5 { zone.insert(":", at: zone.index(zone.startIndex, offsetBy: 3)) }
         if zone.count == 3 { zone += ":00" }
         let seconds = clock.count(where: { $0 == ":" }) == 1 ? ":00" : ""
-        return Timestamp(rfc3339: "\(parts[0])T\(clock)\(seconds)\(zone)")
+        return Timestamp(rfc3339: "\(day)T\(clock)\(seconds)\(zone)")
+    }
+
+    /// The extended form of a date or a time of day: `20261121` with dashes, `0230` or `023000` with colons.
+    private static func punctuated(_ text: String, with mark: Character, at places: [Int]) -> String {
+        let digits = text.prefix { $0.isNumber }.count
+        guard !text.contains(mark), digits > places[0] else { return text }
+        var text = text
+        for place in places.reversed() where place < digits {
+            text.insert(mark, at: text.index(text.startIndex, offsetBy: place))
+        }
+        return text
     }
 
     /// A text of any length, under one of `names`; a number or a boolean gives its own text.

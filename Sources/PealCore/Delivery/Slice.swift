@@ -20,7 +20,7 @@ package struct Slice: Sendable, Hashable {
 
         package static let addressWindow: Int64 = -1
         package var holdsAddresses: Bool { window == Self.addressWindow }
-        /// One alert of a message with a window of delivery: its end is its user's moment's.
+        /// Alerts of a message with a window of delivery: the end of each is its user's moment's.
         package static let momentWindow: Int64 = -2
         package var isMoment: Bool { window == Self.momentWindow }
     }

@@ -4,16 +4,12 @@ extension Content {
     package func contentLocale(forDevice locale: String?) -> String? {
         let offered = locales
         guard !offered.isEmpty else { return nil }
-        var wanted = locale.map(Self.normalized) ?? ""
+        var wanted = locale?.plainLocale ?? ""
         while !wanted.isEmpty {
-            if let match = offered.sorted().first(where: { Self.normalized($0) == wanted }) { return match }
+            if let match = offered.sorted().first(where: { $0.plainLocale == wanted }) { return match }
             guard let cut = wanted.lastIndex(of: "-") else { break }
             wanted = String(wanted[..<cut])
         }
         return defaultLocale
-    }
-
-    private static func normalized(_ locale: String) -> String {
-        locale.lowercased().replacing("_", with: "-")
     }
 }

@@ -98,6 +98,15 @@ extension ConfigurationKey {
     static let contextPushHold = ConfigurationKey(
         "contextpush.traditional.hold.seconds", .integer(0...60), default: "10",
         "How long ContextPush's traditional messages can still be cancelled")
+    static let contextPushWindow = ConfigurationKey(
+        "contextpush.window.hours.max", .integer(1...648), default: String(Limits.windowSecondsMax / 3600),
+        "The longest window that ContextPush takes")
+    static let richieTopics = ConfigurationKey(
+        "richie.topics.max", .integer(1...100_000), default: String(Limits.richieTopicsMax),
+        "Topics that one Richie task may name")
+    static let richieUsers = ConfigurationKey(
+        "richie.users.max", .integer(1...100_000), default: String(Limits.richieUsersMax),
+        "External user ids that one Richie task may name")
 
     static let logLevel = ConfigurationKey(
         "log.level", .choice(["trace", "debug", "info", "notice", "warning", "error", "critical"]), default: "info",
@@ -112,8 +121,8 @@ extension ConfigurationKey {
         apnsProductionManagementURL, apnsSandboxManagementURL, apnsProductionBroadcastURL, apnsSandboxBroadcastURL,
         apnsConnectionsMax, fcmURL, fcmTokenHosts, fcmConnectionsMax, fcmRate, fcmStartRate, wnsTokenURL,
         wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts, webPushOpen, caFile, webhookHosts, messageLife,
-        requestBodyBytes, pagesInFlight, retentionDays, contextPushHold, logLevel,
-        logFormat,
+        requestBodyBytes, pagesInFlight, retentionDays, contextPushHold, contextPushWindow, richieTopics, richieUsers,
+        logLevel, logFormat,
     ]
 
     /// Keys of the command line's client half, which may stand in the environment that the server is started in.

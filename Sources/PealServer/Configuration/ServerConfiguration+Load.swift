@@ -41,6 +41,9 @@ extension ServerConfiguration {
             pagesInFlightMax: checked.integer(.pagesInFlight),
             retentionDays: checked.integer(.retentionDays),
             contextPushHoldSeconds: checked.integer(.contextPushHold),
+            contextPushWindowHoursMax: checked.integer(.contextPushWindow),
+            richieTopicsMax: checked.integer(.richieTopics),
+            richieUsersMax: checked.integer(.richieUsers),
             logLevel: checked.text(.logLevel),
             logFormat: LogFormat(rawValue: checked.text(.logFormat)) ?? .json,
             values: ConfigurationKey.all.map { key in

@@ -31,6 +31,9 @@ package struct ServerConfiguration: Sendable {
     package var pagesInFlightMax: Int
     package var retentionDays: Int
     package var contextPushHoldSeconds: Int
+    package var contextPushWindowHoursMax: Int
+    package var richieTopicsMax: Int
+    package var richieUsersMax: Int
     package var logLevel: String
     package var logFormat: LogFormat
     /// Key, present value (secrets masked) and whether it was given, for people.

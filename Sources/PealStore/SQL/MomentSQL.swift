@@ -33,6 +33,10 @@ enum MomentSQL {
     static let ofDevice = """
         SELECT \(MomentRow.columns) FROM moment WHERE app = $1 AND message = $2 AND device = $3
         """
+    /// Whose alerts are with the sender.
+    static let underWay = """
+        SELECT \(MomentRow.columns) FROM moment WHERE app = $1 AND message = $2 AND state IN (3, 4) ORDER BY user_id
+        """
 
     static let due = "SELECT \(MomentRow.columns) FROM moment WHERE state = 1 AND due_at <= $1 ORDER BY due_at LIMIT $2"
     static let lapsed = """
@@ -56,7 +60,8 @@ enum MomentSQL {
     static let all: KeyValuePairs<String, String> = [
         "moment.change": change, "moment.leave": leave, "moment.one": one, "moment.named": named,
         "moment.ofMessage": ofMessage, "moment.openOfUser": openOfUser, "moment.awaiting": awaiting,
-        "moment.ofDevice": ofDevice, "moment.due": due, "moment.lapsed": lapsed, "moment.nextDue": nextDue,
+        "moment.ofDevice": ofDevice, "moment.underWay": underWay, "moment.due": due, "moment.lapsed": lapsed,
+        "moment.nextDue": nextDue,
         "moment.nextLapsed": nextLapsed, "moment.counts": counts, "moment.devices": devices, "moment.begin": begin,
     ]
 }

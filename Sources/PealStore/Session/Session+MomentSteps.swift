@@ -4,6 +4,13 @@ internal import PealCore
 /// Moving moments on: the one compare-and-set, and what goes with it.
 extension StoreSession {
     func apply(_ event: MomentEvent, to moment: Moment, now: Timestamp) throws -> MomentStep? {
+        guard let step = try change(moment, by: event, now: now) else { return nil }
+        if let alert = step.alert { try insertAlerts(to: [alert.device], on: alert.route, of: moment.place) }
+        return step
+    }
+
+    /// As `apply`, but for the alert's slice.
+    private func change(_ moment: Moment, by event: MomentEvent, now: Timestamp) throws -> MomentStep? {
         let step = moment.after(event, at: now)
         let dueAt = MomentRow.dueAt(step.moment, now: now)
         if step.moment == moment, event != .claimEnded { return step }
@@ -13,11 +20,9 @@ extension StoreSession {
                 .time(dueAt), .int(moment.state.rawValue), .int(moment.rev), .time(moment.fallbackAt),
             ])
         guard count == 1 else { return nil }
-        let place: [SQLValue] = [.int(moment.app), .id(moment.message)]
         if moment.state == .open, step.moment.state != .open {
-            try connection.execute(MomentSQL.begin, place + [.time(now)])
+            try connection.execute(MomentSQL.begin, [.int(moment.app), .id(moment.message), .time(now)])
         }
-        if let alert = step.alert { try insertAlert(alert, of: moment) }
         for notice in step.notices { try tell(notice, of: step.moment, now: now) }
         if moment.state.isUnfinished, !step.moment.state.isUnfinished {
             _ = try settleMessage(
@@ -26,19 +31,20 @@ extension StoreSession {
         return step
     }
 
-    /// One slice for one alert, before all bulk.
-    private func insertAlert(_ target: Moment.Target, of moment: Moment) throws {
+    /// One slice for alerts of a message that go out together, before all bulk.
+    private func insertAlerts(to devices: [DeviceKey], on route: Route, of place: Moment.Place) throws {
+        let keys = devices.sorted()
+        guard let first = keys.first, let last = keys.last else { return }
         let id = Slice.ID(
-            app: moment.app, message: moment.message, route: target.route, window: Slice.ID.momentWindow,
+            app: place.app, message: place.message, route: route, window: Slice.ID.momentWindow,
             part: try nextNumber("moment"))
         let slice = Slice(
-            id: id, keyFrom: target.device, keyTo: target.device, keys: [target.device], cursor: target.device - 1,
-            estimate: 1, lane: .direct)
+            id: id, keyFrom: first, keyTo: last, keys: keys, cursor: first - 1, estimate: keys.count, lane: .direct)
         try connection.execute(
             SliceRow.insert, SliceRow.values(slice, rank: 0, owner: nil, leaseUntil: Timestamp(milliseconds: 0)))
         try connection.execute(
             "UPDATE message SET slices_open = slices_open + 1 WHERE app = $1 AND message = $2",
-            [.int(moment.app), .id(moment.message)])
+            [.int(place.app), .id(place.message)])
     }
 
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int {
@@ -55,12 +61,15 @@ extension StoreSession {
     func fireDueMoments(now: Timestamp, limit: Int) throws -> Int {
         let due = try connection.all(MomentSQL.due, [.time(now), .int(limit)], MomentRow.moment)
         var routes: [MessageID: [Route]] = [:]
+        var groups = AlertGroups()
         for moment in due {
             let allowed = try routes[moment.message] ?? momentRoutes(app: moment.app, message: moment.message)
             routes[moment.message] = allowed
             let target = try target(app: moment.app, userID: moment.userID, routes: allowed)
-            _ = try apply(.fallback(to: target), to: moment, now: now)
+            let alert = try change(moment, by: .fallback(to: target), now: now)?.alert
+            if let alert { groups.add(alert, of: moment.place) }
         }
+        for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.place) }
         let lapsed = try connection.all(MomentSQL.lapsed, [.time(now), .int(limit)], MomentRow.moment)
         for moment in lapsed { _ = try apply(.claimEnded, to: moment, now: now) }
         return due.count + lapsed.count
@@ -82,30 +91,91 @@ extension StoreSession {
         for moment in waiting { _ = try apply(.registered, to: moment, now: now) }
     }
 
-    /// Carries the end of an alert into its moment.
-    func settleMoment(_ settlement: Settlement, now: Timestamp) throws {
+    /// Carries the ends of alerts into their moments.
+    func settleMoments(_ settlement: Settlement, now: Timestamp) throws {
+        let slice = settlement.slice
         let entries = try settlement.logRow.map { try DeliveryLog.decode($0.data).entries } ?? []
-        for entry in entries where entry.outcome != .moved {
-            try settleAlert(settlement.slice, entry.key, entry.outcome, entry.reason, now: now)
+        let ends = entries.filter { $0.outcome != .moved }
+        let moments = try alertedMoments(slice, among: ends.map(\.key))
+        for end in ends {
+            if let moment = moments[end.key] { try settle(moment, slice, end.outcome, end.reason, now: now) }
         }
-        guard entries.isEmpty, settlement.next == .done, settlement.deferrals.isEmpty else { return }
-        // The device was gone before its address was read.
-        let key = try connection.int(
-            "SELECT key_from FROM slice WHERE \(HotSQL.slicePlace)", SliceRow.place(settlement.slice))
-        if let key { try settleAlert(settlement.slice, key, .retired, "DeviceGone", now: now) }
+        guard settlement.next == .done else { return }
+        try settleGone(slice, known: Set(entries.map(\.key) + settlement.deferrals.flatMap(\.keys)), now: now)
     }
 
-    private func settleAlert(
-        _ slice: Slice.ID, _ key: DeviceKey, _ outcome: Outcome, _ reason: String, now: Timestamp
+    /// Moments whose alerts are under way, by their devices: at least those of `devices`.
+    private func alertedMoments(_ slice: Slice.ID, among devices: [DeviceKey]) throws -> [DeviceKey: Moment] {
+        guard let first = devices.first else { return [:] }
+        let place: [SQLValue] = [.int(slice.app), .id(slice.message)]
+        let moments =
+            devices.count == 1
+            ? try connection.all(MomentSQL.ofDevice, place + [.int(first)], MomentRow.moment)
+            : try connection.all(MomentSQL.underWay, place, MomentRow.moment)
+        let alerted = moments.filter { $0.state == .sending || $0.state == .recovering }
+        return Dictionary(alerted.compactMap { moment in moment.device.map { ($0, moment) } }) { first, _ in first }
+    }
+
+    /// Ends alerts to devices that were gone before their addresses were read: of all that the slice held, those that
+    /// are neither `known` nor in another slice.
+    private func settleGone(_ slice: Slice.ID, known: Set<DeviceKey>, now: Timestamp) throws {
+        let left =
+            try connection.first(
+                "SELECT key_from, keys FROM slice WHERE \(HotSQL.slicePlace)", SliceRow.place(slice), Self.keys
+            )?.filter { !known.contains($0) } ?? []
+        guard !left.isEmpty else { return }
+        let elsewhere = try connection.all(
+            """
+            SELECT key_from, keys FROM slice
+            WHERE app = $1 AND message = $2 AND route = $3 AND window_no = $4 AND state <> $5
+            """, SliceRow.place(slice).dropLast() + [.int(SliceRow.stateDone)], Self.keys)
+        let moments = try alertedMoments(slice, among: left)
+        for key in Set(left).subtracting(elsewhere.joined()).sorted() {
+            if let moment = moments[key] { try settle(moment, slice, .retired, "DeviceGone", now: now) }
+        }
+    }
+
+    private static func keys(_ row: any SQLRow) throws -> [DeviceKey] {
+        try row.bytesIfPresent(1).map(KeyListCoding.decode) ?? [row.int(0)]
+    }
+
+    private func settle(
+        _ moment: Moment, _ slice: Slice.ID, _ outcome: Outcome, _ reason: String, now: Timestamp
     ) throws {
-        let moments = try connection.all(
-            MomentSQL.ofDevice, [.int(slice.app), .id(slice.message), .int(key)], MomentRow.moment)
-        guard let moment = moments.first(where: { $0.state == .sending || $0.state == .recovering }) else { return }
         let next =
             outcome == .retired
             ? try target(
                 app: slice.app, userID: moment.userID,
                 routes: try momentRoutes(app: slice.app, message: slice.message), but: moment.tried) : nil
         _ = try apply(.settled(outcome, reason: reason, next: next), to: moment, now: now)
+    }
+}
+
+/// Alerts of one round, by message and route: those of one message go out together.
+private struct AlertGroups {
+    struct Group {
+        let place: Moment.Place
+        let route: Route
+        var devices: [DeviceKey] = []
+    }
+
+    private struct Name: Hashable {
+        let app: AppKey
+        let message: MessageID
+        let route: Route
+    }
+
+    /// In the order in which their first alerts came.
+    private(set) var all: [Group] = []
+    private var places: [Name: Int] = [:]
+
+    mutating func add(_ alert: Moment.Target, of place: Moment.Place) {
+        let name = Name(app: place.app, message: place.message, route: alert.route)
+        if let group = places[name], all[group].devices.count < Limits.directDevicesMax {
+            all[group].devices.append(alert.device)
+        } else {
+            places[name] = all.count
+            all.append(Group(place: place, route: alert.route, devices: [alert.device]))
+        }
     }
 }

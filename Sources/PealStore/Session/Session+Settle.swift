@@ -26,7 +26,7 @@ extension StoreSession {
             try move(settlement, now: now)
         }
         for (settlement, result) in zip(settlements, results) where result.isApplied && settlement.slice.isMoment {
-            try settleMoment(settlement, now: now)
+            try settleMoments(settlement, now: now)
         }
         for (place, change) in changes.byMessage.sorted(by: { $0.key < $1.key }) {
             let ended = try settleMessage(place, change, now: now)

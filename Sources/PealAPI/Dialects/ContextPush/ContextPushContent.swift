@@ -4,8 +4,9 @@ internal import PealCore
 /// reads, `ctx_image_url` and `ctx_idempotency_key`, goes beside the caller's own data.
 enum ContextPushContent {
     static func content(
-        _ fields: Tolerance, key: String, platform: Platform
+        _ given: Tolerance, key: String, platform: Platform
     ) throws(PealError) -> Content {
+        let fields = try given.withoutLineEnds(except: ["title", "subtitle", "body"])
         var content = Content()
         content.title = try text(fields, "title")
         content.subtitle = try text(fields, "subtitle")
@@ -20,6 +21,9 @@ enum ContextPushContent {
                 throw .invalid(path, "\(path) must be an object, not \(value.typeName)")
             }
             try ControlCharacters.refuse(in: value, path, except: ControlCharacters.inContent)
+            if platform == .ios, members["aps"] != nil {
+                throw .invalid("\(path).aps", "\(path).aps is made from the other members of content")
+            }
             content.data = members
         }
         let image = try imageURL(fields)
@@ -61,21 +65,22 @@ enum ContextPushContent {
         ].compactMap { name, text in
             if case .localized(let texts) = text { (name, Set(texts.keys)) } else { nil }
         }
+        let given = try fields.text("default_locale", bytesMax: Limits.localeCharactersMax)
         guard let first = sets.first else { return nil }
-        for other in sets.dropFirst() where other.locales != first.locales {
+        for other in sets.dropFirst()
+        where Set(other.locales.map(\.plainLocale)) != Set(first.locales.map(\.plainLocale)) {
             throw .invalid(
                 "content.\(other.name)",
                 "content.\(other.name) and content.\(first.name) must be translated into the same locales")
         }
-        guard let given = try fields.text("default_locale", bytesMax: Limits.localeCharactersMax) else {
+        guard let given else {
             throw PealError(
                 .missingField, "content.default_locale is required where texts are translated",
                 field: "content.default_locale")
         }
-        func plain(_ locale: String) -> String { locale.lowercased().replacing("_", with: "-") }
         guard
             let locale = first.locales.contains(given)
-                ? given : first.locales.first(where: { plain($0) == plain(given) })
+                ? given : first.locales.first(where: { $0.plainLocale == given.plainLocale })
         else {
             throw .invalid("content.default_locale", "there is no translation for \(given)")
         }
@@ -84,15 +89,18 @@ enum ContextPushContent {
 
     private static func badge(_ fields: Tolerance) throws(PealError) -> Int64? {
         guard let badge = try fields.integer("badge") else { return nil }
-        guard badge >= 0 else { throw .invalid("content.badge", "content.badge must not be negative") }
+        guard (0...Int64(Int32.max)).contains(badge) else {
+            throw .invalid("content.badge", "content.badge must be an integer from 0 to \(Int32.max)")
+        }
         return badge
     }
 
     private static func imageURL(_ fields: Tolerance) throws(PealError) -> String? {
         guard let (value, path) = fields["imageUrl", "imageURL", "image_url"] else { return nil }
         let url = try Tolerance.text(value, path, bytesMax: Limits.imageURLBytesMax)
-        let lowered = url.lowercased()
-        guard lowered.hasPrefix("https://") || lowered.hasPrefix("http://"), !url.contains(" ") else {
+        let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+        let host = parts.count == 2 ? parts[1].prefix { !"/?#".contains($0) } : ""
+        guard ["https", "http"].contains(parts[0].lowercased()), !host.isEmpty, !url.contains(" ") else {
             throw .invalid(path, "\(path) must be an http or https URL")
         }
         return url

@@ -4,7 +4,7 @@ internal import PealCore
 /// `{"error":{"code","message","field"}}`, and 422 for a platform that there is not.
 enum ContextPushEnvelope {
     static func answer(_ error: PealError) -> Answer {
-        let isPlatform = error.field == "platform" && error.code == .invalidField
+        let isPlatform = error.field == "platform" && error.code == .notSupported
         let status = isPlatform ? 422 : error.code.httpStatus
         var answer = Answer(HTTPResponse.Status(code: status), ["error": NativeEnvelope.json(error)])
         if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }

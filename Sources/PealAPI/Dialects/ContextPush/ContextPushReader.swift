@@ -2,13 +2,13 @@ internal import PealCore
 
 /// Reads a request to schedule into a message with a window, for one user on one platform.
 struct ContextPushReader {
-    let holdSeconds: Int64
+    let limits: APIOptions
 
     func draft(_ body: Tolerance, id: MessageID, app: AppKey, now: Timestamp) throws(PealError) -> MessageDraft {
         let target = try ContextPushTarget(body)
         let until = try end(body, now: now)
         let window = DeliveryWindow(
-            until: until, method: try method(body), holdSeconds: holdSeconds, name: target.name)
+            until: until, method: try method(body), holdSeconds: limits.contextPushHoldSeconds, name: target.name)
         guard let content = try body.object("content") else { throw .missing("content") }
         let source = JSON.object(content.members).bytes
         guard source.count <= Limits.contextPushContentBytesMax else {
@@ -27,8 +27,8 @@ struct ContextPushReader {
 
     /// An instant goes before a number of hours.
     private func end(_ body: Tolerance, now: Timestamp) throws(PealError) -> Timestamp {
-        let latest = now + .seconds(Limits.windowSecondsMax)
-        let hoursMax = Limits.windowSecondsMax / 3600
+        let latest = now + .seconds(limits.contextPushWindowSecondsMax)
+        let hoursMax = limits.contextPushWindowSecondsMax / 3600
         if let until = try body.time("target_delivery_time") {
             guard until > now, until <= latest else {
                 throw .invalid(
@@ -36,7 +36,11 @@ struct ContextPushReader {
             }
             return until
         }
-        guard let hours = try body.decimal("deliver_within_hours") else { throw .missing("deliver_within_hours") }
+        guard let hours = try body.decimal("deliver_within_hours") else {
+            throw PealError(
+                .missingField, "deliver_within_hours or target_delivery_time is required",
+                field: "deliver_within_hours")
+        }
         guard hours > 0, hours <= Double(hoursMax) else {
             throw .invalid(
                 "deliver_within_hours", "deliver_within_hours must be more than 0 and at most \(hoursMax)")

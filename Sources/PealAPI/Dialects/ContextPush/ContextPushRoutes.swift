@@ -17,9 +17,9 @@ struct ContextPushRoutes: Sendable {
     private func schedule(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let records = try await services.credentialRecords(app)
-        let body = try Tolerance(try call.object())
+        let body = try Tolerance(try call.object()).withoutLineEnds()
         try ContextPushTarget.checkBundle(body, app: app, records)
-        let draft = try ContextPushReader(holdSeconds: services.options.contextPushHoldSeconds).draft(
+        let draft = try ContextPushReader(limits: services.options).draft(
             body, id: services.newMessageID(at: call.now), app: app.key, now: call.now)
         try services.preview.checkContextPush(draft, app: app, records)
         let result = try await services.moments.schedule(draft)
@@ -36,7 +36,7 @@ struct ContextPushRoutes: Sendable {
 
     private func cancel(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        let body = try Tolerance(try call.object())
+        let body = try Tolerance(try call.object()).withoutLineEnds()
         try ContextPushTarget.checkBundle(body, app: app, try await services.credentialRecords(app))
         let target = try ContextPushTarget(body)
         guard let name = target.name else { throw PealError.missing("idempotency_key") }

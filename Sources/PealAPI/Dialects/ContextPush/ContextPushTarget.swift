@@ -11,7 +11,7 @@ struct ContextPushTarget {
     init(_ body: Tolerance) throws(PealError) {
         guard let word = try body.text("platform") else { throw .missing("platform") }
         guard let platform = Platform(rawValue: word.lowercased()), [.ios, .android].contains(platform) else {
-            throw .invalid("platform", "platform must be ios or android")
+            throw .unsupported("platform", "platform must be ios or android")
         }
         self.platform = platform
         guard let user = try body.text("user_id", bytesMax: Limits.userIDBytesMax) else { throw .missing("user_id") }
@@ -32,6 +32,8 @@ struct ContextPushTarget {
     static func checkBundle(_ body: Tolerance, app: App, _ records: [CredentialRecord]) throws(PealError) {
         guard let bundle = try body.text("bundle_id") else { throw .missing("bundle_id") }
         let own = [app.bundleID] + (app.bundleID == nil ? records.map { $0.facts["bundle_id"]?.stringValue } : [])
-        guard own.contains(bundle) else { throw PealError(.forbidden, "this key does not cover that bundle_id") }
+        guard own.contains(bundle) else {
+            throw PealError(.forbidden, "this key does not cover that bundle_id", field: "bundle_id")
+        }
     }
 }

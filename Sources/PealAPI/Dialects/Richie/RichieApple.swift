@@ -9,12 +9,16 @@ struct RichieApple {
     init(_ ios: Tolerance, _ keys: inout RichieKeys) throws(PealError) {
         var members = try keys.checked(ios)
         var places = [members]
+        if let alert = try Self.alert(ios, &keys) {
+            members["alert"] = alert
+            places.append(Self.keys(of: alert))
+        }
         if let own = try ios.object("aps") {
             var aps = try keys.checked(own)
             places.insert(aps, at: 0)
             if let alert = try Self.alert(own, &keys) {
                 aps["alert"] = alert
-                places.insert(alert.objectValue ?? JSON.Members([("body", alert)]), at: 0)
+                places.insert(Self.keys(of: alert), at: 0)
             } else {
                 aps["alert"] = nil
             }
@@ -26,13 +30,18 @@ struct RichieApple {
         } else {
             members["aps"] = nil
         }
+        if members["aps"]?["alert"] == nil { keys.warn("\(ios.path) has no aps.alert: iOS shows nothing by itself") }
         guard places.contains(where: { $0["body"] != nil }) else { throw .missing("\(ios.path).aps.alert.body") }
         self.members = members
     }
 
+    private static func keys(of alert: JSON) -> JSON.Members {
+        alert.objectValue ?? JSON.Members([("body", alert)])
+    }
+
     /// An object of keys, or the body alone.
-    private static func alert(_ aps: Tolerance, _ keys: inout RichieKeys) throws(PealError) -> JSON? {
-        guard let (value, path) = aps["alert"] else { return nil }
+    private static func alert(_ place: Tolerance, _ keys: inout RichieKeys) throws(PealError) -> JSON? {
+        guard let (value, path) = place["alert"] else { return nil }
         if let text = Tolerance.plainText(value) { return .string(text) }
         let alert = try keys.checked(try Tolerance(value, path: path))
         keys.look(at: alert, path)

@@ -8,7 +8,8 @@ enum RichieDocument {
             name: "Richie", text: "Tasks to topics and to users.", envelope: .richie,
             refusal: .object([.required("error", .text)]), operations: [send],
             schemas: [
-                ("RichieTask", task), ("RichieApple", apple), ("RichieAndroid", android), ("RichieReport", report),
+                ("RichieTask", task), ("RichieApple", apple), ("RichieAndroid", android),
+                ("RichieValue", RichieSchema.value), ("RichieReport", report),
             ],
             webhooks: [reported])
     }
@@ -35,12 +36,14 @@ enum RichieDocument {
     ])
 
     private static let apple = Schema.all(of: [
-        .object(RichieSchema.keys + [.optional("aps", RichieSchema.aps)]), RichieSchema.bodySomewhere,
+        RichieSchema.passedOn(
+            RichieSchema.keys + [.optional("aps", RichieSchema.aps), .optional("alert", RichieSchema.alert)]),
+        RichieSchema.bodySomewhere,
     ]).described(
         "At most \(Limits.richiePayloadBytesMax) bytes of compact JSON. Members that are not named here are passed on.")
 
-    private static let android = Schema.object([.required("data", RichieSchema.data)]).described(
-        "At most \(Limits.richiePayloadBytesMax) bytes of compact JSON. Members of `data` that are not named are passed on."
+    private static let android = RichieSchema.passedOn([.required("data", RichieSchema.data)]).described(
+        "At most \(Limits.richiePayloadBytesMax) bytes of compact JSON. Other members of `data` are passed on."
     )
 
     // MARK: Examples

@@ -53,6 +53,8 @@ struct RichieKeys {
         }
     }
 
+    mutating func warn(_ words: String) { warnings.append(words) }
+
     private mutating func check(link: String, _ path: String) throws(PealError) {
         let lowered = link.lowercased()
         let isSecure = lowered.hasPrefix("https://")

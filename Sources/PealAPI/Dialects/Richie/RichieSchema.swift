@@ -38,15 +38,29 @@ enum RichieSchema {
 
     private static let withBody = Schema.object([.required("body", somebody)])
 
-    static let aps = Schema.object(
+    /// What is passed on: of control characters only tabs and line ends, in names too.
+    static let value = Schema.any(of: [
+        content, .list(.named("RichieValue")), passedOn([]),
+    ])
+
+    /// An object with these members and with others, which are passed on.
+    static func passedOn(_ properties: [Property]) -> Schema {
+        Schema.object(properties).with("propertyNames", Schema.content.json).with(
+            "additionalProperties", Schema.named("RichieValue").json)
+    }
+
+    /// A text is the body.
+    static let alert = Schema.any(of: [content, passedOn(keys)])
+
+    static let aps = passedOn(
         keys + [
-            .optional("alert", .any(of: [content, .object(keys)])), .optional("content-available", .tolerantFlag),
+            .optional("alert", alert), .optional("content-available", .tolerantFlag),
         ]
     ).orAbsent
 
-    /// A body in the alert, as the alert, beside it, or beside `aps`.
+    /// A body in the alert, as the alert, beside it, or beside `aps`, where an alert may stand too.
     static let bodySomewhere = Schema.any(of: [
-        withBody,
+        withBody, .object([.required("alert", somebody)]), .object([.required("alert", withBody)]),
         .object([.required("aps", withBody)]),
         .object([.required("aps", .object([.required("alert", somebody)]))]),
         .object([.required("aps", .object([.required("alert", withBody)]))]),
@@ -54,7 +68,7 @@ enum RichieSchema {
 
     /// Flat, within `alert`, or both.
     static let data = Schema.all(of: [
-        .object(keys + [.optional("alert", .any(of: [content, .object(keys)]))]),
+        passedOn(keys + [.optional("alert", alert)]),
         .any(of: [
             withBody, .object([.required("alert", somebody)]), .object([.required("alert", withBody)]),
         ]),

@@ -10,10 +10,10 @@ struct RichieTarget {
     let users: [String]?
 
     /// - Throws: `missing_field` when neither is given or both are empty.
-    init(_ body: Tolerance) throws(PealError) {
-        topics = try body.names("topics", countMax: Limits.richieTopicsMax, bytesMax: Limits.topicBytesMax)
+    init(_ body: Tolerance, _ limits: APIOptions) throws(PealError) {
+        topics = try body.names("topics", countMax: limits.richieTopicsMax, bytesMax: Limits.topicBytesMax)
         users = try body.names(
-            "external_user_ids", countMax: Limits.richieUsersMax, bytesMax: Limits.userIDBytesMax)
+            "external_user_ids", countMax: limits.richieUsersMax, bytesMax: Limits.userIDBytesMax)
         guard topics != nil || users != nil else {
             throw PealError(.missingField, "topics or external_user_ids must name somebody", field: "topics")
         }

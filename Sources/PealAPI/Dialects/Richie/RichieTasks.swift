@@ -14,7 +14,7 @@ struct RichieTasks: Sendable {
         let app = try call.app()
         let body = try Tolerance(try call.object(allowsTrailingCommas: app.settings.richie.lenientJSON))
         let name = try await appID(body, of: app)
-        let reader = RichieReader(lifeSecondsMax: services.options.messageLifeSeconds)
+        let reader = RichieReader(limits: services.options)
         let (draft, warnings) = try reader.draft(
             body, id: services.newMessageID(at: call.now), app: app, name: name, now: call.now)
         try services.preview.checkRichie(draft, app: app, try await services.credentialRecords(app))

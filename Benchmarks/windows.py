@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""What a user of a window of delivery costs: CPU time of `peal` for messages to N users each, beside plain messages to the
+same users.
+
+Starts `peal-sim` in fast mode and `peal serve` on loopback and registers one device a user. Each round sends one plain
+message to all users and one with a window, `traditional`, so that every user has a moment of its own that falls due at once.
+Only ratios inside one run mean something. Prints a line a round and, as its last line, the figures as JSON. Exit code 1
+when something was lost or doubled, or the ratio passes its limit.
+
+Usage: Benchmarks/windows.py [--binaries .build/release] [--users 1000] [--messages 10] [--rounds 3]
+"""
+import argparse
+import datetime
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+import urllib.request
+
+from fanout import ROOT, Setup, call, cpu_seconds
+
+
+class WindowSetup(Setup):
+    """One device for each user, and messages that name the users."""
+
+    def register(self, start):
+        devices = [
+            self.network.device(number) | {"user_id": f"user-{number}"}
+            for number in range(start, min(start + 1000, self.options.devices))]
+        result = call("POST", f"{self.app}/devices:batch", {"devices": devices})
+        failed = [item for item in result["results"] if "error" in item]
+        if failed:
+            sys.exit(f"registration refused: {failed[0]}")
+
+    def body(self, has_window):
+        body = {
+            "audience": {"users": [f"user-{number}" for number in range(self.options.devices)], "platforms": ["ios"]},
+            "content": {"title": "Town hall", "body": "x" * 180, "data": {"story": "1234567890"}, "badge": 1}}
+        if has_window:
+            until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
+            body |= {"method": "traditional", "schedule": {"window": {"until": until.isoformat()}}}
+        return body
+
+    def send(self, has_window):
+        """Sends `--messages` messages and awaits their ends; returns (CPU µs a user, seconds)."""
+        expected = self.options.devices
+        before, started = cpu_seconds(self.peal.pid), time.monotonic()
+        waiting = [
+            call("POST", f"{self.app}/messages", self.body(has_window))["id"] for _ in range(self.options.messages)]
+        deadline = time.monotonic() + 600
+        for message in waiting:
+            while (report := call("GET", f"{self.app}/messages/{message}"))["state"] not in ("sent", "failed", "expired"):
+                if time.monotonic() > deadline:
+                    sys.exit(f"not sent in time: {report}")
+                time.sleep(0.1)
+            if report["state"] != "sent" or report["counts"]["accepted"] != expected:
+                sys.exit(f"expected {expected} accepted, got {report}")
+        seconds = time.monotonic() - started
+        return (cpu_seconds(self.peal.pid) - before) / expected / self.options.messages * 1e6, seconds
+
+
+def inbox(setup, method, path=""):
+    request = urllib.request.Request(f"{setup.sim['control_url']}/inbox{path}", method=method)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+def measure(setup, options):
+    setup.send(False)
+    rounds = []
+    for number in range(options.rounds):
+        plain, plain_seconds = setup.send(False)
+        inbox(setup, "DELETE")
+        window, window_seconds = setup.send(True)
+        summary = inbox(setup, "GET", "/summary")
+        sent = options.devices * options.messages
+        if summary["received"] != sent or summary["devices"] != options.devices:
+            sys.exit(f"not exactly once: {summary}")
+        rounds.append((plain, window, window / plain, sent / plain_seconds, sent / window_seconds))
+        print(f"round {number + 1}: plain {plain:.1f} µs/user, window {window:.1f} µs/user, ratio {window / plain:.2f}, "
+              f"window {sent / window_seconds:,.0f} users/s", flush=True)
+    middle = [statistics.median(column) for column in zip(*rounds)]
+    return {
+        "users": options.devices, "messages": options.messages, "rounds": options.rounds,
+        "plain_cpu_us": round(middle[0], 1), "window_cpu_us": round(middle[1], 1), "ratio": round(middle[2], 2),
+        "plain_per_second": round(middle[3]), "window_per_second": round(middle[4])}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--users", dest="devices", type=int, default=1000)
+    parser.add_argument("--messages", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--connections", type=int, default=4)
+    parser.add_argument("--ratio-max", type=float, default=20.0)
+    parser.add_argument("--binaries", default=str(ROOT / ".build" / "release"))
+    options = parser.parse_args()
+    options.provider = "apns"
+    with tempfile.TemporaryDirectory(prefix="peal-bench-") as folder:
+        setup = WindowSetup(options, pathlib.Path(folder))
+        try:
+            setup.prepare()
+            result = measure(setup, options)
+        finally:
+            setup.stop()
+    for name, value in result.items():
+        print(f"{name:>20}  {value}")
+    print(json.dumps(result))
+    if result["ratio"] > options.ratio_max:
+        sys.exit("a figure is beyond its limit")
+
+
+if __name__ == "__main__":
+    main()

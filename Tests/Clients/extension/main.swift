@@ -1,0 +1,25 @@
+import Foundation
+import UserNotifications
+
+/// Gives one push to the extension, tells what it hands over and how often: `push JSON-of-userInfo [seconds]`.
+func run() throws {
+    let arguments = CommandLine.arguments
+    let content = UNNotificationContent()
+    content.userInfo = try JSONSerialization.jsonObject(with: Data(arguments[1].utf8)) as? [String: Any] ?? [:]
+    let service = ImageNotificationService()
+    let shown = DispatchSemaphore(value: 0)
+    service.didReceive(UNNotificationRequest(content)) { content in
+        let attachments = content.attachments.map { "\($0.identifier) \($0.url.lastPathComponent)" }
+        print("shown", attachments.joined(separator: ", "), separator: " ")
+        shown.signal()
+    }
+    if arguments.count > 2 {
+        Thread.sleep(forTimeInterval: Double(arguments[2]) ?? 0)
+        service.serviceExtensionTimeWillExpire()
+    }
+    shown.wait()
+    // A second time would come by now.
+    Thread.sleep(forTimeInterval: 0.5)
+}
+
+try run()

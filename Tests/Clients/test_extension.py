@@ -1,0 +1,90 @@
+"""The SDK's notification service extension, compiled against the shape of Apple's classes and run on real downloads."""
+
+import http.server
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "SDK" / "Sources" / "PealNotifications"
+HERE = pathlib.Path(__file__).with_name("extension")
+SETTINGS = ["-swift-version", "6", "-enable-upcoming-feature", "ExistentialAny"]
+SETTINGS += ["-enable-upcoming-feature", "InternalImportsByDefault"]
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("swiftc") is None, reason="Apple's own framework is there, or no compiler"
+)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """The extension with a program around it."""
+    folder = tmp_path_factory.mktemp("extension")
+
+    def compile(*arguments):
+        ended = subprocess.run(["swiftc", *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
+        assert ended.returncode == 0, ended.stderr
+
+    framework = ["-emit-module", "-emit-library", "-parse-as-library", "-module-name", "UserNotifications"]
+    compile(*framework, "-static", "-o", "libUserNotifications.a", str(HERE / "UserNotifications.swift"))
+    files = [*sorted(SOURCES.glob("*.swift")), HERE / "main.swift"]
+    compile(*SETTINGS, "-I", ".", "-L", ".", "-lUserNotifications", "-o", "push", *map(str, files))
+    return folder / "push"
+
+
+@pytest.fixture(scope="module")
+def images():
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            if "slow" in self.path:
+                time.sleep(3)
+            self.send_response(404 if "missing" in self.path else 200)
+            self.send_header("content-length", "5")
+            self.end_headers()
+            self.wfile.write(b"image")
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    "path, key, end, shown",
+    [
+        ("/cat.jpg", "1234567890abcdef", None, "1234567890abcdef.jpg 1234567890abcdef.jpg"),
+        ("/cat", "k", None, "k.jpg k.jpg"),
+        ("/cat.png?size=2", "a/b", None, "a_b.png a_b.png"),
+        ("/missing.jpg", "k", None, ""),
+        ("/slow.jpg", "k", "0.3", ""),
+        ("/cat.jpg", "k", "1.5", "k.jpg k.jpg"),
+        (None, "k", None, ""),
+        ("/cat.jpg", None, None, ""),
+    ],
+)
+def test_a_push_is_shown_once_with_its_image_if_it_comes_in_time(program, images, path, key, end, shown):
+    info = {"aps": {"alert": "Hi"}}
+    if path:
+        info["ctx_image_url"] = images + path
+    if key:
+        info["ctx_idempotency_key"] = key
+    ended = subprocess.run(
+        [program, json.dumps(info), *([end] if end else [])],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env={"PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1"},
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines() == [f"shown {shown}"]
