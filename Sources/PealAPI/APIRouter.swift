@@ -16,7 +16,7 @@ package func buildRouter(_ services: APIServices) -> Router<APIContext> {
     var routes = RouteTable()
     let endpoints = dialectEndpoints(services)
     routes.add(endpoints)
-    routes.add(OpenAPIRoutes(version: services.options.version, endpoints: endpoints).all)
+    routes.add(openAPI(services, endpoints).all)
     return router(of: routes, services)
 }
 
@@ -27,10 +27,14 @@ func dialectEndpoints(_ services: APIServices) -> [Endpoint] {
         + (services.options.servesMetrics ? HealthRoutes(services).metrics : [])
 }
 
+private func openAPI(_ services: APIServices, _ endpoints: [Endpoint]) -> OpenAPIRoutes {
+    OpenAPIRoutes(version: services.options.version, time: services.time, endpoints: endpoints)
+}
+
 /// Every method of every path that the server answers, as `GET /peal/v1/apps/{app}`.
 package func servedOperations(_ services: APIServices) -> [String] {
     let endpoints = dialectEndpoints(services)
-    let all = endpoints + OpenAPIRoutes(version: services.options.version, endpoints: endpoints).all
+    let all = endpoints + openAPI(services, endpoints).all
     return all.map { "\($0.method) \(APIOperation.template(of: $0.path))" }
 }
 

@@ -163,6 +163,8 @@ struct BadInputTests {
         Case(.get, "…/messages?limit=0", "", "invalid_field", "limit"),
         Case(.get, "…/messages?limit=201", "", "invalid_field", "limit"),
         Case(.get, "…/messages?cursor=!", "", "invalid_field", "cursor"),
+        Case(.get, "…/messages?cursor=AAAA", "", "invalid_field", "cursor"),
+        Case(.get, "…/devices?cursor=AAAA", "", "invalid_field", "cursor"),
         Case(.get, "…/messages?state=odd", "", "invalid_field", "state"),
         Case(.get, "…/messages/10000000-0000-4000-8000-000000000001", "", "not_found", nil),
         Case(.get, "…/messages/xyz", "", "not_found", nil),

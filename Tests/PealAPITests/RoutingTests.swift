@@ -56,6 +56,17 @@ struct RoutingTests {
         }
     }
 
+    @Test(
+        "writes the refusal of a path that is no path in the words of its beginning",
+        arguments: ["/v1/registration/%zz", "/v2/topics/%FF", "/v1/tags/%C3%28/x"])
+    func broken(path: String) async throws {
+        try await House.open { house in
+            let reply = try await house.call(.get, path, authorization: nil)
+            #expect(reply.status == 404)
+            #expect(reply["error"] == "Not Found" && reply["status"] == 404)
+        }
+    }
+
     @Test("tells monitors what works, and why something does not only the admin")
     func health() async throws {
         try await House.open { house in

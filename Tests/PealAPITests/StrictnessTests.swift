@@ -23,6 +23,22 @@ struct StrictnessTests {
         }
     }
 
+    @Test("counts the characters of names, whatever bytes they take", arguments: ["a", "ä", "€", "🧀"])
+    func characters(character: String) async throws {
+        try await House.open { house in
+            let (longest, longer) = (String(repeating: character, count: 255), String(repeating: character, count: 256))
+            for (text, status) in [(longest, 201), (longer, 400)] {
+                let reply = try await house.admin(
+                    .post, "…/devices",
+                    [
+                        "platform": "ios", "address": .string(House.deviceToken), "user_id": .string(text),
+                        "topics": [.string(text)],
+                    ])
+                #expect(reply.status == status, "\(reply.text)")
+            }
+        }
+    }
+
     @Test("registers bb10 devices with an Android key, and names an unknown os by its field")
     func blackberry() async throws {
         try await House.open { house in

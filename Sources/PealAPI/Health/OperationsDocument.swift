@@ -17,7 +17,7 @@ enum OperationsDocument {
     private static let ready = APIOperation(
         id: "readyz", method: .get, path: "/readyz", summary: "Whether every subsystem works",
         text:
-            "With the admin token also `failures` and `stopped` are told. A stopped app does not make the server unready.",
+            "The admin token is also told `failures` and `stopped`. A stopped app does not make the server unready.",
         answers: [
             APIAnswer(200, "Everything works.", .named("OperationsReadiness")),
             APIAnswer(503, "Something does not.", .named("OperationsReadiness")),

@@ -8,10 +8,14 @@ struct APIDocument: Sendable {
     let endpoints: [Endpoint]
     let dialects: [DialectDocument]
 
-    static let dialects: [DialectDocument] = [
-        NativeDocument.document, ContextPushDocument.document, RichieDocument.document, DevtodevDocument.document,
-        PivotalDocument.document, OperationsDocument.document,
-    ]
+    /// - Parameter now: what lies ahead in it lies ahead of this.
+    static func dialects(at now: Timestamp) -> [DialectDocument] {
+        [
+            NativeDocument.document(at: now), ContextPushDocument.document, RichieDocument.document,
+            DevtodevDocument.document,
+            PivotalDocument.document, OperationsDocument.document,
+        ]
+    }
 
     var json: JSON {
         [
@@ -33,7 +37,8 @@ struct APIDocument: Sendable {
 
     private static let text = """
         Doubled and trailing slashes in a path do not matter. HEAD is answered where GET is, OPTIONS everywhere. \
-        Members that are not named here are ignored. Every answer has `X-Request-Id`.
+        Members that are not named here are ignored. Every answer has `X-Request-Id`. Every POST of the native API \
+        takes `Idempotency-Key`.
         """
 
     /// The documented operations that have an endpoint, by path in the order of the dialects.
@@ -54,7 +59,8 @@ struct APIDocument: Sendable {
 
     private static func json(_ operation: APIOperation, _ access: Access, _ dialect: DialectDocument) -> JSON {
         let inPath = operation.pathParameters.compactMap { name in dialect.pathParameters.first { $0.name == name } }
-        let shared = operation.method == .post && access.isIdempotent ? [idempotencyKey] : []
+        let isRepeatable = operation.method == .post && access.isIdempotent
+        let shared = isRepeatable && operation.namesIdempotencyKey ? [idempotencyKey] : []
         let parameters = (inPath + operation.parameters + shared).map(\.json)
         var answers = operation.answers.map { (String($0.status), $0.json) }
         // An answer of its own goes before the refusals of its status.
@@ -81,7 +87,8 @@ struct APIDocument: Sendable {
         return [
             "schemas": .object(JSON.Members(schemas)),
             "responses": .object(JSON.Members(dialects.flatMap(\.responses))),
-            "headers": Self.headers, "securitySchemes": Access.securitySchemes,
+            "headers": Self.headers, "parameters": ["IdempotencyKey": Self.idempotencyKey.json],
+            "securitySchemes": Access.securitySchemes,
         ]
     }
 

@@ -17,6 +17,9 @@ struct APIOperation: Sendable {
     let answers: [APIAnswer]
     /// Beside those that every operation of its kind has.
     var refusals: [PealError.Code] = []
+    /// Whether `Idempotency-Key` stands among the parameters of a POST that takes it. Not where what is made can be
+    /// deleted: programs that try every parameter would take the first answer, given again, for a new thing.
+    var namesIdempotencyKey = true
 
     /// The names of the parameters in the path.
     var pathParameters: [String] {

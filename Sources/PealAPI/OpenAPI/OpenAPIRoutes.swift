@@ -11,12 +11,14 @@ final class OpenAPIRoutes: Sendable {
     }
 
     private let version: String
+    private let time: any TimeSource
     private let documented: [Endpoint]
     private let served = Mutex<Served?>(nil)
 
     /// - Parameter endpoints: every other endpoint of the server.
-    init(version: String, endpoints: [Endpoint]) {
+    init(version: String, time: any TimeSource, endpoints: [Endpoint]) {
         self.version = version
+        self.time = time
         documented = endpoints
     }
 
@@ -24,7 +26,7 @@ final class OpenAPIRoutes: Sendable {
 
     /// Every endpoint with its own.
     var document: APIDocument {
-        APIDocument(version: version, endpoints: documented + all, dialects: APIDocument.dialects)
+        APIDocument(version: version, endpoints: documented + all, dialects: APIDocument.dialects(at: time.now))
     }
 
     @Sendable private func get(_ call: Call) -> Answer {

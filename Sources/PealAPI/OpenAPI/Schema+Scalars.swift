@@ -22,11 +22,23 @@ extension Schema {
     /// A text for people to read: of control characters only tabs and line ends.
     static let content = text(pattern: #"[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*"#)
 
-    /// An id, as RFC 9562 writes it.
-    static let uuid = Schema([("type", "string"), ("format", "uuid")])
+    /// An id, as RFC 9562 writes it. The pattern is for readers that take formats for remarks only.
+    static let uuid = text(pattern: "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").with("format", "uuid")
 
     /// An instant (RFC 3339).
     static let time = Schema([("type", "string"), ("format", "date-time")])
+
+    /// An instant that lies ahead whenever a request is read. The pattern keeps out what has passed for good: the day
+    /// of `now` and those before it.
+    static func future(after now: Timestamp) -> Schema {
+        let day = Array(now.description.prefix(10))
+        let later = day.indices.compactMap { position -> String? in
+            guard let digit = day[position].wholeNumberValue, digit < 9 else { return nil }
+            let rest = day[(position + 1)...].map { $0 == "-" ? "-" : "[0-9]" }.joined()
+            return "\(String(day[..<position]))[\(digit + 1)-9]\(rest)"
+        }
+        return time.described("Lies ahead.").with("pattern", .string("^(\(later.joined(separator: "|")))"))
+    }
 
     /// An absolute URI (RFC 3986).
     static let uri = Schema([("type", "string"), ("format", "uri")])

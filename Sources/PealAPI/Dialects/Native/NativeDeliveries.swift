@@ -13,12 +13,8 @@ struct NativeDeliveries: Sendable {
 
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .number)
-        let (app, id): (AppKey, MessageID) = (try call.app().key, try call.id("id", of: "message"))
-        guard try await services.store.read({ try $0.message(app: app, id: id) }) != nil else {
-            throw PealError.notFound("message")
-        }
         let events = try await DeliveryTrail(store: services.store).events(
-            of: id, app: app, try subject(call.query))
+            of: try call.id("id", of: "message"), app: try call.app().key, try subject(call.query))
         let fetched = Array(Array(events.enumerated()).dropFirst(Int(list.number ?? 0)).prefix(list.fetchCount))
         return list.answer(fetched, cursor: { NativeList.bytes($0.offset + 1) }, json: { Self.json($0.element) })
     }

@@ -8,7 +8,7 @@ extension NativeDocument {
             body: APIBody(
                 schema: .named("NativeAppDraft"),
                 examples: [("app", ["name": "Cheese", "bundle_id": "com.example.cheese"])]),
-            answers: [APIAnswer(201, "The app.", .named("NativeApp"))]),
+            answers: [APIAnswer(201, "The app.", .named("NativeApp"))], namesIdempotencyKey: false),
         APIOperation(
             id: "listApps", method: .get, path: "/peal/v1/apps", summary: "List the apps that the caller may read",
             parameters: page(.id), answers: [list(of: "NativeApp")]),

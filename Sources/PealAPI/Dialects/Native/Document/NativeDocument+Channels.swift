@@ -10,7 +10,7 @@ extension NativeDocument {
             body: APIBody(
                 schema: .object([.required("storage_policy", policy)]),
                 examples: [("newest", ["storage_policy": "most_recent"])]),
-            answers: [APIAnswer(201, "The channel.", .named("NativeChannel"))]),
+            answers: [APIAnswer(201, "The channel.", .named("NativeChannel"))], namesIdempotencyKey: false),
         APIOperation(
             id: "listChannels", method: .get, path: path, summary: "List broadcast channels by id",
             parameters: page(.name), answers: [list(of: "NativeChannel")], refusals: [.conflict]),

@@ -72,14 +72,12 @@ extension NativeDocument {
     }
 
     private static func draft(_ more: [Property]) -> Schema {
-        .one(
-            of: Platform.addressable.map { platform in
-                .object(
-                    [
-                        .required("platform", .word(platform.rawValue)), .required("address", address(platform)),
-                        .nullable("environment", environment),
-                    ] + more + facts)
-            })
+        let places = Platform.addressable.map { platform in
+            Schema.object([
+                .required("platform", .word(platform.rawValue)), .required("address", address(platform)),
+            ])
+        }
+        return .all(of: [.object([.nullable("environment", environment)] + more + facts), .one(of: places)])
     }
 
     private static let change = Schema.object(

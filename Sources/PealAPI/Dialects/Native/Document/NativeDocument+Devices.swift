@@ -15,7 +15,7 @@ extension NativeDocument {
             id: "createDevice", method: .post, path: "\(app)/devices", summary: "Register a device",
             text: "The id is made unless one is given.",
             body: APIBody(schema: .named("NativeDeviceWithID"), examples: [("ios", example)]),
-            answers: [shown, made]),
+            answers: [shown, made], namesIdempotencyKey: false),
         APIOperation(
             id: "registerDevices", method: .post, path: "\(app)/devices:batch",
             summary: "Register many devices in one transaction", text: "Good ones are stored, bad ones told.",
@@ -61,7 +61,7 @@ extension NativeDocument {
     /// By which an address in a query is meant.
     static let address: [APIParameter] = [
         .query(
-            "address", .text(1...Limits.addressBytesMax, pattern: #"[!#-\[\]-~]+"#),
+            "address", .text(0...Limits.addressBytesMax, pattern: #"[!#-\[\]-~]*"#),
             "A device token, channel URI or Web Push endpoint."),
         .query("platform", platform, "Only addresses of this platform."),
         .query("environment", environment, "Only addresses of this environment."),

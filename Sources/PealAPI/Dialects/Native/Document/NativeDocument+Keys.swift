@@ -14,7 +14,7 @@ extension NativeDocument {
                 APIAnswer(
                     200, "The repetition of a request: the secret is not shown again.",
                     .object([.required("id", .uuid), .required("secret_shown", .flag)])),
-            ]),
+            ], namesIdempotencyKey: false),
         APIOperation(
             id: "listKeys", method: .get, path: "\(app)/keys", summary: "List the keys without their secrets",
             answers: [

@@ -90,10 +90,11 @@ extension NativeDocument {
                 pattern: "(whsec_)?(\(quartet){8,21}|\(quartet){8,20}\(letter){3}=?|\(quartet){8,21}\(letter){2}(==)?)"
             )
             .described(
-                "`whsec_` and base64 of \(Limits.webhookSigningKeyBytesMin) to \(Limits.webhookSigningKeyBytesMax) bytes."
+                "`whsec_` and base64 of \(keyBytes) bytes."
             )),
     ])
 
+    private static let keyBytes = "\(Limits.webhookSigningKeyBytesMin) to \(Limits.webhookSigningKeyBytesMax)"
     private static let letter = "[A-Za-z0-9+/]"
     private static let quartet = "(\(letter){4})"
 
