@@ -14,7 +14,7 @@ struct IdempotencyTests {
             let first = try await house.admin(.post, "…/messages", Self.message, headers: headers)
             #expect(first.status == 202)
             #expect(first.header("Idempotent-Replayed") == nil)
-            let second = try await house.admin(.post, "…//messages/", Self.message, headers: headers)
+            let second = try await house.admin(.post, "…/messages", Self.message, headers: headers)
             #expect(second.status == 202)
             #expect(second.text == first.text)
             #expect(second.header("Idempotent-Replayed") == "true")

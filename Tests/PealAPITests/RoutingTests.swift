@@ -14,6 +14,17 @@ struct RoutingTests {
         }
     }
 
+    @Test(
+        "takes paths of the native API as they are written alone",
+        arguments: ["/peal/v1/apps/", "//peal/v1/apps", "/peal//v1/apps", "/peal/v1/apps//"])
+    func nativePaths(path: String) async throws {
+        try await House.open { house in
+            #expect(try await house.admin(.get, "/peal/v1/apps").status == 200)
+            let reply = try await house.admin(.get, path)
+            #expect(reply.status == 404 && reply.code == "not_found")
+        }
+    }
+
     @Test("answers a known path with a wrong method by 405 and what it takes")
     func wrongMethod() async throws {
         try await House.open { house in

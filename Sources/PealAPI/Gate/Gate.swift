@@ -59,7 +59,7 @@ struct Gate: RouterMiddleware {
     }
 
     private func answered(_ request: Request, path: RequestPath?, query: Substring) async throws -> Answer {
-        guard let path else { throw Unmatched.path }
+        guard let path, path.isPlain || !path.isNative else { throw Unmatched.path }
         let match = routes.match(request.method, path)
         guard case .endpoint(let endpoint, let parameters) = match else {
             guard case .otherMethods(let methods) = match else { throw Unmatched.path }
