@@ -202,7 +202,8 @@ class Demonstration:
         self.prepare()
         fresh = dict(SEED_PUSH, expiryTime=int(time.time() * 1000) + 3_600_000)
         self.stage.say("pushing through Pivotal's API: the documentation's example, expiry moved ahead")
-        self.push("Pivotal", lambda: self.pivotal.post("/v1/push", fresh)["receipt_id"], SUBSCRIBED, "not subscribed")
+        receipt = lambda: self.pivotal.post("/v1/push", fresh)["receipt_id"]
+        self.push("Pivotal", receipt, SUBSCRIBED, "not subscribed")
         self.stage.say("pushing the same verbatim: it expired in 2016")
         self.push_expired()
         self.stage.say("pushing through Richie's API")
