@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Peal at work: a simulated push network, the server, devices, and pushes that arrive.
+"""Peal at work: the simulated push networks, the server, devices, and pushes that arrive.
 
 Starts `peal-sim` and `peal serve` (debug builds) with a database in a temporary folder, registers devices, pushes
 through the APIs, prints what every device received, and then keeps serving. With DEMO_EXIT=1 it ends instead: exit code
@@ -126,8 +126,8 @@ class Demonstration:
                 "device_model": "iPhone", "registration_token": token.upper(),
                 "tags": [TOPIC] if name in SUBSCRIBED else []})
 
-    def push(self, api, send, receivers):
-        """Sends, waits for the end of the message and notes what each device received."""
+    def push(self, api, send, receivers, others="not addressed"):
+        """Sends, waits for the end of the message and notes what each device received, and why `others` did not."""
         before = time.time()
         message = send()
         self.inbox.wait(receivers)
@@ -140,7 +140,7 @@ class Demonstration:
             if len(items) != expected:
                 self.problems.append(f"{api}: {name} received {len(items)} pushes, expected {expected}")
             if not items:
-                self.rows.append((api, name, "nothing (not subscribed)" if expected == 0 else "NOTHING", ""))
+                self.rows.append((api, name, f"nothing ({others})" if expected == 0 else "NOTHING", ""))
             for item in items:
                 took = max(0.0, item["at"] - before * 1000)
                 self.rows.append((api, name, text_of(item["payload"]), f"{took:.0f} ms"))
@@ -163,7 +163,7 @@ class Demonstration:
         richie = Richie(self.native.server_url, (key["username"], key["password"]))
         alert = {"title": "Cheese news", "body": "The seminar begins", "publisher-item-id": "100200"}
         task = {"app_id": "cheese-news", "topics": [TOPIC], "payloads": {"ios": {"aps": {"alert": alert}}}}
-        self.push("Richie", lambda: richie.task(task), SUBSCRIBED)
+        self.push("Richie", lambda: richie.task(task), SUBSCRIBED, "not subscribed")
 
     def push_to_user(self):
         """ContextPush's example to a phone of its user, registered for this; held for a second, then sent."""
@@ -202,7 +202,8 @@ class Demonstration:
         self.prepare()
         fresh = dict(SEED_PUSH, expiryTime=int(time.time() * 1000) + 3_600_000)
         self.stage.say("pushing through Pivotal's API: the documentation's example, expiry moved ahead")
-        self.push("Pivotal", lambda: self.pivotal.post("/v1/push", fresh)["receipt_id"], SUBSCRIBED)
+        receipt = lambda: self.pivotal.post("/v1/push", fresh)["receipt_id"]
+        self.push("Pivotal", receipt, SUBSCRIBED, "not subscribed")
         self.stage.say("pushing the same verbatim: it expired in 2016")
         self.push_expired()
         self.stage.say("pushing through Richie's API")
@@ -253,7 +254,7 @@ The command line:
 def main():
     stage = Stage()
     with tempfile.TemporaryDirectory(prefix="peal-demo-") as folder, Programs(ROOT, pathlib.Path(folder)) as programs:
-        stage.say("starting the simulated push network")
+        stage.say("starting the simulated push networks")
         simulator = programs.start_simulator()
         stage.say("starting peal on a new SQLite database")
         admin_token = secrets.token_hex(24)

@@ -116,7 +116,11 @@ def test_devtodev_shown(devtodev):  # noqa: F811
         },
         {
             "ios": {
-                "payload": {"aps": {"alert": {"title": "Grüße", "body": "Hallo"}, "badge": 3}, "n": 15, "_k": "{key}"},
+                "payload": {
+                    "aps": {"alert": {"title": "Grüße", "body": "Hallo"}, "badge": 3},
+                    "n": 15,
+                    "_k": "{key}",
+                },
                 "options": own,
             },
             "android": {

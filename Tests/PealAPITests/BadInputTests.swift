@@ -255,9 +255,9 @@ struct BadInputTests {
     }
 
     @Test(
-        "under another media type is 415 natively",
+        "under another media type, or under none, is 415 natively",
         arguments: [
-            ("application/json", 201), ("application/json; charset=utf-8", 201), ("", 201), ("text/plain", 415),
+            ("application/json", 201), ("application/json; charset=utf-8", 201), ("", 415), ("text/plain", 415),
             ("application/xml", 415), ("application/x-www-form-urlencoded", 415),
         ])
     func mediaType(type: String, status: Int) async throws {

@@ -128,6 +128,24 @@ struct APNsVerdictsTests {
         #expect(busy == Answer(.verdict(.retry(after: .seconds(90))), reason: "ServiceUnavailable", status: 503))
     }
 
+    @Test(
+        "a refused provider token is blamed on the clock where the answer's date says so",
+        arguments: [(61, true), (-7200, true), (60, false), (0, false)] as [(Int64, Bool)])
+    func clock(seconds: Int64, isBlamed: Bool) throws {
+        let time = ManualTime()
+        let exchange = try exchange(time)
+        _ = exchange.authorization()
+        for reason in ["ExpiredProviderToken", "InvalidProviderToken"] {
+            let body = Array(#"{"reason":"\#(reason)"}"#.utf8)
+            let answer = exchange.answer(to: .init(status: 403, body: body, date: time.now + .seconds(seconds)))
+            #expect(answer.reason == (isBlamed ? "\(reason) ClockSkew" : reason))
+            #expect(answer.result == .verdict(.stopApp))
+        }
+        let other = ProviderResponse(
+            status: 403, body: Array(#"{"reason":"Forbidden"}"#.utf8), date: time.now + .seconds(seconds))
+        #expect(exchange.answer(to: other).reason == "Forbidden")
+    }
+
     @Test("an expired provider token is replaced when it was old, and stops the app when it was young")
     func expired() throws {
         let time = ManualTime()

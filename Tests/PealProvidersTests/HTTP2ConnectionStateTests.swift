@@ -52,7 +52,7 @@ struct HTTP2ConnectionStateTests {
     @Test("answers in parts: HEADERS, CONTINUATION, padding, priority, DATA, trailers")
     func responseInParts() throws {
         var bench = try StateBench()
-        for index in 0..<4 { bench.begin(Int32(index)) }
+        for index in 0..<6 { bench.begin(Int32(index)) }
         let block = ServerFrame.status(410, [("apns-id", "x")])
         try bench.receive(
             ServerFrame.headers(1, Array(block[..<3]), ends: false, endHeaders: false),
@@ -70,12 +70,18 @@ struct HTTP2ConnectionStateTests {
             ServerFrame.headers(5, ServerFrame.status(103), ends: false),
             ServerFrame.headers(5, ServerFrame.status(503, [("retry-after", "7")]), ends: false),
             ServerFrame.data(5, "busy", ends: false), ServerFrame.headers(5, [0x00, 1, 0x61, 1, 0x62]))
+        // What time it is for the peer, of a 403 alone.
+        let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT")
+        try bench.receive(ServerFrame.headers(9, ServerFrame.status(403, [date])))
+        try bench.receive(ServerFrame.headers(11, ServerFrame.status(400, [date])))
         // 200 with a body.
         try bench.receive(ServerFrame.headers(7, ends: false), ServerFrame.data(7, "", ends: true))
         let expected: [StreamEndings.Kind] = [
             .response(ProviderResponse(status: 410, body: Array(#"{"reason":"Unregistered"}"#.utf8))),
             .response(ProviderResponse(status: 429)),
             .response(ProviderResponse(status: 503, body: Array("busy".utf8), retryAfterSeconds: 7)),
+            .response(ProviderResponse(status: 403, date: Timestamp(seconds: 784_111_777))),
+            .response(ProviderResponse(status: 400)),
         ]
         #expect(bench.othersKinds == expected)
         #expect(bench.endings.accepted.map(\.index) == [3])

@@ -35,8 +35,17 @@ struct APNsExchange: Exchange {
         if verdict == .retry(after: nil), let seconds = response.retryAfterSeconds {
             verdict = .retry(after: .seconds(min(seconds, 24 * 3600)))
         }
-        return Answer(
-            .verdict(verdict), reason: reason.isEmpty ? "Status\(response.status)" : reason, status: response.status)
+        let told = reason.isEmpty ? "Status\(response.status)" : reason
+        let isClock = verdict == .stopApp && blamesClock(reason, response.date)
+        return Answer(.verdict(verdict), reason: isClock ? "\(told) ClockSkew" : told, status: response.status)
+    }
+
+    /// Whether a provider token is refused that a wrong clock has made, by the `date` of the answer.
+    private func blamesClock(_ reason: String, _ date: Timestamp?) -> Bool {
+        guard let tokens, let date, ["ExpiredProviderToken", "InvalidProviderToken"].contains(reason) else {
+            return false
+        }
+        return tokens.isClock(beside: date)
     }
 
     /// `BadPath` and `MethodNotAllowed`: neither depends on what an author wrote.

@@ -62,6 +62,13 @@ final class ProviderTokens: Sendable {
         }
     }
 
+    /// Whether the wall clock is off by more than APNs may mind.
+    /// - Parameter date: what time it is for APNs.
+    func isClock(beside date: Timestamp) -> Bool {
+        let now = time.now
+        return max(now, date) - min(now, date) > Self.skewMax
+    }
+
     /// APNs saw too many provider tokens on a connection: the one before is used again while it lives, and no other is
     /// made for twenty minutes.
     func updatedTooOften() {

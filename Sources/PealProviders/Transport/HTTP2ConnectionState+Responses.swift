@@ -65,6 +65,9 @@ extension HTTP2ConnectionState {
         guard status >= 200 else { return }
         streams[place].status = Int16(status)
         if status != 200, let text = headers.first(name: "retry-after") { noteRetryAfter(text, of: streamID) }
+        if status == 403, let date = headers.first(name: "date").flatMap(HTTPDate.timestamp) {
+            drafts[streamID, default: ResponseDraft()].date = date
+        }
         if status == 200, let text = remarkName.flatMap({ headers.first(name: $0) }), Self.isRemark(text) {
             drafts[streamID, default: ResponseDraft()].remark = text
         }
@@ -175,7 +178,7 @@ extension HTTP2ConnectionState {
         let streamID = streams[place].id
         let response = ProviderResponse(
             status: status, body: draft?.body ?? [], retryAfterSeconds: draft?.retryAfterSeconds,
-            retryAt: draft?.retryAt, remark: draft?.remark)
+            retryAt: draft?.retryAt, date: draft?.date, remark: draft?.remark)
         endings.others.append(.init(ticket: close(place).ticket, kind: .response(response), streamID: streamID))
     }
 }

@@ -33,6 +33,7 @@ struct HTTP2ConnectionState {
         var body: [UInt8] = []
         var retryAfterSeconds: Int?
         var retryAt: Timestamp?
+        var date: Timestamp?
         /// Of a 200: the field named `remarkName`.
         var remark: String?
     }

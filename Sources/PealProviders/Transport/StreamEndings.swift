@@ -37,6 +37,8 @@ struct ProviderResponse: Hashable, Sendable {
     let retryAfterSeconds: Int?
     /// Where Retry-After gave a date.
     let retryAt: Timestamp?
+    /// Of a 403, which a wrong clock may bring about: what time it is for the peer (RFC 9110 §6.6.1), where it says so.
+    let date: Timestamp?
     /// Of a 200: the field that `Exchange.remarkName` names, printable ASCII without blanks.
     let remark: String?
     /// Of the authorization that the request went out under; 0 = none.
@@ -44,12 +46,13 @@ struct ProviderResponse: Hashable, Sendable {
 
     init(
         status: Int, body: [UInt8] = [], retryAfterSeconds: Int? = nil, retryAt: Timestamp? = nil,
-        remark: String? = nil
+        date: Timestamp? = nil, remark: String? = nil
     ) {
         self.status = status
         self.body = body
         self.retryAfterSeconds = retryAfterSeconds
         self.retryAt = retryAt
+        self.date = date
         self.remark = remark
     }
 
