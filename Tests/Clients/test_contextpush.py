@@ -313,7 +313,7 @@ def test_a_repetition_may_change_method_and_window(house):
 
 
 def test_who_has_no_method_gets_the_documented_one(house):
-    """SHA-256 of a version, app, salt, campaign and user, its first 8 bytes as a fraction: below 0.5 is context_aware."""
+    """SHA-256 of a version, app, salt, campaign and user; its first 8 bytes as a fraction: below 0.5 context_aware."""
     body = seed("schedule_context_aware", delivery_method=None)
     users = [f"user-{number}" for number in range(30)]
     answers = [house.schedule({**body, "user_id": user})["delivery_method"] for user in users]

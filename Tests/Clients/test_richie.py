@@ -176,10 +176,8 @@ def test_what_was_sent_counts_and_not_what_is_added(richie, platform):
 
 
 def test_what_is_odd_about_a_task_stands_in_the_log_without_its_words(richie):
-    payloads = {
-        "ios": {"body": "A secret"},
-        "android": {"data": {"body": "A secret", "my-key": "v", "publisher-item-id": "1", "external-browser-url": "https://e.com"}},
-    }
+    odd = {"my-key": "v", "publisher-item-id": "1", "external-browser-url": "https://e.com"}
+    payloads = {"ios": {"body": "A secret"}, "android": {"data": {"body": "A secret", **odd}}}
     task = richie.task({"app_id": "your-app-id", "topics": ["nobody follows"], "payloads": payloads})
     entries = [json.loads(line) for line in richie.peal.log.splitlines() if "about a Richie task" in line]
     assert {entry["level"] for entry in entries} == {"warning"}
