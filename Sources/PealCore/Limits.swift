@@ -173,6 +173,7 @@ extension Limits {
     /// What is left of a body of 4,096 bytes, which every push service must take (RFC 8030 §7.2), beside header and
     /// tag.
     package static let webPushPlaintextBytesMax = 3993
+    package static let webPushBridgedBytesMax = 2744
     package static let webPushTopicCharactersMax = 32
     /// Mozilla's cap.
     package static let webPushTTLSecondsMax: Int64 = 2_592_000

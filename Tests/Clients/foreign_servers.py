@@ -7,6 +7,8 @@ import socket
 import subprocess
 import time
 
+from free_port import free_port
+
 SECONDS_MAX = 15
 
 
@@ -18,8 +20,7 @@ class ForeignServer:
         assert path, f"{program} is missing: Scripts/setup.sh test"
         directory.mkdir()
         self.ca_file, self.key_file = ca_file, key_file
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.url = f"https://localhost:{self.port}"
         self.log_file = directory / "log"
         self.log_file.touch()

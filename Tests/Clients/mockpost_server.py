@@ -11,6 +11,7 @@ import threading
 import time
 import urllib.request
 
+from free_port import free_port
 from peal_server import OPENER
 
 START_SECONDS_MAX = 30
@@ -28,12 +29,6 @@ http {{
   }}
 }}
 """
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait_for(port, process):

@@ -7,7 +7,6 @@ import http.server
 import json
 import os
 import secrets
-import socket
 import ssl
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import urllib.request
 import http_ece
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from free_port import free_port
 from py_vapid import Vapid02
 
 START_SECONDS_MAX = 60
@@ -132,7 +132,7 @@ class MockPost:
         self.ca_file = certificate_file
         self.context = ssl.create_default_context(cafile=certificate_file)
         names = ("HTTP", "SMTP", "FTP", "FTPS", "FTPS_IMPLICIT", "SFTP")
-        ports = dict(zip(names, free_ports(len(names))))
+        ports = {name: free_port() for name in names}
         self.host = f"localhost:{ports['HTTP']}"
         self.url = f"https://{self.host}"
         own = {f"MOCKPOST_{name}_PORT": str(port) for name, port in ports.items()}
@@ -182,11 +182,3 @@ class MockPost:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait(timeout=15)
-
-
-def free_ports(count):
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports

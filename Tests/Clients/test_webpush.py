@@ -246,6 +246,16 @@ def test_a_payload_that_is_too_large_is_refused_by_its_largest_field(app, servic
     assert (error["code"], error["field"]) == ("payload_too_large", "content.body")
 
 
+def test_a_payload_that_bridges_may_cut_is_warned_of(app, service):
+    peal, app, _ = app
+    register(peal, app, service.browser("/push/a"))
+    for count, is_warned in ((2744, False), (2745, True)):
+        body = {"audience": {"all": True, "platforms": ["web"]}, "content": {"body": "y" * (count - 11)}}
+        (request,) = peal.post(f"/apps/{app}/messages:validate", body)["requests"]
+        assert request["body_bytes"] == count
+        assert ("2744" in request.get("warning", "")) == is_warned
+
+
 def test_mockpost_accepts_what_is_sent(serve, certificate, tmp_path):
     mockpost = MockPost(tmp_path / "mockpost", *certificate)
     try:

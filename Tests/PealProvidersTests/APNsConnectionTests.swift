@@ -117,7 +117,7 @@ struct APNsConnectionTests {
         let server = try ForeignServer.nginx(
             "", location: location, logsPaths: true,
             format: "$uri $http_apns_push_type $http_apns_priority $http_apns_topic")
-        let provider = try testProvider(server)
+        let provider = try testProvider(server, time: RealTime.ofSystem)
         let found = await provider.verify(.apnsToken(testCredential), fingerprint: "v", environment: .sandbox)
         #expect(found.result == result)
         #expect(found.reason == reason)
@@ -150,7 +150,7 @@ struct APNsConnectionTests {
         #expect(await order.flight.completed().tally == ["accepted": 10])
         #expect(provider.signingKeyCount == 1)
         provider.drain(fingerprint: "test")
-        for _ in 0..<500 where provider.signingKeyCount > 0 { LoopbackPort.pause() }
+        for _ in 0..<3000 where provider.signingKeyCount > 0 { LoopbackPort.pause() }
         #expect(provider.signingKeyCount == 0)
         await provider.close()
     }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Against nghttpd and nginx", .serialized)
 struct ForeignServerTests {
-    private let time = RealTime()
+    private let time = RealTime.ofSystem
 
     private func provider(_ url: String, ca: String, connections: Int = 4) throws -> APNsProvider {
         try APNsProvider(

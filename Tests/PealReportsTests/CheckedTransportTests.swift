@@ -60,10 +60,7 @@ struct CheckedTransportTests {
 
     @Test("a port where nobody listens is no connection")
     func refused() async throws {
-        let receiver = try await Receiver(status: .ok)
-        try await receiver.close()
-        let answer = try await send(
-            "http://localhost:\(receiver.port)/", allowed: ["localhost"], resolved: [Self.loopback])
+        let answer = try await send("http://localhost:1/", allowed: ["localhost"], resolved: [Self.loopback])
         #expect(answer == .failed(.noConnection))
     }
 

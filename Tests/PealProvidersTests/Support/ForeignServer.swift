@@ -12,8 +12,9 @@ final class ForeignServer {
     private init(port: Int, directory: TestDirectory, _ program: String, _ arguments: [String]) throws {
         self.port = port
         self.directory = directory
-        process = try ChildProgram(program, arguments)
-        try LoopbackPort.waitForListener(port)
+        let process = try ChildProgram(program, arguments)
+        self.process = process
+        try LoopbackPort.waitForListener(port) { process.isRunning }
     }
 
     /// nghttp2's server: strict about headers, answers 404 to every path that is not a file.
@@ -66,7 +67,7 @@ final class ForeignServer {
     /// The lines of its access log, once there are as many: it is written after the answer.
     func log(lines count: Int) throws -> [String] {
         var lines: [String] = []
-        for _ in 0..<250 {
+        for _ in 0..<3000 {
             let text = try String(contentsOfFile: directory.file("access.log"), encoding: .utf8)
             lines = text.split(separator: "\n").map(String.init)
             if lines.count >= count { break }

@@ -1,3 +1,4 @@
+import Foundation
 import PealCore
 import Synchronization
 
@@ -25,12 +26,19 @@ final class ManualTime: TimeSource {
     func sleep(for duration: Duration) async throws { advance(duration) }
 }
 
-/// The real clocks, for tests with real connections.
+/// Real clocks, for tests with real connections; the wall clock starts where the test says.
 struct RealTime: TimeSource {
     private let start = ContinuousClock.now
-    var now: Timestamp {
-        Timestamp(seconds: 1_800_000_000) + uptime
+    private let startedAt: Timestamp
+
+    init(now: Timestamp = Timestamp(seconds: 1_800_000_000)) { startedAt = now }
+
+    /// The time that a peer would tell.
+    static var ofSystem: RealTime {
+        RealTime(now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)))
     }
+
+    var now: Timestamp { startedAt + uptime }
     var uptime: Duration { ContinuousClock.now - start }
     func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 }

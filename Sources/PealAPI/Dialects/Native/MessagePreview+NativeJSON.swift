@@ -17,6 +17,7 @@ extension MessagePreview.Request {
                 ("headers", .object(JSON.Members(notification.shownHeaders))),
                 ("body", (try? JSONParser.parse(body)) ?? .string(String(decoding: body, as: UTF8.self))),
                 ("body_bytes", .integer(notification.body.prefix.count + notification.body.suffix.count)),
+                ("warning", notification.warning.map(JSON.string)),
             ]
         case .failure(let error): members.append(("error", NativeEnvelope.json(error)))
         }
@@ -27,6 +28,13 @@ extension MessagePreview.Request {
 private let placeholder = "{address}"
 
 extension Notification {
+    /// What is taken and may yet not arrive as it is.
+    fileprivate var warning: String? {
+        guard route.provider == .webpush, body.prefix.count > Limits.webPushBridgedBytesMax else { return nil }
+        return "push services that hand on to a phone's own network may refuse or cut more than "
+            + "\(Limits.webPushBridgedBytesMax) bytes"
+    }
+
     fileprivate var shownHeaders: [(String, JSON)] {
         let own = headers.map { ($0.name, JSON.string($0.value)) }
         return own + (addressHeader.map { [($0, .string(placeholder))] } ?? [])
