@@ -117,6 +117,18 @@ class World:
             **{name: {"username": user, "password": secret} for name, (user, secret) in basic.items()},
         }
 
+    def authorizations(self):
+        """Headers that open an operation, by the name of the security scheme."""
+        headers = {}
+        for name, values in self.credentials().items():
+            if "username" in values:
+                pair = f"{values['username']}:{values['password']}"
+                headers[name] = {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+            else:
+                value = values.get("api_key") or "Bearer " + values["bearer"]
+                headers[name] = {"Authorization": value}
+        return headers
+
     def settings(self):
         """The configuration of schemathesis: the project's own, with the credentials of this server."""
         lines = [f'[parameters]\n"path.app" = "{self.app}"']

@@ -1,6 +1,11 @@
 """The server's OpenAPI document by two programs that nobody of this project wrote: one that reads it, one that tries
 every operation of the running server with good, odd and wrong requests and holds each answer against it."""
 
+import http.client
+import json
+import re
+import urllib.parse
+
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from openapi_world import World
@@ -31,3 +36,27 @@ def test_the_server_keeps_to_its_document(world, tag):
     status, output = world.check(tag)
     assert status == 0, output
     assert world.peal.is_running
+
+
+@pytest.mark.parametrize("odd", ["%00", "%2F", "%2E%2E", "%FF", "%zz", "%25", "%F0%9F%A7%80", "a" * 4000])
+def test_odd_paths_are_answered_as_documented(world, odd):
+    document, credentials = world.document(), world.authorizations()
+    tried = 0
+    for path, item in document["paths"].items():
+        target = re.sub(r"\{\w+\}", lambda name: world.app if name[0] == "{app}" else odd, path)
+        if odd not in target:
+            continue
+        for method, operation in item.items():
+            scheme = next(iter(operation["security"][0])) if operation["security"] else None
+            connection = http.client.HTTPConnection(urllib.parse.urlsplit(world.peal.url).netloc, timeout=30)
+            headers = {"Content-Type": "application/json", **credentials.get(scheme, {})}
+            connection.request(method.upper(), target, None if method == "get" else "{}", headers)
+            answer = connection.getresponse()
+            body = answer.read()
+            connection.close()
+            # A broken escape is no path at all.
+            expected = set(operation["responses"]) | {"404"}
+            assert str(answer.status) in expected and answer.status < 500, (method, target, answer.status, body)
+            assert not body or json.loads(body) is not None
+            tried += 1
+    assert tried > 60
