@@ -13,8 +13,9 @@ struct NativeDeliveries: Sendable {
 
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .number)
+        let subject = try subject(call.query)
         let events = try await DeliveryTrail(store: services.store).events(
-            of: try call.id("id", of: "message"), app: try call.app().key, try subject(call.query))
+            of: try call.id("id", of: "message"), app: try call.app().key, subject)
         let fetched = Array(Array(events.enumerated()).dropFirst(Int(list.number ?? 0)).prefix(list.fetchCount))
         return list.answer(fetched, cursor: { NativeList.bytes($0.offset + 1) }, json: { Self.json($0.element) })
     }
