@@ -19,7 +19,7 @@ DEVICE = "10000000-0000-4000-8000-000000000001"
 
 
 class World:
-    """A simulator, a server and an app that every dialect reaches; `tests` runs schemathesis on one tag."""
+    """A simulator, a server and an app that every dialect reaches; `check` runs schemathesis on one tag."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -29,6 +29,7 @@ class World:
         self.peal = Peal(
             directory / "peal",
             {
+                "PEAL_LOG_LEVEL": "warning",
                 "PEAL_PROVIDERS_CA_FILE": self.simulator.ca_file,
                 "PEAL_PROVIDERS_APNS_PRODUCTION_URL": urls["apns_url"],
                 "PEAL_PROVIDERS_APNS_SANDBOX_URL": urls["apns_sandbox_url"],
@@ -42,20 +43,9 @@ class World:
                 "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": self.place("webpush_url"),
             },
         )
-        self.app = self.peal.app(bundle_id=apns["bundle_id"], richie_app_id="your-app-id", devtodev_app_id="your-app-id")
-        self.spare = self.peal.app("Spare")
-        own = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
-        for environment in ("production", "sandbox"):
-            self.put(f"apns/{environment}", {**own, "kind": "token", "private_key": self.simulator.private_key})
-        with open(urls["fcm"]["service_account_file"]) as file:
-            self.put("fcm", {"service_account": json.load(file)})
-        self.put("wns", {"package_sid": wns["package_sid"], "client_secret": wns["client_secret"]})
-        self.put("mpns", {})
-        self.put("webpush", {"subject": "mailto:push@example.com"})
-        self.peal.put(
-            f"/apps/{self.app}/devices/{DEVICE}",
-            {"platform": "ios", "address": "ab" * 32, "user_id": "ann", "topics": ["news"]},
-        )
+        self.app = self.equipped(bundle_id=apns["bundle_id"], richie_app_id="your-app-id", devtodev_app_id="your-app-id")
+        # The native API changes and empties the app that it is tried on, so that one is nobody else's; and it deletes one.
+        self.own, self.spare = self.equipped(bundle_id=apns["bundle_id"]), self.peal.app("Spare")
         self.keys = {
             name: self.peal.post(f"/apps/{self.app}/keys", {"dialect": name, **more})
             for name, more in {
@@ -92,8 +82,28 @@ class World:
     def place(self, key):
         return urllib.parse.urlsplit(self.urls[key]).netloc
 
-    def put(self, name, body):
-        return self.peal.put(f"/apps/{self.app}/credentials/{name}", body)
+    def equipped(self, **fields):
+        """Makes an app with credentials of every network and a device. Gives its id."""
+        app, wns, apns = self.peal.app(**fields), self.urls["wns"], self.urls["apns"]
+        key = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
+        key.update(kind="token", private_key=self.simulator.private_key)
+        with open(self.urls["fcm"]["service_account_file"]) as file:
+            account = json.load(file)
+        bodies = {
+            "apns/production": key,
+            "apns/sandbox": key,
+            "fcm": {"service_account": account},
+            "wns": {"package_sid": wns["package_sid"], "client_secret": wns["client_secret"]},
+            "mpns": {},
+            "webpush": {"subject": "mailto:push@example.com"},
+        }
+        for name, body in bodies.items():
+            self.peal.put(f"/apps/{app}/credentials/{name}", body)
+        self.peal.put(
+            f"/apps/{app}/devices/{DEVICE}",
+            {"platform": "ios", "address": "ab" * 32, "user_id": "ann", "topics": ["news"]},
+        )
+        return app
 
     def document(self):
         with OPENER.open(self.peal.url + "/openapi.json", timeout=30) as answer:
@@ -117,9 +127,21 @@ class World:
             **{name: {"username": user, "password": secret} for name, (user, secret) in basic.items()},
         }
 
+    def authorizations(self):
+        """Headers that open an operation, by the name of the security scheme."""
+        headers = {}
+        for name, values in self.credentials().items():
+            if "username" in values:
+                pair = f"{values['username']}:{values['password']}"
+                headers[name] = {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+            else:
+                value = values.get("api_key") or "Bearer " + values["bearer"]
+                headers[name] = {"Authorization": value}
+        return headers
+
     def settings(self):
         """The configuration of schemathesis: the project's own, with the credentials of this server."""
-        lines = [f'[parameters]\n"path.app" = "{self.app}"']
+        lines = [f'[parameters]\n"path.app" = "{self.own}"']
         # The app that everything else needs must stay.
         lines.append(f'[[operations]]\ninclude-operation-id = "deleteApp"\nparameters = {{"path.app" = "{self.spare}"}}')
         for name, values in self.credentials().items():
@@ -132,7 +154,7 @@ class World:
 
     def check(self, tag, *arguments, examples=EXAMPLES, seed=SEED):
         """Runs all checks on the operations of `tag`. Gives the exit status and what was printed."""
-        file = self.directory / "schemathesis.toml"
+        file = self.directory / f"{tag}.toml"
         file.write_text(self.settings())
         command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(file), "run"]
         command += [self.peal.url + "/openapi.json", "--include-tag", tag, "--checks", "all", "--no-color"]
