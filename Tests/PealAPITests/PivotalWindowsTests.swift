@@ -48,7 +48,8 @@ struct PivotalWindowsTests {
                 #"{"type":"toast","template":"ToastImageAndText01","#
                     + #""fields":{"text":["b"],"image":["https://x/i.png"]}}"#),
             Case(
-                #"{"body":"b","custom":{"windows8":{"template_name":"ToastText01","template_fields":{"textField1":null}}}}"#,
+                #"{"body":"b","custom":{"windows8":{"template_name":"ToastText01","#
+                    + #""template_fields":{"textField1":null}}}}"#,
                 .windows, #"{"template":"ToastText01","fields":{"text":["b"]}}"#),
             Case(
                 #"{"body":"b","custom":{"windows8":{"type":"tile","template_fields":{"imageField1":"i"}}}}"#, .windows,
