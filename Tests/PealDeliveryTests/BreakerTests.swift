@@ -5,7 +5,7 @@ import Testing
 
 @testable import PealDelivery
 
-@Suite("The breaker of a route", .timeLimit(.minutes(2)))
+@Suite("The breaker of a route", .timeLimit(.minutes(10)))
 struct BreakerTests {
     typealias Tally = RouteBreaker.Tally
 

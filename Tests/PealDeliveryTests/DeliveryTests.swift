@@ -4,7 +4,7 @@ import PealStore
 import PealTesting
 import Testing
 
-@Suite("Delivery", .timeLimit(.minutes(2)))
+@Suite("Delivery", .timeLimit(.minutes(10)))
 struct DeliveryTests {
     @Test("reaches 10,000 devices exactly once, renders once, and logs each of them")
     func tenThousand() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PealDelivery
 
-@Suite("What an answer means", .timeLimit(.minutes(2)))
+@Suite("What an answer means", .timeLimit(.minutes(10)))
 struct FateTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let verdict: Verdict

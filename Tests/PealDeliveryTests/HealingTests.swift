@@ -4,7 +4,7 @@ import PealStore
 import PealTesting
 import Testing
 
-@Suite("Addresses of the wrong environment", .timeLimit(.minutes(2)))
+@Suite("Addresses of the wrong environment", .timeLimit(.minutes(10)))
 struct HealingTests {
     private static let doubt = ScriptedProvider.Reply.verdict(
         .retireAddress(since: nil, isSuspicious: true), "BadDeviceToken", status: 400)

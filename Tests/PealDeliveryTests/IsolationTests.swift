@@ -4,7 +4,7 @@ import PealStore
 import PealTesting
 import Testing
 
-@Suite("A provider that does not answer", .timeLimit(.minutes(2)))
+@Suite("A provider that does not answer", .timeLimit(.minutes(10)))
 struct IsolationTests {
     private static func audience(_ platform: Platform) -> Audience {
         var audience = Audience.all

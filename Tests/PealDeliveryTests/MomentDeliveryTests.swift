@@ -4,7 +4,7 @@ import PealStore
 import PealTesting
 import Testing
 
-@Suite("Delivery in windows", .timeLimit(.minutes(2)))
+@Suite("Delivery in windows", .timeLimit(.minutes(10)))
 struct MomentDeliveryTests {
     private static func draft(
         _ bench: Bench, users: [String] = ["ann"], method: DeliveryWindow.Method, seconds: Int64 = 3600

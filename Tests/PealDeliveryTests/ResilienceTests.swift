@@ -4,7 +4,7 @@ import PealStore
 import PealTesting
 import Testing
 
-@Suite("Delivery under trouble", .timeLimit(.minutes(2)))
+@Suite("Delivery under trouble", .timeLimit(.minutes(10)))
 struct ResilienceTests {
     @Test("a crash repeats at most the pages in flight and loses nobody")
     func crash() async throws {

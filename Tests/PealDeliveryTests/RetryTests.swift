@@ -5,7 +5,7 @@ import Testing
 
 @testable import PealDelivery
 
-@Suite("Trying again", .timeLimit(.minutes(2)))
+@Suite("Trying again", .timeLimit(.minutes(10)))
 struct RetryTests {
     @Test("waits longer each time, in the steps that the providers advise")
     func backOff() {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PealDelivery
 
-@Suite("What a verdict does to message, address and route", .timeLimit(.minutes(2)))
+@Suite("What a verdict does to message, address and route", .timeLimit(.minutes(10)))
 struct VerdictEffectTests {
     /// What becomes of the one device whose request was answered so.
     enum Message: Sendable, Hashable {

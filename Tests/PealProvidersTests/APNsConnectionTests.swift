@@ -30,7 +30,7 @@ struct APNsConnectionTests {
             """, location: location, logsPaths: true, format: format)
     }
 
-    @Test("a certificate is shown, and no provider token", .timeLimit(.minutes(1)))
+    @Test("a certificate is shown, and no provider token", .timeLimit(.minutes(10)))
     func certificate() async throws {
         let certificate = try PushCertificate()
         let server = try server(certificate, format: "$ssl_client_verify [$http_authorization] $http_apns_topic")
@@ -42,7 +42,7 @@ struct APNsConnectionTests {
         #expect(Set(try server.log(lines: 500)) == ["SUCCESS [-] com.example.app"])
     }
 
-    @Test("another certificate is refused, and stops the order", .timeLimit(.minutes(1)))
+    @Test("another certificate is refused, and stops the order", .timeLimit(.minutes(10)))
     func wrongCertificate() async throws {
         let server = try server(try PushCertificate(), format: "x")
         let provider = try testProvider(server)
@@ -54,7 +54,7 @@ struct APNsConnectionTests {
         await provider.close()
     }
 
-    @Test("what the certificate does not carry is refused here, and stops nothing", .timeLimit(.minutes(1)))
+    @Test("what the certificate does not carry is refused here, and stops nothing", .timeLimit(.minutes(10)))
     func topics() async throws {
         let certificate = try PushCertificate()
         let server = try server(certificate, format: "$http_apns_topic")
@@ -70,7 +70,7 @@ struct APNsConnectionTests {
         await provider.close()
     }
 
-    @Test("a broadcast names its channel", .timeLimit(.minutes(1)))
+    @Test("a broadcast names its channel", .timeLimit(.minutes(10)))
     func broadcast() async throws {
         let server = try ForeignServer.nginx(
             "location = /4/broadcasts/apps/com.example.app { add_header apns-unique-id abc-1; return 200; }",
@@ -127,7 +127,7 @@ struct APNsConnectionTests {
         #expect(try server.log(lines: 1) == ["/3/device/\(zeros) background 5 com.example.app"])
     }
 
-    @Test("verification under a certificate, and without a server", .timeLimit(.minutes(1)))
+    @Test("verification under a certificate, and without a server", .timeLimit(.minutes(10)))
     func verifyCertificate() async throws {
         let certificate = try PushCertificate(.init(userID: "com.example.app.voip"))
         let server = try server(certificate, format: "$http_apns_push_type $http_apns_topic")
@@ -141,7 +141,7 @@ struct APNsConnectionTests {
         #expect(closed.result == .unreachable && closed.reason == "Draining")
     }
 
-    @Test("a signing key goes with its last connection", .timeLimit(.minutes(1)))
+    @Test("a signing key goes with its last connection", .timeLimit(.minutes(10)))
     func keys() async throws {
         let server = try ForeignServer.nginx("")
         let provider = try testProvider(server)

@@ -52,7 +52,7 @@ final class ScriptedTokens: AccessTokenSource {
     }
 }
 
-@Suite("Access tokens", .timeLimit(.minutes(1)))
+@Suite("Access tokens", .timeLimit(.minutes(10)))
 struct AccessTokensTests {
     let time = ManualTime()
 

@@ -42,7 +42,7 @@ struct ConnectionPoolTests {
         frame?.header.kind == HTTP2Frame.Kind.data && frame?.header.has(HTTP2Frame.Flag.endStream) == true
     }
 
-    @Test("a connection is replaced before its stream ids run out", .timeLimit(.minutes(1)))
+    @Test("a connection is replaced before its stream ids run out", .timeLimit(.minutes(10)))
     func rotation() async throws {
         let server = try ScriptedServer { connection, frame in
             guard let frame else { return connection.write(Self.windows) }
@@ -57,7 +57,8 @@ struct ConnectionPoolTests {
     }
 
     @Test(
-        "requests without an answer are lost after the time-out, while the connection lives on", .timeLimit(.minutes(1))
+        "requests without an answer are lost after the time-out, while the connection lives on",
+        .timeLimit(.minutes(10))
     )
     func timeout() async throws {
         let time = ManualTime()
@@ -81,7 +82,7 @@ struct ConnectionPoolTests {
         await pool.close()
     }
 
-    @Test("a peer that falls silent is left, and the rest goes over another connection", .timeLimit(.minutes(1)))
+    @Test("a peer that falls silent is left, and the rest goes over another connection", .timeLimit(.minutes(10)))
     func stalled() async throws {
         let time = ManualTime()
         let server = try ScriptedServer { connection, frame in
@@ -110,7 +111,7 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("a peer that reads slowly gets everything in the end", .timeLimit(.minutes(1)))
+    @Test("a peer that reads slowly gets everything in the end", .timeLimit(.minutes(10)))
     func slowReader() async throws {
         let server = try ScriptedServer { connection, frame in
             guard let frame else {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PealProviders
 
-@Suite("A day in a minute", .serialized, .timeLimit(.minutes(3)))
+@Suite("A day in a minute", .serialized, .timeLimit(.minutes(10)))
 struct DayInAMinuteTests {
     private let time = ManualTime()
     private let peer = EmbeddedPeer()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PealProviders
 
-@Suite("FCM over HTTP/2", .serialized, .timeLimit(.minutes(1)))
+@Suite("FCM over HTTP/2", .serialized, .timeLimit(.minutes(10)))
 struct FCMProviderTests {
     private let time = RealTime()
 

@@ -34,7 +34,7 @@ struct ForeignServerTests {
     }
 
     @Test(
-        "nghttpd answers every request of many variants", .timeLimit(.minutes(1)),
+        "nghttpd answers every request of many variants", .timeLimit(.minutes(10)),
         arguments: [
             [], ["-m", "1"], ["-m", "7"], ["-m", "1000"], ["-c", "0"], ["-c", "200"], ["-c", "65536"],
             ["-w", "10", "-W", "14"],
@@ -50,7 +50,7 @@ struct ForeignServerTests {
         #expect(try await send(orders, to: server) == ["verdict Status404": 2000])
     }
 
-    @Test("nginx takes thousands of 4 KB bodies through its windows", .timeLimit(.minutes(1)))
+    @Test("nginx takes thousands of 4 KB bodies through its windows", .timeLimit(.minutes(10)))
     func flowControl() async throws {
         let server = try ForeignServer.nginx("keepalive_requests 1000000;")
         let orders = (0..<10).map { _ in testOrder(count: 1000, notifications: [testNotification(bodyBytes: 4096)]) }
@@ -58,7 +58,7 @@ struct ForeignServerTests {
     }
 
     @Test(
-        "nginx goes away again and again, and every request arrives once", .timeLimit(.minutes(2)),
+        "nginx goes away again and again, and every request arrives once", .timeLimit(.minutes(10)),
         arguments: [5, 100, 1000])
     func goAway(requests: Int) async throws {
         let server = try ForeignServer.nginx("keepalive_requests \(requests);", logsPaths: true)
@@ -70,7 +70,7 @@ struct ForeignServerTests {
         #expect(Set(lines).count == count)
     }
 
-    @Test("nginx sees paths, ids and headers as they are meant", .timeLimit(.minutes(1)))
+    @Test("nginx sees paths, ids and headers as they are meant", .timeLimit(.minutes(10)))
     func contents() async throws {
         let server = try ForeignServer.nginx("", logsPaths: true)
         let order = testOrder(
@@ -85,7 +85,7 @@ struct ForeignServerTests {
         #expect(try server.log(lines: 150).sorted() == expected.sorted())
     }
 
-    @Test("reasons in error bodies become verdicts", .timeLimit(.minutes(1)))
+    @Test("reasons in error bodies become verdicts", .timeLimit(.minutes(10)))
     func verdicts() async throws {
         let server = try ForeignServer.nginx(
             """
@@ -104,14 +104,14 @@ struct ForeignServerTests {
         #expect(answer?.result == .verdict(.retireAddress(since: Timestamp(milliseconds: 5), isSuspicious: false)))
     }
 
-    @Test("a refused credential stops the order", .timeLimit(.minutes(1)))
+    @Test("a refused credential stops the order", .timeLimit(.minutes(10)))
     func refusedCredential() async throws {
         let server = try ForeignServer.nginx("", location: #"return 403 '{"reason":"InvalidProviderToken"}';"#)
         let tally = try await send([testOrder(count: 1000)], to: server, connections: 1)
         #expect(tally == ["verdict InvalidProviderToken": 1, "unsent RouteStopped": 999])
     }
 
-    @Test("a server that nobody trusts, or that is not there, gives everything back", .timeLimit(.minutes(1)))
+    @Test("a server that nobody trusts, or that is not there, gives everything back", .timeLimit(.minutes(10)))
     func noConnection() async throws {
         let server = try ForeignServer.nginx("")
         let other = try TestDirectory.certificates()

@@ -39,7 +39,7 @@ struct ScriptedServerTests {
         body(frame.header.streamID)
     }
 
-    @Test("GOAWAY in the middle: what it refused is sent again elsewhere", .timeLimit(.minutes(1)))
+    @Test("GOAWAY in the middle: what it refused is sent again elsewhere", .timeLimit(.minutes(10)))
     func goAway() async throws {
         let tally = try await send(500) { connection, frame in
             if frame == nil {
@@ -55,7 +55,7 @@ struct ScriptedServerTests {
     }
 
     @Test(
-        "a GOAWAY that names the credential, before any answer, stops the order at once", .timeLimit(.minutes(1)),
+        "a GOAWAY that names the credential, before any answer, stops the order at once", .timeLimit(.minutes(10)),
         arguments: ["BadCertificate", "InvalidProviderToken"])
     func goAwayCredential(reason: String) async throws {
         let connections = ScriptedServer.Counter()
@@ -71,7 +71,7 @@ struct ScriptedServerTests {
         #expect(connections.value == 1)
     }
 
-    @Test("a GOAWAY with another word, before any answer, brings no storm of connections", .timeLimit(.minutes(1)))
+    @Test("a GOAWAY with another word, before any answer, brings no storm of connections", .timeLimit(.minutes(10)))
     func goAwayStorm() async throws {
         let connections = ScriptedServer.Counter()
         let tally = try await send(300) { connection, frame in
@@ -87,7 +87,7 @@ struct ScriptedServerTests {
         #expect(connections.value <= Limits.resendsMax + 1)
     }
 
-    @Test("the sandbox's unique id is kept for small messages and not for large ones", .timeLimit(.minutes(1)))
+    @Test("the sandbox's unique id is kept for small messages and not for large ones", .timeLimit(.minutes(10)))
     func uniqueIDs() async throws {
         let server = try ScriptedServer { connection, frame in
             if frame == nil { connection.write(ServerFrame.settings([(3, 100)])) }
@@ -110,7 +110,7 @@ struct ScriptedServerTests {
         await provider.close()
     }
 
-    @Test("refused streams are sent again, and not for ever", .timeLimit(.minutes(1)))
+    @Test("refused streams are sent again, and not for ever", .timeLimit(.minutes(10)))
     func refused() async throws {
         let attempts = ScriptedServer.Counter()
         let tally = try await send(40) { connection, frame in
@@ -125,7 +125,7 @@ struct ScriptedServerTests {
         #expect(attempts.value == 1 + 39 * (Limits.resendsMax + 1))
     }
 
-    @Test("settings that shrink and grow while requests fly", .timeLimit(.minutes(1)))
+    @Test("settings that shrink and grow while requests fly", .timeLimit(.minutes(10)))
     func settings() async throws {
         let open = Mutex<[Int: (open: Int, limit: Int, worst: Int)]>([:])
         let tally = try await send(600) { connection, frame in
@@ -155,7 +155,7 @@ struct ScriptedServerTests {
         #expect(Set(tally.keys).isSubset(of: ["accepted", "lost ConnectionLost", "unsent NoConnection"]))
     }
 
-    @Test("answers in CONTINUATION, in pieces and with interim answers", .timeLimit(.minutes(1)))
+    @Test("answers in CONTINUATION, in pieces and with interim answers", .timeLimit(.minutes(10)))
     func pieces() async throws {
         let tally = try await send(300) { connection, frame in
             if frame == nil { connection.write(ServerFrame.settings([(3, 50)])) }
@@ -174,7 +174,7 @@ struct ScriptedServerTests {
         #expect(tally == ["verdict Unregistered": 300])
     }
 
-    @Test("garbage ends a connection and loses only what had begun on it", .timeLimit(.minutes(1)))
+    @Test("garbage ends a connection and loses only what had begun on it", .timeLimit(.minutes(10)))
     func garbage() async throws {
         let tally = try await send(200) { connection, frame in
             if frame == nil { connection.write(ServerFrame.settings([(3, 10)])) }
@@ -193,7 +193,7 @@ struct ScriptedServerTests {
 
     @Test(
         "connections that close without an answer lose one request each and give the others back",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(10)))
     func closed() async throws {
         let tally = try await send(200) { connection, frame in
             if frame == nil { connection.write(ServerFrame.settings()) }
@@ -204,7 +204,7 @@ struct ScriptedServerTests {
         #expect(tally.keys.sorted() == ["lost ConnectionLost", "unsent NoConnection"])
     }
 
-    @Test("only one request is open before the first answer", .timeLimit(.minutes(1)))
+    @Test("only one request is open before the first answer", .timeLimit(.minutes(10)))
     func provesFirst() async throws {
         let open = Mutex<[Int: Int]>([:])
         let worst = Mutex(0)
@@ -226,7 +226,7 @@ struct ScriptedServerTests {
         #expect(worst.withLock { $0 } == 1)
     }
 
-    @Test("stopped, overdue, drained and closed orders are answered to the last device", .timeLimit(.minutes(1)))
+    @Test("stopped, overdue, drained and closed orders are answered to the last device", .timeLimit(.minutes(10)))
     func ends() async throws {
         let server = try ScriptedServer { connection, frame in
             if frame == nil { connection.write(ServerFrame.settings([(3, 4)])) }
@@ -256,7 +256,7 @@ struct ScriptedServerTests {
         #expect(tally["lost ConnectionLost"] == stopped.flight.snapshot.begun - 1)
     }
 
-    @Test("a small message passes a large one", .timeLimit(.minutes(1)))
+    @Test("a small message passes a large one", .timeLimit(.minutes(10)))
     func lanes() async throws {
         let server = try ScriptedServer { connection, frame in
             if frame == nil { connection.write(ServerFrame.settings([(3, 40)])) }

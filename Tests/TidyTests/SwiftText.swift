@@ -1,25 +1,42 @@
+import Synchronization
+
 /// Swift source with its comments and string contents blanked, so that rules look at code alone. Line breaks stay, so
 /// line numbers do too.
 struct SwiftText {
     let code: String
+    /// Every rule looks at every file: each is scanned once.
+    private static let scanned = Mutex<[String: String]>([:])
 
     init(_ source: String) {
-        var scanner = Scanner(Array(source.unicodeScalars))
-        code = scanner.run()
+        if let known = Self.scanned.withLock({ $0[source] }) {
+            code = known
+            return
+        }
+        var scanner = Scanner(Array(source.utf8))
+        let text = scanner.run()
+        Self.scanned.withLock { $0[source] = text }
+        code = text
     }
 
     var lines: [Substring] { code.split(separator: "\n", omittingEmptySubsequences: false) }
 
     private struct Scanner {
-        private let input: [Unicode.Scalar]
+        private let input: [UInt8]
         private var position = 0
-        private var output = String.UnicodeScalarView()
+        private var output: [UInt8] = []
 
-        init(_ input: [Unicode.Scalar]) { self.input = input }
+        /// Octets that something to be blanked begins with.
+        private static let openings = Set("/#\"".utf8)
+        private static let (lineEnd, blank) = (UInt8(ascii: "\n"), UInt8(ascii: " "))
+
+        init(_ input: [UInt8]) { self.input = input }
 
         mutating func run() -> String {
             while position < input.count {
-                if starts("//") {
+                if !Self.openings.contains(input[position]) {
+                    output.append(input[position])
+                    position += 1
+                } else if starts("//") {
                     blank { $0.starts("\n") }
                 } else if starts("/*") {
                     blankComment()
@@ -30,18 +47,21 @@ struct SwiftText {
                     position += 1
                 }
             }
-            return String(output)
+            return String(decoding: output, as: UTF8.self)
         }
 
         private func starts(_ text: String) -> Bool {
-            let scalars = Array(text.unicodeScalars)
-            return position + scalars.count <= input.count
-                && input[position..<position + scalars.count].elementsEqual(scalars)
+            var place = position
+            for byte in text.utf8 {
+                guard place < input.count, input[place] == byte else { return false }
+                place += 1
+            }
+            return true
         }
 
         private mutating func skip(_ count: Int = 1) {
             for _ in 0..<min(count, input.count - position) {
-                output.append(input[position] == "\n" ? "\n" : " ")
+                output.append(input[position] == Self.lineEnd ? Self.lineEnd : Self.blank)
                 position += 1
             }
         }

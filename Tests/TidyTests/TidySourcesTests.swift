@@ -1,7 +1,8 @@
 import Testing
 
-/// Every source file against every rule.
-@Suite("Tidy sources") struct TidySourcesTests {
+/// Every source file against every rule, one after the other: they would hold every thread that tests run on, and those
+/// that wait for a connection would time out.
+@Suite("Tidy sources", .serialized) struct TidySourcesTests {
     private let repository = Repository.here
 
     /// The findings of `rule` in the sources, and in the tests where it holds for them too.

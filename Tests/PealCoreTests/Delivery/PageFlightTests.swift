@@ -1,7 +1,7 @@
 import PealCore
 import Testing
 
-@Suite("PageFlight", .timeLimit(.minutes(1))) struct PageFlightTests {
+@Suite("PageFlight", .timeLimit(.minutes(10))) struct PageFlightTests {
     private let gone = Answer(
         .verdict(.retireAddress(since: nil, isSuspicious: false)), reason: "Unregistered", status: 410)
 
