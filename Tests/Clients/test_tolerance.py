@@ -147,8 +147,8 @@ def test_a_dialect_takes_what_its_clients_write(everybody, name):
     for media_type in UNNAMED + JSON_NAMES:
         status, text = send(dialect.path, dialect.plain, name=media_type)
         assert status == dialect.status, (media_type, text)
-    assert send(dialect.path, dialect.plain, name="image/png")[0] == 415
     if dialect.authorization:
+        assert send(dialect.path, dialect.plain, name="image/png")[0] == 415
         scheme, value = dialect.authorization.split(" ")
         for odd, form in AUTHORIZATIONS.items():
             written = f"{scheme.lower()} {value}" if odd == "lower case" else form.format(scheme, value)
