@@ -36,7 +36,8 @@ struct APIDocument: Sendable {
     }
 
     private static let text = """
-        Doubled and trailing slashes in a path do not matter. HEAD is answered where GET is, OPTIONS everywhere. \
+        Doubled and trailing slashes do not matter in the paths of the four adopted APIs. HEAD is answered where GET \
+        is, OPTIONS everywhere. \
         Members that are not named here are ignored. Every answer has `X-Request-Id`. Every POST of the native API \
         takes `Idempotency-Key`.
         """
