@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a user of a window of delivery costs: CPU time of `peal` for messages to N users each, beside plain messages to the
-same users.
+"""What a user of a window of delivery costs: CPU time of `peal` for messages to N users each, beside plain messages to
+the same users.
 
-Starts `peal-sim` in fast mode and `peal serve` on loopback and registers one device a user. Each round sends one plain
-message to all users and one with a window, `traditional`, so that every user has a moment of its own that falls due at once.
-Only ratios inside one run mean something. Prints a line a round and, as its last line, the figures as JSON. Exit code 1
-when something was lost or doubled, or the ratio passes its limit.
+Starts `peal-sim` in fast mode and `peal serve` on loopback and registers one device a user. Each round sends plain
+messages to all users and as many with a window, `traditional`, so that every user has a moment of its own that falls
+due at once. Only ratios inside one run mean something. Prints a line a round and, as its last line, the figures as
+JSON. Exit code 1 when something was lost or doubled, or the ratio passes its limit.
 
 Usage: Benchmarks/windows.py [--binaries .build/release] [--users 1000] [--messages 10] [--rounds 3]
 """
@@ -51,7 +51,8 @@ class WindowSetup(Setup):
             call("POST", f"{self.app}/messages", self.body(has_window))["id"] for _ in range(self.options.messages)]
         deadline = time.monotonic() + 600
         for message in waiting:
-            while (report := call("GET", f"{self.app}/messages/{message}"))["state"] not in ("sent", "failed", "expired"):
+            path = f"{self.app}/messages/{message}"
+            while (report := call("GET", path))["state"] not in ("sent", "failed", "expired"):
                 if time.monotonic() > deadline:
                     sys.exit(f"not sent in time: {report}")
                 time.sleep(0.1)
@@ -79,8 +80,8 @@ def measure(setup, options):
         if summary["received"] != sent or summary["devices"] != options.devices:
             sys.exit(f"not exactly once: {summary}")
         rounds.append((plain, window, window / plain, sent / plain_seconds, sent / window_seconds))
-        print(f"round {number + 1}: plain {plain:.1f} µs/user, window {window:.1f} µs/user, ratio {window / plain:.2f}, "
-              f"window {sent / window_seconds:,.0f} users/s", flush=True)
+        print(f"round {number + 1}: plain {plain:.1f} µs/user, window {window:.1f} µs/user, "
+              f"ratio {window / plain:.2f}, window {sent / window_seconds:,.0f} users/s", flush=True)
     middle = [statistics.median(column) for column in zip(*rounds)]
     return {
         "users": options.devices, "messages": options.messages, "rounds": options.rounds,

@@ -14,6 +14,7 @@ from conftest import Simulator
 from doc_examples import run_examples
 from moved_clock import MovedClock
 from peal_server import Peal, Refused, SigningKey
+from test_fcm import account_of, environment
 from test_webhooks import receive  # noqa: F401: a fixture
 
 SEEDS = pathlib.Path(__file__).resolve().parents[1] / "Fixtures" / "seeds" / "contextpush"
@@ -30,29 +31,31 @@ def seed(name, **changes):
 
 
 class House:
-    """A server with one app, its APNs credential and a ContextPush key, in front of a simulator."""
+    """A server with one app, its credentials and a ContextPush key, in front of a simulator."""
 
     def __init__(self, simulate, serve, hold=1):
         self.simulator = simulate()
         apns = self.simulator.description["apns"]
         self.bundle = apns["bundle_id"]
         self.peal = serve(
-            {
-                "PEAL_PROVIDERS_APNS_PRODUCTION_URL": self.simulator.description["apns_url"],
-                "PEAL_PROVIDERS_CA_FILE": self.simulator.ca_file,
-                "PEAL_WEBHOOKS_ALLOWED_HOSTS": "localhost",
-                "PEAL_CONTEXTPUSH_TRADITIONAL_HOLD_SECONDS": hold,
-            }
+            environment(
+                self.simulator,
+                PEAL_PROVIDERS_APNS_PRODUCTION_URL=self.simulator.description["apns_url"],
+                PEAL_WEBHOOKS_ALLOWED_HOSTS="localhost",
+                PEAL_CONTEXTPUSH_TRADITIONAL_HOLD_SECONDS=hold,
+            )
         )
         # The documentation's bundle id names the app; the credential is the simulator's.
         self.app = self.peal.app(bundle_id=BUNDLE)
         key = SigningKey(apns["key_id"], apns["team_id"])
         key.private_key = self.simulator.private_key
         self.peal.apns(self.app, key, self.bundle)
+        self.peal.put(f"/apps/{self.app}/credentials/fcm", {"service_account": account_of(self.simulator)})
         self.key = self.peal.post(f"/apps/{self.app}/keys", {"dialect": "contextpush"})["token"]
 
-    def phone(self, user=USER, **fields):
-        (address,) = self.peal.phones(self.app, 1, user_id=user, **fields)
+    def phone(self, user=USER, platform="ios", **fields):
+        address = secrets.token_hex(32) if platform == "ios" else f"android:{secrets.token_hex(16)}"
+        self.peal.devices(self.app, [{"platform": platform, "address": address, "user_id": user, **fields}])
         return address
 
     def call(self, path, body, key=None):
@@ -310,7 +313,7 @@ def test_a_repetition_may_change_method_and_window(house):
 
 
 def test_who_has_no_method_gets_the_documented_one(house):
-    """SHA-256 of a version, app, salt, campaign and user, its first 8 bytes as a fraction: below 0.5 is context_aware."""
+    """SHA-256 of a version, app, salt, campaign and user; its first 8 bytes as a fraction: below 0.5 context_aware."""
     body = seed("schedule_context_aware", delivery_method=None)
     users = [f"user-{number}" for number in range(30)]
     answers = [house.schedule({**body, "user_id": user})["delivery_method"] for user in users]
@@ -323,36 +326,49 @@ def test_who_has_no_method_gets_the_documented_one(house):
     assert len(set(answers)) == 2
 
 
-def test_native_spelling_gives_the_same_request(house):
-    address = house.phone()
-    house.schedule(seed("schedule_all_fields"))
+@pytest.mark.parametrize("platform", ["ios", "android"])
+def test_native_spelling_gives_the_same_request(house, platform):
+    address = house.phone(platform=platform, locale="de-AT")
+    until = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=6)).isoformat()
+    content = {**seed("schedule_all_fields")["content"], **seed("schedule_localized")["content"]}
+    content["subtitle"] = {"en": "Now!", "de": "Jetzt!"}
+    content["userInfo"] = {"key": "value", "ratio": 1.0, "nested": {"list": [1, None]}}
+    house.schedule(seed("schedule_all_fields", platform=platform, target_delivery_time=until, content=content))
     (first,) = house.inbox(address)
-    content = seed("schedule_all_fields")["content"]
-    until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=6)
+    parts = ("default_locale", "title", "subtitle", "body", "sound", "badge")
+    own = {"ctx_image_url": content["imageUrl"], "ctx_idempotency_key": "1234567890abcdef"}
+    spelled = {
+        **{name: content[name] for name in parts},
+        "thread_id": content["thread-id"],
+        "data": {**content["userInfo"], **own},
+    }
+    if platform == "ios":
+        spelled["ios"] = {"payload": {"aps": {"mutable-content": 1}}}
+    else:
+        spelled["image_url"] = content["imageUrl"]
     house.peal.send(
         house.app,
         {
-            "audience": {"users": [USER], "platforms": ["ios"]},
+            "audience": {"users": [USER], "platforms": [platform]},
             "method": "traditional",
-            "schedule": {"window": {"until": until.isoformat()}},
-            "content": {
-                **{name: content[name] for name in ("title", "subtitle", "body", "sound", "badge")},
-                "thread_id": content["thread-id"],
-                "data": {
-                    **content["userInfo"],
-                    "ctx_image_url": content["imageUrl"],
-                    "ctx_idempotency_key": "1234567890abcdef",
-                },
-                "ios": {"payload": {"aps": {"mutable-content": 1}}},
-            },
+            "schedule": {"window": {"until": until}},
+            "content": spelled,
         },
     )
     _, second = house.inbox(address, 2)
+    for item in (first, second):
+        # FCM is told the time that is left.
+        item["payload"].get("android", {}).pop("ttl", None)
     assert json.dumps(second["payload"]) == json.dumps(first["payload"])
-    own = {"apns-id", "apns-collapse-id", "apns-expiration"}
-    assert {k: v for k, v in first["headers"].items() if k not in own} == {
-        k: v for k, v in second["headers"].items() if k not in own
+    made = {"apns-id", "apns-collapse-id"}
+    assert {k: v for k, v in first["headers"].items() if k not in made} == {
+        k: v for k, v in second["headers"].items() if k not in made
     }
+    if platform == "android":
+        assert first["payload"]["data"]["nested"] == '{"list":[1,null]}'
+        assert first["payload"]["notification"] == {
+            "title": content["title"]["de"], "body": content["body"]["de"], "image": content["imageUrl"]
+        }
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,19 @@ def test_what_was_sent_counts_and_not_what_is_added(richie, platform):
     assert refusal.value.status == 413 and f"payloads.{platform}" in refusal.value.text
 
 
+def test_what_is_odd_about_a_task_stands_in_the_log_without_its_words(richie):
+    odd = {"my-key": "v", "publisher-item-id": "1", "external-browser-url": "https://e.com"}
+    payloads = {"ios": {"body": "A secret"}, "android": {"data": {"body": "A secret", **odd}}}
+    task = richie.task({"app_id": "your-app-id", "topics": ["nobody follows"], "payloads": payloads})
+    entries = [json.loads(line) for line in richie.peal.log.splitlines() if "about a Richie task" in line]
+    assert {entry["level"] for entry in entries} == {"warning"}
+    assert {entry["metadata.message"] for entry in entries} == {task}
+    told = "\n".join(entry["message"] for entry in entries)
+    for words in ("no aps.alert", "a dash", "both publisher-item-id and external-browser-url", "reaches nobody"):
+        assert words in told, told
+    assert "secret" not in told and "nobody follows" not in told
+
+
 def documented_report():
     """The documented callback, and a task that must give one of its shape."""
     report = json.loads(fixture("report.json"))

@@ -2,7 +2,8 @@ internal import Foundation
 internal import Logging
 internal import PealCore
 
-/// Writes one JSON object a line to standard error: `at`, `level`, `message`, `source`, and the metadata's members.
+/// Writes one JSON object a line to standard error: `at`, `level`, `message`, `source`, and the metadata's members. One
+/// that is called as one of the four is written as `metadata.message`, so that it does not take its place.
 struct JSONLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
@@ -20,14 +21,21 @@ struct JSONLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
-        var members: [(String, JSON?)] = [
-            ("at", .string(SystemTime().now.description)), ("level", .string(event.level.rawValue)),
-            ("message", .string(event.message.description)), ("source", .string(label)),
-        ]
-        for (key, value) in all.sorted(by: { $0.key < $1.key }) { members.append((key, Self.json(value))) }
-        var line = JSON.compact(members).bytes
+        var line = entry(event.message.description, event.level, metadata: all, at: SystemTime().now).bytes
         line.append(UInt8(ascii: "\n"))
         FileHandle.standardError.write(Data(line))
+    }
+
+    func entry(_ message: String, _ level: Logger.Level, metadata: Logger.Metadata, at now: Timestamp) -> JSON {
+        var members = JSON.Members([
+            ("at", .string(now.description)), ("level", .string(level.rawValue)), ("message", .string(message)),
+            ("source", .string(label)),
+        ])
+        let own = Set(members.names)
+        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
+            members[own.contains(key) ? "metadata.\(key)" : key] = Self.json(value)
+        }
+        return .object(members)
     }
 
     private static func json(_ value: Logger.Metadata.Value) -> JSON {
