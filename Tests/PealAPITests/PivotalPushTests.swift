@@ -357,6 +357,12 @@ struct PivotalPushTests {
                 .get, "/v1/receipts/\(id)", authorization: house.basic("app-1", "application-key-1"))
             #expect(receipt["devices"] == 2, "\(receipt.text)")
             #expect(receipt["platforms.ios.pending"] == 2)
+            let scheduled = try await push(
+                #"{"message":{"body":"x"},"target":{"topics":["other"]},"scheduleIn":7200}"#)
+            let later = try await house.call(
+                .get, "/v1/receipts/\(scheduled["schedule_id"]?.stringValue ?? "")",
+                authorization: house.basic("app-1", "application-key-1"))
+            #expect(later["state"] == "scheduled", "\(later.text)")
             let unknown = try await house.call(
                 .get, "/v1/receipts/10000000-0000-4000-8000-000000000001",
                 authorization: house.basic("app-1", "application-key-1"))

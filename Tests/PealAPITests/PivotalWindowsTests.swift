@@ -41,6 +41,25 @@ struct PivotalWindowsTests {
             .windows(
                 #"{"type":"toast","template_fields":{"b":"2","a":true,"textField1":"1","textField99":"3"}}"#,
                 #"{"type":"toast","fields":{"text":["1","true","2","3"]}}"#),
+            // The message's body stands where a toast would have no text.
+            Case(
+                #"{"body":"b","custom":{"windows8":{"type":"toast","template_name":"ToastImageAndText01","#
+                    + #""template_fields":{"imageField1":"https://x/i.png"}}}}"#, .windows,
+                #"{"type":"toast","template":"ToastImageAndText01","#
+                    + #""fields":{"text":["b"],"image":["https://x/i.png"]}}"#),
+            Case(
+                #"{"body":"b","custom":{"windows8":{"template_name":"ToastText01","#
+                    + #""template_fields":{"textField1":null}}}}"#,
+                .windows, #"{"template":"ToastText01","fields":{"text":["b"]}}"#),
+            Case(
+                #"{"body":"b","custom":{"windows8":{"type":"tile","template_fields":{"imageField1":"i"}}}}"#, .windows,
+                #"{"type":"tile","fields":{"image":["i"]}}"#),
+            Case(
+                #"{"body":"b","custom":{"windowsPhone":{"template_fields":{"parameter":"/p"}}}}"#, .windowsPhone,
+                #"{"type":"toast","fields":{"title":"b","parameter":"/p"}}"#),
+            Case(
+                #"{"body":"b","custom":{"windowsPhone":{"template_fields":{"subtitle":"s"}}}}"#, .windowsPhone,
+                #"{"type":"toast","fields":{"subtitle":"s"}}"#),
             .windows(#"{"type":"badge","template_fields":{"value":7}}"#, #"{"type":"badge","value":7}"#),
             .windows(
                 #"{"type":"badge","template_fields":{"badgeField1":"alert"}}"#, #"{"type":"badge","value":"alert"}"#),

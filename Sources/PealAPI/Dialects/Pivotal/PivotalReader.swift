@@ -32,4 +32,14 @@ struct PivotalReader {
 extension Identifier where Of == Message {
     /// The dialect's name of a scheduled push: 16 hexadecimal digits.
     var scheduleID: String { Hex.encode(bytes.prefix(8)) }
+
+    /// The message that the dialect calls so, among those that suit the filter; nil when there is none.
+    static func named(
+        _ scheduleID: String, app: AppKey, _ filter: MessageFilter, in store: any StoreReading
+    ) throws -> MessageID? {
+        guard scheduleID.utf8.count == 16, let bytes = Hex.decode(scheduleID) else { return nil }
+        let high = bytes.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+        let found = try store.messages(app: app, filter, before: MessageID(high: high, low: .max), limit: 1).first
+        return found.flatMap { $0.id.high == high ? $0.id : nil }
+    }
 }

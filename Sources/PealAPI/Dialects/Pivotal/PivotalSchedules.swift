@@ -88,14 +88,9 @@ struct PivotalSchedules: Sendable {
 
     /// - Throws: `not_found` for a push that is unknown or no longer scheduled.
     private static func find(_ name: String, app: AppKey, in store: any StoreReading) throws -> MessageDraft {
-        guard name.utf8.count == 16, let bytes = Hex.decode(name) else { throw PealError.notFound("schedule") }
-        let high = bytes.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
         let filter = MessageFilter(state: .scheduled, dialect: .pivotal)
-        let found = try store.messages(
-            app: app, filter, before: MessageID(high: high, low: .max), limit: 1
-        ).first
-        guard let found, found.id.high == high, let draft = try store.draft(app: app, id: found.id),
-            isSchedule(draft)
+        guard let id = try MessageID.named(name, app: app, filter, in: store),
+            let draft = try store.draft(app: app, id: id), isSchedule(draft)
         else { throw PealError.notFound("schedule") }
         return draft
     }

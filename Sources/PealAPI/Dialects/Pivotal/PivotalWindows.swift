@@ -24,8 +24,9 @@ enum PivotalWindows {
             return Content.PlatformContent(fields: fields)
         }
         fields["template"] = custom["template_name", "template"]?.value
-        if !given.isEmpty { fields["fields"] = templateFields(given) }
         let isToast = type == nil || type == "toast"
+        // A toast without a text says the message's; what else shows texts is the template's business.
+        if !given.isEmpty { fields["fields"] = templateFields(given, text: isToast ? body : nil) }
         if isToast, fields["template"] == nil, fields["fields"] == nil, fields["xml"] == nil, fields["value"] == nil {
             fields["type"] = "toast"
             fields["template"] = toastTemplate
@@ -39,7 +40,8 @@ enum PivotalWindows {
 
     /// `textFieldN` stands at N − 1 of the texts and `imageFieldN` of the images; what no field is for is null, and
     /// members of other names follow the texts in the order of their names.
-    private static func templateFields(_ given: JSON.Members) -> JSON {
+    /// - Parameter text: where there would be none.
+    private static func templateFields(_ given: JSON.Members, text fallback: String?) -> JSON {
         var (texts, images, others): ([JSON], [JSON], [(String, JSON)]) = ([], [], [])
         for (name, value) in given.pairs {
             if let place = place(name, prefix: "textfield") {
@@ -51,6 +53,7 @@ enum PivotalWindows {
             }
         }
         texts += others.sorted { $0.0 < $1.0 }.map { text($0.1) }
+        if let fallback, texts.allSatisfy({ $0.isNull || $0 == "" }) { texts = [.string(fallback)] }
         return .compact([
             ("text", texts.isEmpty ? nil : .array(texts)), ("image", images.isEmpty ? nil : .array(images)),
         ])
@@ -89,9 +92,7 @@ enum PivotalWindows {
         switch template {
         case "toast":
             fields["type"] = "toast"
-            fields["fields"] = given.map { given in
-                .compact(["title", "subtitle", "parameter"].map { name in (name, given[name].map(text)) })
-            }
+            fields["fields"] = given.map { toast($0, body: body) }
         case "raw":
             fields["type"] = "raw"
             fields["fields"] = given.map(JSON.object)
@@ -101,5 +102,13 @@ enum PivotalWindows {
             fields["fields"] = given.map { .object(JSON.Members($0.pairs.map { ($0.0, text($0.1)) })) }
         }
         return Content.PlatformContent(fields: fields)
+    }
+
+    private static func toast(_ given: JSON.Members, body: String?) -> JSON {
+        var members = ["title", "subtitle", "parameter"].map { name in (name, given[name].map(text)) }
+        if let body, members.prefix(2).allSatisfy({ [nil, .null, ""].contains($0.1) }) {
+            members[0].1 = .string(body)
+        }
+        return .compact(members)
     }
 }
