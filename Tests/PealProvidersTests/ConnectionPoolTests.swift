@@ -231,7 +231,9 @@ struct ConnectionPoolTests {
     private func advanceOrClose(_ orders: [PageOrder], _ pool: ConnectionPool) async throws {
         // Unstructured so that it can be given up once everything is answered.
         let closing = Task {
-            repeat { try await Task.sleep(for: .seconds(2)) } while orders.allSatisfy {
+            repeat {
+                try await Task.sleep(for: .seconds(2))
+            } while orders.allSatisfy {
                 $0.flight.snapshot.tally["accepted", default: 0] == 0
             }
             pool.drain()
