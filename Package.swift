@@ -28,6 +28,7 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioHTTPTypesHTTP1 = Target.Dependency.product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
@@ -80,7 +81,9 @@ let package = Package(
             dependencies: [
                 "PealAPI", "PealCore", "PealDelivery", "PealNetwork", "PealProviders", "PealReports", "PealSQLite",
                 "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, httpTypes,
-                logging, nioHTTPTypes, nioCore, nioPosix, nioSSL, serviceLifecycle, unixSignals, yams,
+                logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, serviceLifecycle,
+                unixSignals,
+                yams,
             ],
             swiftSettings: settings),
         .target(

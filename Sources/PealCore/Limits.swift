@@ -2,6 +2,8 @@
 package enum Limits {
     // Requests
     package static let requestBodyBytesMax = 4 * 1024 * 1024
+    /// How long a connection without TLS is kept between requests.
+    package static let httpIdleSeconds: Int64 = 180
     package static let jsonDepthMax = 64
     package static let idempotencyKeyCharactersMax = 255
     package static let idempotencyLifeSeconds: Int64 = 24 * 3600

@@ -29,6 +29,7 @@ struct HTTPListeners {
             services.append(
                 Application(
                     router: buildOperationsRouter(api),
+                    server: try Self.server(nil),
                     configuration: ApplicationConfiguration(
                         address: .hostname(configuration.httpHost, port: port), serverName: "peal"),
                     onServerRunning: Self.announce(
@@ -39,7 +40,7 @@ struct HTTPListeners {
     }
 
     private static func server(_ files: ServerConfiguration.TLSFiles?) throws -> HTTPServerBuilder {
-        guard let files else { return .http1(configuration: .init(additionalChannelHandlers: [ContinueHandler()])) }
+        guard let files else { return HTTPServerBuilder { PlainChannel(responder: $0) } }
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map {
                 NIOSSLCertificateSource.certificate($0)
