@@ -1,8 +1,9 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Says `Connection: close` of requests that are the last of their connection, in the words that Hummingbird looks for: those
-/// of HTTP/1.0, whose clients may wait for the end, and those that say so themselves in any letter case (RFC 9112 §9.3).
+/// Says `Connection: close` of requests that are the last of their connection, in the words that Hummingbird looks for:
+/// those of HTTP/1.0, whose clients may wait for the end, and those that say so themselves in any letter case (RFC 9112
+/// §9.3).
 final class KeepAliveHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
