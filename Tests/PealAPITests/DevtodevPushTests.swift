@@ -19,8 +19,6 @@ struct DevtodevPushTests {
         }
     }
 
-    // MARK: Access
-
     @Test("takes user_token from the body, else from the query, whatever the body is called")
     func userToken() async throws {
         try await DevtodevDesk.open { desk in
@@ -95,8 +93,6 @@ struct DevtodevPushTests {
             #expect(try await desk.post(text.replacing(DevtodevDesk.userToken, with: readOnly)).number == 1002)
         }
     }
-
-    // MARK: Refusals
 
     struct Refusal: CustomTestStringConvertible, Sendable {
         let text: String
@@ -212,8 +208,6 @@ struct DevtodevPushTests {
             #expect(wrong.status == 405 && wrong.number == 1013 && wrong.header("Allow") == "POST, OPTIONS")
         }
     }
-
-    // MARK: Options
 
     static let lives: [(String, MessageOptions.Life)] = [
         ("", .seconds(604_800)), (#","expire":null"#, .seconds(604_800)), (#","expire":"""#, .seconds(604_800)),

@@ -35,8 +35,6 @@ struct Fields {
         for name in names where self[name] != nil { throw .unsupported(path(name)) }
     }
 
-    // MARK: Scalars
-
     /// A text of 1 to `charactersMax` code points, none of them a control character.
     func text(_ name: String, charactersMax: Int = Limits.nameCharactersMax) throws(PealError) -> String? {
         guard let value = self[name] else { return nil }
@@ -139,8 +137,6 @@ struct Fields {
         }
         return platform
     }
-
-    // MARK: Objects and lists
 
     func object(_ name: String) throws(PealError) -> Fields? {
         guard let value = self[name] else { return nil }

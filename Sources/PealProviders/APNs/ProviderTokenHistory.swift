@@ -8,27 +8,27 @@ final class ProviderTokenHistory: Sendable {
     /// One provider token.
     struct Minted {
         let authorization: Authorization
-        let minted: Moment
+        let minted: Instant
         let life: Duration
 
         /// How old it is for APNs, which reads the wall clock: never younger than by the clock that does not jump.
-        func age(at moment: Moment) -> Duration {
-            max(moment.uptime - minted.uptime, moment.now - minted.now)
+        func age(at instant: Instant) -> Duration {
+            max(instant.uptime - minted.uptime, instant.now - minted.now)
         }
 
         /// Whether it was issued in what is the future since the wall clock was set back: APNs refuses it.
-        func isAhead(of moment: Moment) -> Bool {
-            minted.now - moment.now > ProviderTokens.skewMax
+        func isAhead(of instant: Instant) -> Bool {
+            minted.now - instant.now > ProviderTokens.skewMax
         }
 
         /// Whether APNs takes it.
-        func isAlive(at moment: Moment) -> Bool {
-            age(at: moment) < .seconds(ProviderTokens.lifeSecondsMax) && !isAhead(of: moment)
+        func isAlive(at instant: Instant) -> Bool {
+            age(at: instant) < .seconds(ProviderTokens.lifeSecondsMax) && !isAhead(of: instant)
         }
     }
 
     /// One instant on both clocks.
-    struct Moment {
+    struct Instant {
         let now: Timestamp
         let uptime: Duration
 

@@ -7,7 +7,7 @@ import Synchronization
 /// many. A wall clock that jumps is the one reason to replace it sooner: APNs compares `iat` with its own.
 final class ProviderTokens: Sendable {
     private typealias Minted = ProviderTokenHistory.Minted
-    private typealias Moment = ProviderTokenHistory.Moment
+    private typealias Instant = ProviderTokenHistory.Instant
 
     /// Apple's bounds.
     static let updateSecondsMin = 20 * 60
@@ -37,27 +37,27 @@ final class ProviderTokens: Sendable {
 
     /// The value of `authorization` for requests that begin now; nil when signing failed.
     var authorization: Authorization? {
-        let moment = Moment(time)
+        let instant = Instant(time)
         return history.state.withLock { state in
-            if let present = state.present, present.isAlive(at: moment) {
-                if present.age(at: moment) < present.life || !Self.mayReplace(present, state, moment) {
+            if let present = state.present, present.isAlive(at: instant) {
+                if present.age(at: instant) < present.life || !Self.mayReplace(present, state, instant) {
                     return present.authorization
                 }
             }
-            return renew(&state, moment)
+            return renew(&state, instant)
         }
     }
 
     /// APNs called the provider token expired. Returns whether another one is worth a try: not when the one it must
     /// have meant was young, for then a clock is wrong.
     func expired() -> Bool {
-        let moment = Moment(time)
+        let instant = Instant(time)
         return history.state.withLock { state in
             guard let present = state.present else { return true }
-            if Self.isWornOut(present, moment) { return renew(&state, moment) != nil }
+            if Self.isWornOut(present, instant) { return renew(&state, instant) != nil }
             // Requests under the one before may still be answered.
             guard let previous = state.previous else { return false }
-            return moment.uptime - present.minted.uptime < .seconds(2 * Limits.requestTimeoutSeconds)
+            return instant.uptime - present.minted.uptime < .seconds(2 * Limits.requestTimeoutSeconds)
                 && Self.isWornOut(previous, present.minted)
         }
     }
@@ -72,12 +72,12 @@ final class ProviderTokens: Sendable {
     /// APNs saw too many provider tokens on a connection: the one before is used again while it lives, and no other is
     /// made for twenty minutes.
     func updatedTooOften() {
-        let moment = Moment(time)
+        let instant = Instant(time)
         history.state.withLock { state in
-            guard moment.uptime >= state.heldUntil else { return }
-            state.heldUntil = moment.uptime + .seconds(Self.updateSecondsMin)
-            guard let previous = state.previous, previous.isAlive(at: moment),
-                previous.age(at: moment) < .seconds(Self.lifeSecondsMax - 300)
+            guard instant.uptime >= state.heldUntil else { return }
+            state.heldUntil = instant.uptime + .seconds(Self.updateSecondsMin)
+            guard let previous = state.previous, previous.isAlive(at: instant),
+                previous.age(at: instant) < .seconds(Self.lifeSecondsMax - 300)
             else { return }
             state.early = state.present
             state.present = Minted(
@@ -89,32 +89,32 @@ final class ProviderTokens: Sendable {
 
     /// Whether one that APNs still takes may make way: Apple wants twenty minutes between two, whatever the wall clock
     /// says, and more after a complaint.
-    private static func mayReplace(_ present: Minted, _ state: ProviderTokenHistory.State, _ moment: Moment) -> Bool {
-        moment.uptime >= state.heldUntil && moment.uptime - present.minted.uptime >= .seconds(updateSecondsMin)
+    private static func mayReplace(_ present: Minted, _ state: ProviderTokenHistory.State, _ instant: Instant) -> Bool {
+        instant.uptime >= state.heldUntil && instant.uptime - present.minted.uptime >= .seconds(updateSecondsMin)
     }
 
     /// Whether APNs may have refused it for its age or for coming from the future.
-    private static func isWornOut(_ minted: Minted, _ moment: Moment) -> Bool {
-        minted.age(at: moment) >= .seconds(updateSecondsMin) || minted.isAhead(of: moment)
+    private static func isWornOut(_ minted: Minted, _ instant: Instant) -> Bool {
+        minted.age(at: instant) >= .seconds(updateSecondsMin) || minted.isAhead(of: instant)
     }
 
     /// The one that came too early, or a new one.
-    private func renew(_ state: inout ProviderTokenHistory.State, _ moment: Moment) -> Authorization? {
-        guard let early = state.early.take(), early.age(at: moment) < early.life, !early.isAhead(of: moment) else {
-            return mint(&state, moment)
+    private func renew(_ state: inout ProviderTokenHistory.State, _ instant: Instant) -> Authorization? {
+        guard let early = state.early.take(), early.age(at: instant) < early.life, !early.isAhead(of: instant) else {
+            return mint(&state, instant)
         }
         state.previous = state.present
         state.present = early
         return early.authorization
     }
 
-    private func mint(_ state: inout ProviderTokenHistory.State, _ moment: Moment) -> Authorization? {
-        guard let jwt = sign(issuedAt: moment.now) else { return nil }
+    private func mint(_ state: inout ProviderTokenHistory.State, _ instant: Instant) -> Authorization? {
+        guard let jwt = sign(issuedAt: instant.now) else { return nil }
         state.versions += 1
         let authorization = Authorization(value: Array("bearer \(jwt)".utf8), version: state.versions)
         state.previous = state.present
         let life = Duration.seconds(40 * 60 + Int64(randomness.next() % 600))
-        state.present = Minted(authorization: authorization, minted: moment, life: life)
+        state.present = Minted(authorization: authorization, minted: instant, life: life)
         return authorization
     }
 

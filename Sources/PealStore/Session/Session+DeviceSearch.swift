@@ -59,8 +59,6 @@ extension StoreSession {
         return ResultPage(items: page.offset == 0 && page.size > 0 ? [device] : [], total: 1)
     }
 
-    // MARK: Parts of texts
-
     private static let rowsPerRead = 1000
 
     private func devices(

@@ -38,8 +38,6 @@ extension StoreSession {
         return topics
     }
 
-    // MARK: Writing
-
     func insertGeofence(_ plan: Geofence.Plan, app: AppKey, now: Timestamp) throws -> Geofence {
         try checkLocations(plan.locationIDs, app: app, field: "locations")
         let at = try nextChange(app: app, now: now)

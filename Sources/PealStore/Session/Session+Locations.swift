@@ -27,8 +27,6 @@ extension StoreSession {
         return NumberedPage(items: try page.items.map { try placed($0, app: app) }, total: page.total)
     }
 
-    // MARK: Writing
-
     func insertLocation(_ place: GeofenceLocation.Place, app: AppKey, now: Timestamp) throws -> GeofenceLocation {
         let at = try nextChange(app: app, now: now)
         let id = try nextInSeries("location", app: app)
@@ -103,8 +101,6 @@ extension StoreSession {
         return try connection.execute(
             "DELETE FROM location_group WHERE app = $1 AND location_group = $2", [.int(app), .int(id)]) == 1
     }
-
-    // MARK: Rows
 
     private static let groupColumns = "location_group, name, description, created_at, updated_at"
 

@@ -49,8 +49,6 @@ final class ScriptedProvider: Provider {
 
     init(_ name: ProviderName = .apns) { self.name = name }
 
-    // MARK: The port
-
     func render(_ order: RenderOrder) throws(PealError) -> Notification {
         let failure = state.withLock { state -> PealError? in
             state.renderings += 1
@@ -118,8 +116,6 @@ final class ScriptedProvider: Provider {
                 message: order.slice.message, key: key, earlier: earlier, lane: order.lane,
                 route: order.slice.route))
     }
-
-    // MARK: What tests do
 
     func answers(_ script: @escaping @Sendable (Request) -> Reply) { state.withLock { $0.script = script } }
     func failRendering(_ error: PealError?) { state.withLock { $0.renderFailure = error } }

@@ -30,8 +30,6 @@ enum ContextPushDocument {
     private static let unknownPlatform = APIAnswer(
         422, "`platform` is neither `ios` nor `android`.", refusal())
 
-    // MARK: Operations
-
     private static let schedule = APIOperation(
         id: "contextpushSchedule", method: .post, path: "/v1/campaigns/schedule_message_for_user",
         summary: "Schedule one person's message",
@@ -70,8 +68,6 @@ enum ContextPushDocument {
         ],
         refusals: [.notFound])
 
-    // MARK: Requests
-
     private static let scheduled = Schema.all(of: [
         .object([
             .required("bundle_id", ContextPushSchema.bundleID), .required("platform", ContextPushSchema.platform),
@@ -88,8 +84,6 @@ enum ContextPushDocument {
         .required("user_id", ContextPushSchema.userID), .required("campaign_id", ContextPushSchema.campaignID),
         .required("idempotency_key", ContextPushSchema.key),
     ])
-
-    // MARK: Examples
 
     private static let plainExample: JSON = [
         "bundle_id": "com.example.demo", "platform": "ios", "user_id": "user@example.com",
@@ -111,8 +105,6 @@ enum ContextPushDocument {
         "bundle_id": "com.example.demo", "platform": "ios", "user_id": "user@example.com",
         "campaign_id": "daily-reminder", "idempotency_key": "427c60db-c3df-4098-a0f7-9b5d153438f4",
     ]
-
-    // MARK: Reports
 
     private static let status = Schema.object([
         .optional("device_token", .text), .required("user_id", .text), .required("campaign_id", .text),

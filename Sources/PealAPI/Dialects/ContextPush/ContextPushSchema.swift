@@ -46,8 +46,6 @@ enum ContextPushSchema {
         word.map { $0.isLetter ? "[\($0.uppercased())\($0)]" : String($0) }.joined()
     }
 
-    // MARK: Content
-
     private static let scalar = Schema.content.with("type", scalarsOrNull)
 
     /// A text, or one for each locale.

@@ -48,8 +48,6 @@ struct NativeKeys: Sendable {
         return Answer(.noContent)
     }
 
-    // MARK: Reading
-
     /// Names under which a dialect's values are given and shown.
     private static func names(
         _ dialect: APIKey.Dialect
@@ -116,8 +114,6 @@ struct NativeKeys: Sendable {
         }
         return text
     }
-
-    // MARK: Writing
 
     private static func facts(_ key: APIKey) -> [(String, JSON?)] {
         [

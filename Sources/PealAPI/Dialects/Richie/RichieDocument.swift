@@ -21,8 +21,6 @@ enum RichieDocument {
         answers: [APIAnswer(201, "The task is taken.", .object([.required("task_id", .uuid)]))],
         refusals: [.notFound, .payloadTooLarge])
 
-    // MARK: Request
-
     private static let task = Schema.all(of: [
         .object([
             .required("app_id", RichieSchema.name), .optional("topics", RichieSchema.names(Limits.richieTopicsMax)),
@@ -46,8 +44,6 @@ enum RichieDocument {
         "At most \(Limits.richiePayloadBytesMax) bytes of compact JSON. Other members of `data` are passed on."
     )
 
-    // MARK: Examples
-
     private static let toTopics: JSON = [
         "app_id": "your-app-id", "topics": ["breaking-news", "sports"],
         "payloads": [
@@ -60,8 +56,6 @@ enum RichieDocument {
         "app_id": "your-app-id", "external_user_ids": ["abcde", "12345"],
         "payloads": ["ios": ["aps": ["alert": ["body": "Your parcel is on its way", "tab-id": "parcels"]]]],
     ]
-
-    // MARK: Report
 
     private static let report = Schema.object([
         .required("app_id", .text), .required("completion_time_ms", .count), .required("deletions", .count),

@@ -42,8 +42,6 @@ extension NativeDocument {
         .apns: "APNs", .fcm: "FCM", .wns: "WNS", .mpns: "MPNS", .webpush: "WebPush",
     ]
 
-    // MARK: Schemas
-
     static let credentialSchemas: [(name: String, schema: Schema)] = [
         ("NativeAPNsCredential", apns), ("NativeFCMCredential", fcm), ("NativeWNSCredential", wns),
         ("NativeMPNSCredential", mpns), ("NativeWebPushCredential", webPush), ("NativeCredential", told),

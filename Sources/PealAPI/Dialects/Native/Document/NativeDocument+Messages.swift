@@ -62,8 +62,6 @@ extension NativeDocument {
         "options": ["ttl_seconds": 3600],
     ]
 
-    // MARK: Campaigns
-
     static let campaigns: [APIOperation] = [
         APIOperation(
             id: "listCampaigns", method: .get, path: "\(app)/campaigns", summary: "List campaigns by name",

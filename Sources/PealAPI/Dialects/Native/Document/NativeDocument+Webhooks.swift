@@ -41,8 +41,6 @@ extension NativeDocument {
         ("NativeMessageEvent", messageEvent),
     ]
 
-    // MARK: Requests
-
     private static let url = Schema.text(
         1...Limits.webhookURLBytesMax,
         pattern: #"[Hh][Tt][Tt][Pp][Ss]://([A-Za-z0-9-]{1,63}\.)+[A-Za-z][A-Za-z0-9-]{0,62}(:[1-9][0-9]{0,3})?"#
@@ -102,8 +100,6 @@ extension NativeDocument {
         .required("type", .word("secret")), .required("secret", .text(characters, pattern: blackInk)),
     ])
 
-    // MARK: Answers
-
     private static let shown = Schema.object([
         .required("name", .text), .required("url", .text), .required("kind", .words(Webhook.Kind.self)),
         .required("authentication", .object([.required("type", .text)])),
@@ -118,8 +114,6 @@ extension NativeDocument {
         .required("last_error", Schema.text.orNull), .required("created_at", .time),
         .required("next_attempt_at", Schema.time.orNull), .required("ended_at", Schema.time.orNull),
     ])
-
-    // MARK: What the server sends
 
     private static let messageEvent = Schema.object([
         .required("type", .words(["message.sent", "message.expired", "message.cancelled", "message.failed"])),

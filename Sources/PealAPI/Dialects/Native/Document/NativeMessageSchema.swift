@@ -34,8 +34,6 @@ enum NativeMessageSchema {
         .nullable("method", method),
     ])
 
-    // MARK: Audience
-
     private static let topics = Schema.list(name, 0...Limits.audienceTopicsMax)
 
     private static let members: [Property] = [
@@ -67,8 +65,6 @@ enum NativeMessageSchema {
         .required("id", .text(1...Limits.channelIDBytesMax, pattern: "[A-Za-z0-9+/=_-]+")),
     ])
 
-    // MARK: Content
-
     private static let localized = Schema.any(of: [
         .content,
         Schema.map(.content).with("minProperties", 1).with("maxProperties", .integer(Limits.localesPerMessageMax))
@@ -98,8 +94,6 @@ enum NativeMessageSchema {
     ]).described("The platforms' objects hold the provider's own fields, which win over the common ones.")
 
     private static let platform = Property.nullable("options", .named("NativePlatformOptions"))
-
-    // MARK: Options
 
     private static let life: [Property] = [
         .nullable("priority", .words(MessageOptions.Priority.self)), .nullable("expires_at", NativeDocument.future),
