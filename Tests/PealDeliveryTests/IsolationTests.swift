@@ -20,12 +20,13 @@ struct IsolationTests {
         try await bench.putCredential(.production, .fcm)
         try await bench.register(1...9_000, route: .fcm)
         try await bench.register(9_001...14_000)
-        let service = bench.service(providers: [.apns: bench.provider, .fcm: silent], pagesInFlightMax: 4)
+        let service = bench.service(providers: [.apns: bench.provider, .fcm: silent], pagesInFlightMax: 2)
         try await bench.running(service) {
             let stuck = try await bench.accept(bench.draft(Self.audience(.android)), engine: service)
-            try await bench.eventually { silent.pages.count == 4 }
+            // Two of three slices hold every place; a third waits for one.
+            try await bench.eventually { silent.pages.count == 2 }
             try await bench.drive(by: .milliseconds(500), isWorkUnderWay: true) {
-                service.metrics.snapshot.pagesLent >= 4
+                service.metrics.snapshot.pagesLent >= 2
             }
             let id = try await bench.accept(bench.draft(Self.audience(.ios)), engine: service)
             // The clock stands from here on: nothing of the silent provider can time out.
