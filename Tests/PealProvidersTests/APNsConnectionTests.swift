@@ -119,7 +119,7 @@ struct APNsConnectionTests {
             format: "$uri $http_apns_push_type $http_apns_priority $http_apns_topic")
         let provider = try testProvider(server, time: RealTime.ofSystem)
         let found = await provider.verify(.apnsToken(testCredential), fingerprint: "v", environment: .sandbox)
-        #expect(found.result == result)
+        #expect(found.result == result, "\(found)")
         #expect(found.reason == reason)
         #expect(found.status == status)
         await provider.close()
