@@ -231,6 +231,21 @@ def measure(setup, options):
         "rss_peak_mb": round(memory_megabytes(setup.peal.pid, "VmHWM"), 1)}
 
 
+def run(make, measure, options):
+    """Measures a setup in a directory of its own; prints the figures for people and as JSON, and returns them."""
+    with tempfile.TemporaryDirectory(prefix="peal-bench-") as folder:
+        setup = make(options, pathlib.Path(folder))
+        try:
+            setup.prepare()
+            result = measure(setup, options)
+        finally:
+            setup.stop()
+    for name, value in result.items():
+        print(f"{name:>20}  {value}")
+    print(json.dumps(result))
+    return result
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--provider", choices=["apns", "fcm"], default="apns")
@@ -241,16 +256,7 @@ def main():
     parser.add_argument("--memory-max-mb", type=float, default=150)
     parser.add_argument("--binaries", default=str(ROOT / ".build" / "release"))
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="peal-bench-") as folder:
-        setup = Setup(options, pathlib.Path(folder))
-        try:
-            setup.prepare()
-            result = measure(setup, options)
-        finally:
-            setup.stop()
-    for name, value in result.items():
-        print(f"{name:>20}  {value}")
-    print(json.dumps(result))
+    result = run(Setup, measure, options)
     if result["ratio"] > options.ratio_max or result["rss_peak_mb"] > options.memory_max_mb:
         sys.exit("a figure is beyond its limit")
 

@@ -12,14 +12,12 @@ Usage: Benchmarks/windows.py [--binaries .build/release] [--users 1000] [--messa
 import argparse
 import datetime
 import json
-import pathlib
 import statistics
 import sys
-import tempfile
 import time
 import urllib.request
 
-from fanout import ROOT, Setup, call, cpu_seconds
+from fanout import ROOT, Setup, call, cpu_seconds, run
 
 
 class WindowSetup(Setup):
@@ -99,16 +97,7 @@ def main():
     parser.add_argument("--binaries", default=str(ROOT / ".build" / "release"))
     options = parser.parse_args()
     options.provider = "apns"
-    with tempfile.TemporaryDirectory(prefix="peal-bench-") as folder:
-        setup = WindowSetup(options, pathlib.Path(folder))
-        try:
-            setup.prepare()
-            result = measure(setup, options)
-        finally:
-            setup.stop()
-    for name, value in result.items():
-        print(f"{name:>20}  {value}")
-    print(json.dumps(result))
+    result = run(WindowSetup, measure, options)
     if result["ratio"] > options.ratio_max:
         sys.exit("a figure is beyond its limit")
 
