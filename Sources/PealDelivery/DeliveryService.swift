@@ -98,3 +98,36 @@ package final class DeliveryService: DeliveryEngine, Service {
         wake()
     }
 }
+
+/// How a process delivers. The defaults are those of one process on its own database.
+package struct DeliveryOptions: Sendable {
+    /// Whether no other process can hold a lease, so that a start takes back all of them at once.
+    package var isOnlyProcess = true
+    /// Pages in flight at once: memory, and what may be sent twice after a crash.
+    package var pagesInFlightMax = Limits.pagesInFlightMax
+    /// How often work is looked for that nobody told of. At least a second.
+    package var pollInterval: Duration = .seconds(1)
+    /// How long a stop waits for answers to requests on the wire.
+    package var drain: Duration = .seconds(Limits.drainSeconds)
+
+    package init() {}
+}
+
+/// Says since when the process is stopping. One way.
+final class StopSwitch: Sendable {
+    private let stoppedAt = Mutex<Duration?>(nil)
+    private let drain: Duration
+
+    init(drain: Duration) { self.drain = drain }
+
+    var isOn: Bool { stoppedAt.withLock { $0 != nil } }
+
+    func turnOn(at now: Duration) {
+        stoppedAt.withLock { $0 = $0 ?? now }
+    }
+
+    /// Whether answers are no longer waited for.
+    func isDrained(at now: Duration) -> Bool {
+        stoppedAt.withLock { $0.map { now >= $0 + drain } ?? false }
+    }
+}

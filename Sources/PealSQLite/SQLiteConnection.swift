@@ -1,5 +1,6 @@
 internal import GRDB
 internal import GRDBSQLite
+internal import PealCore
 internal import PealStore
 
 /// One of GRDB's connections as the store's port: prepared statements are kept by their text, values are bound and
@@ -78,4 +79,114 @@ struct SQLiteConnection: SQLConnection {
         }
         return try withExtendedLifetime(prepared) { try body(statement) }
     }
+}
+
+/// The present row of a statement that is being stepped.
+struct SQLiteRow: SQLRow {
+    let statement: OpaquePointer
+
+    func isNull(_ column: Int) -> Bool { sqlite3_column_type(statement, Int32(column)) == SQLITE_NULL }
+
+    func int(_ column: Int) -> Int64 { sqlite3_column_int64(statement, Int32(column)) }
+
+    func text(_ column: Int) -> String {
+        guard let text = sqlite3_column_text(statement, Int32(column)) else { return "" }
+        let count = Int(sqlite3_column_bytes(statement, Int32(column)))
+        return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+    }
+
+    func withBytes<R>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+        // The pointer must be asked for before the length: asking may convert the value.
+        let start = sqlite3_column_blob(statement, Int32(column))
+        let count = Int(sqlite3_column_bytes(statement, Int32(column)))
+        return try body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
+    }
+}
+
+/// Which value goes where. To SQLite `$2` is a name, numbered by first appearance: binding by position would swap
+/// the values of `… $2 … $1 …` without a word.
+struct SQLiteParameters {
+    /// Per position in the statement: index into the values.
+    private let valueIndexes: [Int]
+
+    init(of statement: OpaquePointer) {
+        let count = sqlite3_bind_parameter_count(statement)
+        valueIndexes = (0..<count).map { position in
+            guard let name = sqlite3_bind_parameter_name(statement, position + 1) else { return -1 }
+            return (Int(String(cString: name + 1)) ?? 0) - 1
+        }
+    }
+
+    /// - Throws: `internal` when the statement names a value that is not there.
+    func bind(_ values: [SQLValue], to statement: OpaquePointer) throws {
+        for (position, index) in valueIndexes.enumerated() {
+            guard values.indices.contains(index) else {
+                throw PealError(.internal, "a statement names a parameter that is not given")
+            }
+            guard Self.bind(values[index], to: statement, at: Int32(position + 1)) == SQLITE_OK else {
+                throw SQLiteFailure(sqlite3_db_handle(statement))
+            }
+        }
+    }
+
+    /// Tells SQLite to copy what it is given.
+    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    private static func bind(_ value: SQLValue, to statement: OpaquePointer, at position: Int32) -> Int32 {
+        switch value {
+        case .int(let number): return sqlite3_bind_int64(statement, position, number)
+        case .null: return sqlite3_bind_null(statement, position)
+        case .text(var text):
+            // An empty string may have no address, and no address would mean NULL.
+            if text.isEmpty { return sqlite3_bind_text(statement, position, "", 0, copied) }
+            return text.withUTF8 { bytes in
+                bytes.withMemoryRebound(to: CChar.self) {
+                    sqlite3_bind_text(statement, position, $0.baseAddress, Int32($0.count), copied)
+                }
+            }
+        case .bytes(let bytes):
+            if bytes.isEmpty { return sqlite3_bind_zeroblob(statement, position, 0) }
+            return bytes.withUnsafeBytes {
+                sqlite3_bind_blob(statement, position, $0.baseAddress, Int32($0.count), copied)
+            }
+        }
+    }
+}
+
+/// What SQLite said when a statement failed. It never carries parameters.
+struct SQLiteFailure: Error, CustomStringConvertible {
+    /// Extended result code.
+    let code: Int32
+    let description: String
+
+    init(_ connection: OpaquePointer?) {
+        code = sqlite3_extended_errcode(connection)
+        description = "SQLite error \(code): \(String(cString: sqlite3_errmsg(connection)))"
+    }
+
+    init(_ error: DatabaseError) {
+        code = error.extendedResultCode.rawValue
+        description = "SQLite error \(code): \(error.message ?? "no message")"
+    }
+
+    /// Whether the database itself is in trouble, and not one statement: nothing else of the transaction can be
+    /// trusted.
+    var concernsDatabase: Bool {
+        switch code & 0xFF {
+        case SQLITE_IOERR, SQLITE_FULL, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_BUSY, SQLITE_LOCKED, SQLITE_CANTOPEN,
+            SQLITE_READONLY, SQLITE_NOMEM, SQLITE_PROTOCOL, SQLITE_MISUSE:
+            true
+        default: false
+        }
+    }
+
+    /// What a caller is told.
+    static func refusal(_ error: any Error) -> any Error {
+        let failure = error as? SQLiteFailure ?? (error as? DatabaseError).map(SQLiteFailure.init)
+        guard let failure else { return error }
+        if failure.concernsDatabase { return unavailable }
+        return PealError(.internal, "the database refused a statement: \(failure)")
+    }
+
+    static let unavailable = PealError(.unavailable, "the database is not available", retryAfterSeconds: 1)
 }

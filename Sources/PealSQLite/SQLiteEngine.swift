@@ -2,6 +2,14 @@ internal import GRDB
 package import PealCore
 package import PealStore
 
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
 /// The embedded database: a pool of GRDB's connections on one file, one writer that groups commits, and a checkpointer.
 /// One process only: a second one on the same file is refused.
 package final class SQLiteEngine: SQLEngine {
@@ -55,4 +63,73 @@ package final class SQLiteEngine: SQLEngine {
         try checkpointer.close()
         lock.release()
     }
+}
+
+/// How the database file is made and opened.
+enum SQLiteFile {
+    private static let readersMax = 4
+
+    static func open(_ path: String) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.label = "peal.store"
+        configuration.foreignKeysEnabled = false
+        configuration.maximumReaderCount = readersMax
+        configuration.busyMode = .timeout(10)
+        configuration.prepareDatabase { database in
+            if !database.configuration.readonly {
+                // These two can only be set before the first table is made; later they change nothing.
+                try database.execute(sql: "PRAGMA page_size = 4096")
+                try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+            }
+            // Mapped pages would count as resident memory.
+            try database.execute(sql: "PRAGMA mmap_size = 0")
+            try database.execute(sql: "PRAGMA cache_size = -2048")
+        }
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        try pool.writeWithoutTransaction { try makeDurable($0, path: path) }
+        return pool
+    }
+
+    /// Sets on the open writer what GRDB sets otherwise while opening, and reads it back: an acknowledged write must
+    /// be on the disk.
+    private static func makeDurable(_ database: Database, path: String) throws {
+        try database.execute(sql: "PRAGMA wal_autocheckpoint = 0")
+        try database.execute(sql: "PRAGMA synchronous = FULL")
+        let synchronous = try Int.fetchOne(database, sql: "PRAGMA synchronous")
+        let journal = try String.fetchOne(database, sql: "PRAGMA journal_mode")
+        guard synchronous == 2, journal == "wal" else {
+            throw StoreStartFailure("the database \(path) cannot be made durable (journal \(journal ?? "none"))")
+        }
+    }
+}
+
+/// Keeps a second process off a database: an exclusive advisory lock (`flock`) on a file beside it, which the system
+/// lets go when the process ends, however it ends.
+final class FileLock: Sendable {
+    private let descriptor: Int32
+
+    /// - Throws: `StoreStartFailure` when another process holds the lock or the file cannot be made.
+    init(besideDatabase path: String) throws {
+        let file = Self.resolved(path) + ".lock"
+        descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw StoreStartFailure("the database \(path) cannot be locked: \(String(cString: strerror(errno)))")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw StoreStartFailure("the database \(path) is in use by another process", isInUse: true)
+        }
+    }
+
+    /// The database's own path: through a link it is the same database and must be the same lock.
+    private static func resolved(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    /// Lets another process in.
+    func release() { flock(descriptor, LOCK_UN) }
+
+    deinit { close(descriptor) }
 }

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
@@ -30,5 +31,38 @@ struct PlainChannel: ServerChildChannel {
 
     func handle(value: NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>, logger: Logger) async {
         await http1.handle(value: value, logger: logger)
+    }
+}
+
+/// Says `Connection: close` of requests that are the last of their connection, in the words that Hummingbird looks for:
+/// those of HTTP/1.0, whose clients may wait for the end, and those that say so themselves in any letter case (RFC 9112
+/// §9.3).
+final class KeepAliveHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(var head) = Self.unwrapInboundIn(data), head.version == .http1_0 || !head.isKeepAlive else {
+            return context.fireChannelRead(data)
+        }
+        head.headers.replaceOrAdd(name: "connection", value: "close")
+        context.fireChannelRead(Self.wrapInboundOut(.head(head)))
+    }
+}
+
+/// Answers `Expect: 100-continue` at once (RFC 9110 §10.1.1): curl and others hold a large body back until then.
+/// Whether the body is welcome is told by the final answer; its size is limited while it is read.
+final class ContinueHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias OutboundOut = HTTPResponsePart
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .head(let head) = Self.unwrapInboundIn(data),
+            head.headerFields[.expect]?.lowercased() == "100-continue"
+        {
+            let answer = HTTPResponsePart.head(HTTPResponse(status: .continue))
+            context.writeAndFlush(Self.wrapOutboundOut(answer), promise: nil)
+        }
+        context.fireChannelRead(data)
     }
 }

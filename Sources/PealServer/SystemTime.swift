@@ -11,3 +11,11 @@ package struct SystemTime: TimeSource {
     package var uptime: Duration { ContinuousClock.now - Self.start }
     package func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 }
+
+/// The system's cryptographic generator.
+struct SystemRandomness: Randomness {
+    func next() -> UInt64 {
+        var generator = SystemRandomNumberGenerator()
+        return generator.next()
+    }
+}

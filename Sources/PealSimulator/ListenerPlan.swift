@@ -4,6 +4,7 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import NIOTLS
+import Synchronization
 
 /// Opens the listeners of a simulator.
 struct ListenerPlan {
@@ -106,4 +107,58 @@ struct ListenerPlan {
 extension Channel {
     /// The TCP port that a listener has; 0 when it has none.
     var localPort: Int { localAddress?.port ?? 0 }
+}
+
+/// The listeners of a simulator.
+enum ListenerName: CaseIterable {
+    case apns, sandbox, management, sandboxManagement, fcm, wns, mpns, mpnsSecure, webPush, control
+}
+
+/// A listener to be opened: where, what it speaks, and who deals with its requests.
+struct ListenerOrder {
+    /// What connections speak.
+    enum Wire {
+        /// HTTP/1.1 in plain.
+        case plain
+        /// HTTP/1.1 over TLS.
+        case secure
+        /// HTTP/2 over TLS, and nothing else.
+        case secureHTTP2
+        /// Either over TLS, as ALPN settles it.
+        case secureEither
+
+        /// What ALPN offers.
+        var protocols: [String] {
+            switch self {
+            case .plain: []
+            case .secure: ["http/1.1"]
+            case .secureHTTP2: ["h2"]
+            case .secureEither: ["h2", "http/1.1"]
+            }
+        }
+    }
+
+    let port: Int
+    let wire: Wire
+    var asksForCertificate = false
+    let desk: any RequestDesk
+    /// For HTTP/2 in the fast mode.
+    var fastDesk: FastDesk?
+}
+
+/// The open channels of a simulator, so that stopping can say farewell to each.
+final class ListenerSet: Sendable {
+    private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+
+    /// Holds `channel` until it closes.
+    func add(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        channels.withLock { $0[id] = channel }
+        channel.closeFuture.whenComplete { _ in self.channels.withLock { $0[id] = nil } }
+    }
+
+    /// What is open now.
+    var open: [any Channel] {
+        channels.withLock { Array($0.values) }
+    }
 }

@@ -64,3 +64,15 @@ package final class SQLStore: Store {
     /// Finishes what waits and lets go of the database. No call may follow.
     package func close() throws { try engine.close() }
 }
+
+/// Why a store cannot be opened, in one line for the person who starts the server.
+package struct StoreStartFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+    /// Whether another process has the store: then nothing is wrong with it.
+    package let isInUse: Bool
+
+    package init(_ description: String, isInUse: Bool = false) {
+        self.description = description
+        self.isInUse = isInUse
+    }
+}

@@ -147,3 +147,98 @@ struct Gatekeeper: Sendable {
         }
     }
 }
+
+extension Gatekeeper {
+    /// Admits a `devtodev` key with the right to send. Of several apps that have the secret it is the key of `app`.
+    /// - Throws: `unauthorized` where no key has the secret; `forbidden` for another dialect's key, the admin token, or
+    ///   a key without that right.
+    func admit(userToken: String?, for app: App?, now: Timestamp) async throws -> Caller {
+        guard let userToken else { throw PealError(.unauthorized, "user_token is required", field: "user_token") }
+        if let key = try await devtodevKey(userToken, of: app?.key, now: now) {
+            guard let app = try await services.store.read({ try $0.app(key: key.key.app) }) else {
+                throw Self.unknownUserToken
+            }
+            let caller = Caller(identity: .key(key), app: app)
+            try Self.require(.send, of: caller)
+            return caller
+        }
+        let isAdmin = ConstantTime.areEqual(services.hasher.hash(userToken), services.adminTokenHash)
+        let others: [APIKey.Dialect] = [.native, .contextpush, .device]
+        if isAdmin { throw Self.wrongDialect }
+        if try await ring.key(others, secret: userToken, now: now) != nil { throw Self.wrongDialect }
+        throw Self.unknownUserToken
+    }
+
+    private func devtodevKey(_ secret: String, of app: AppKey?, now: Timestamp) async throws -> StoredKey? {
+        let first = try await ring.key([.devtodev], secret: secret, now: now)
+        guard let app, first?.key.app != app else { return first }
+        return try await ring.sharedKey(secret: secret, of: app, now: now) ?? first
+    }
+
+    private static let unknownUserToken = PealError(.unauthorized, "user_token is unknown", field: "user_token")
+}
+
+/// The Authorization header. The scheme's letter case does not matter, nor how much white space follows it: real
+/// clients send two spaces.
+enum Authorization: Equatable {
+    case bearer(String)
+    /// ContextPush's own scheme: `Token CTX-…`.
+    case token(String)
+    case basic(name: String, secret: String)
+
+    /// nil for another scheme or a value that is none.
+    init?(_ header: String?) {
+        guard let header else { return nil }
+        let parts = header.split(maxSplits: 1, whereSeparator: \.isWhitespace)
+        guard parts.count == 2 else { return nil }
+        let value = String(parts[1].drop(while: \.isWhitespace)).trimmedEnd
+        guard !value.isEmpty else { return nil }
+        switch parts[0].lowercased() {
+        case "bearer": self = .bearer(value)
+        case "token": self = .token(value)
+        case "basic":
+            guard let bytes = Base64URL.decode(value), let text = String(validating: bytes, as: UTF8.self),
+                let colon = text.firstIndex(of: ":")
+            else { return nil }
+            self = .basic(name: String(text[..<colon]), secret: String(text[text.index(after: colon)...]))
+        default: return nil
+        }
+    }
+}
+
+extension String {
+    fileprivate var trimmedEnd: String {
+        var text = self
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return text
+    }
+}
+
+/// Who is calling, proved.
+struct Caller: Sendable {
+    enum Identity: Sendable {
+        case nobody
+        case admin
+        case key(StoredKey)
+    }
+
+    let identity: Identity
+    /// The key's app, or the one that the admin named in the path.
+    var app: App?
+
+    /// What the audit shows.
+    var name: String {
+        switch identity {
+        case .nobody: "nobody"
+        case .admin: "admin"
+        case .key(let stored): stored.key.id.description
+        }
+    }
+
+    var isAdmin: Bool { if case .admin = identity { true } else { false } }
+
+    var key: APIKey? { if case .key(let stored) = identity { stored.key } else { nil } }
+
+    /// The rights to pass on.
+    var scopes: Set<APIKey.Scope> { isAdmin ? Set(APIKey.Scope.allCases) : key?.scopes ?? [] }
+}

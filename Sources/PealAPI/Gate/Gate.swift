@@ -4,6 +4,7 @@ internal import Hummingbird
 internal import Logging
 internal import NIOCore
 internal import PealCore
+internal import Synchronization
 
 /// Every request passes here: the path is matched, the caller admitted, the body read within its limit, the handler
 /// called, and whatever goes wrong written in the dialect's own envelope.
@@ -137,6 +138,64 @@ struct Gate: RouterMiddleware {
             services.logger.error(
                 "a request failed", metadata: ["error": "\(error)", "request": "\(requestID)"])
             return PealError(.internal, "something went wrong here; the log has it under \(requestID)")
+        }
+    }
+}
+
+/// What a body may be called.
+enum MediaType {
+    /// What an API takes for JSON.
+    enum Tolerance {
+        /// Only what is called so.
+        case none
+        /// Also a missing name, and those that HTTP clients give by themselves.
+        case clients
+        /// Any.
+        case everything
+    }
+
+    /// - Throws: `unsupported_media_type`.
+    static func check(_ contentType: String?, tolerance: Tolerance) throws(PealError) {
+        guard tolerance != .everything else { return }
+        let name = (contentType ?? "").prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
+        if name == "application/json" || name.hasSuffix("+json") { return }
+        if tolerance == .clients, ["", "text/plain", "application/x-www-form-urlencoded"].contains(name) { return }
+        throw PealError(.unsupportedMediaType, "the body must be application/json")
+    }
+}
+
+/// Holds off the repetition of a request that still runs, and answers one that would be refused by now, as a send whose
+/// expiry has passed, with what it was told the first time.
+struct Repetitions: Sendable {
+    private let store: any Store
+    private let running = Running()
+
+    init(store: any Store) { self.store = store }
+
+    private struct Name: Hashable {
+        let scope: [UInt8]
+        let key: String
+    }
+
+    private final class Running: Sendable {
+        let names = Mutex<Set<Name>>([])
+    }
+
+    /// - Throws: `conflict` while the first one runs; else what `handler` throws.
+    func once(
+        _ request: IdempotentRequest, now: Timestamp, handler: () async throws -> Answer
+    ) async throws -> Answer {
+        let name = Name(scope: request.scope, key: request.key)
+        guard running.names.withLock({ $0.insert(name).inserted }) else {
+            throw PealError(
+                .conflict, "a request with this Idempotency-Key is still running", retryAfterSeconds: 1)
+        }
+        defer { running.names.withLock { _ = $0.remove(name) } }
+        do {
+            return try await handler()
+        } catch let refusal as PealError where refusal.code.httpStatus < 500 && refusal.code != .idempotencyMismatch {
+            guard let kept = try await store.answer(keptFor: request, now: now) else { throw refusal }
+            return Answer(kept)
         }
     }
 }

@@ -1,3 +1,5 @@
+internal import PealCore
+
 /// A path as it is matched: without doubled or trailing slashes, `/v1/v1/…` taken as `/v1/…` (an older Android client
 /// makes that of a base address that ends in `/v1`), each segment percent-decoded.
 struct RequestPath: Sendable, Hashable {
@@ -16,4 +18,57 @@ struct RequestPath: Sendable, Hashable {
 
     /// The path for messages and for telling requests apart.
     var text: String { "/" + segments.joined(separator: "/") }
+}
+
+/// The parameters of a request's query; of a repeated name the last counts.
+struct Query: Sendable {
+    private let values: [String: String]
+
+    /// - Throws: `invalid_field` naming the parameter whose escape is broken.
+    init(_ raw: some StringProtocol) throws(PealError) {
+        var values: [String: String] = [:]
+        for pair in raw.split(separator: "&") {
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentCoding.decode(halves[0], plusIsSpace: true) else {
+                throw .invalid("query", "the query holds a broken escape")
+            }
+            guard let value = PercentCoding.decode(halves.count > 1 ? halves[1] : "", plusIsSpace: true) else {
+                throw .invalid(name, "\(name) holds a broken escape")
+            }
+            values[name] = value
+        }
+        self.values = values
+    }
+
+    /// The value of `name`; nil when it is missing or empty.
+    subscript(name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
+}
+
+/// Percent-encoding (RFC 3986 §2.1).
+enum PercentCoding {
+    /// The text behind the escapes; nil where one is broken or the bytes are no UTF-8.
+    /// - Parameter plusIsSpace: as HTML forms and most clients write queries.
+    static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        let source = Array(text.utf8)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(source.count)
+        var position = 0
+        while position < source.count {
+            switch source[position] {
+            case UInt8(ascii: "%"):
+                guard position + 2 < source.count, let high = Hex.digit(source[position + 1]),
+                    let low = Hex.digit(source[position + 2])
+                else { return nil }
+                bytes.append(high << 4 | low)
+                position += 3
+            case UInt8(ascii: "+") where plusIsSpace:
+                bytes.append(UInt8(ascii: " "))
+                position += 1
+            default:
+                bytes.append(source[position])
+                position += 1
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
 }

@@ -49,3 +49,105 @@ struct APIOperation: Sendable {
         return codes
     }
 }
+
+/// A parameter of an operation that stands in its path, its query or its headers.
+struct APIParameter: Sendable {
+    enum Place: String, Sendable {
+        case path, query, header
+    }
+
+    let name: String
+    let place: Place
+    let schema: Schema
+    let text: String
+    var isRequired: Bool
+
+    static func path(_ name: String, _ schema: Schema, _ text: String) -> APIParameter {
+        APIParameter(name: name, place: .path, schema: schema, text: text, isRequired: true)
+    }
+
+    static func query(_ name: String, _ schema: Schema, _ text: String) -> APIParameter {
+        APIParameter(name: name, place: .query, schema: schema, text: text, isRequired: false)
+    }
+
+    static func header(_ name: String, _ schema: Schema, _ text: String) -> APIParameter {
+        APIParameter(name: name, place: .header, schema: schema, text: text, isRequired: false)
+    }
+
+    var json: JSON {
+        .compact([
+            ("name", .string(name)), ("in", .string(place.rawValue)), ("description", .string(text)),
+            ("required", isRequired ? true : nil), ("schema", schema.json),
+        ])
+    }
+}
+
+/// The body that an operation takes: JSON that suits a schema.
+struct APIBody: Sendable {
+    let schema: Schema
+    /// By name; each is a body that is accepted.
+    var examples: [(name: String, value: JSON)] = []
+    var isRequired = true
+
+    var json: JSON {
+        let shown = examples.map { ($0.name, ["value": $0.value] as JSON) }
+        let media: JSON = .compact([
+            ("schema", schema.json), ("examples", shown.isEmpty ? nil : .object(JSON.Members(shown))),
+        ])
+        return ["required": .bool(isRequired), "content": ["application/json": media]]
+    }
+}
+
+/// What an operation answers when all goes well.
+struct APIAnswer: Sendable {
+    let status: Int
+    let text: String
+    /// Of the body; nil where there is none.
+    let schema: Schema?
+    let mediaType: String
+    /// Headers beside those that every answer has, by name, with what they say.
+    var headers: [(name: String, schema: Schema, text: String)]
+
+    init(
+        _ status: Int, _ text: String, _ schema: Schema? = nil, mediaType: String = "application/json",
+        headers: [(name: String, schema: Schema, text: String)] = []
+    ) {
+        self.status = status
+        self.text = text
+        self.schema = schema
+        self.mediaType = mediaType
+        self.headers = headers
+    }
+
+    var json: JSON {
+        let own = headers.map { name, schema, text in
+            (name, ["description": .string(text), "schema": schema.json] as JSON)
+        }
+        let named = JSON.Members([("X-Request-Id", ["$ref": "#/components/headers/RequestId"])] + own)
+        return .compact([
+            ("description", .string(text)), ("headers", .object(named)),
+            ("content", schema.map { .object(JSON.Members([(mediaType, ["schema": $0.json])])) }),
+        ])
+    }
+}
+
+/// A request that the server itself sends to where an app wants to be told.
+struct APIWebhook: Sendable {
+    let id: String
+    let summary: String
+    let text: String
+    let headers: [APIParameter]
+    let body: APIBody
+
+    /// A path item.
+    func json(tag: String) -> JSON {
+        let taken: JSON = ["description": "Taken. Anything but 2xx is sent again, but 410, which ends the webhook."]
+        return [
+            "post": .compact([
+                ("operationId", .string(id)), ("summary", .string(summary)), ("description", .string(text)),
+                ("tags", [.string(tag)]), ("parameters", .array(headers.map(\.json))), ("requestBody", body.json),
+                ("responses", ["2XX": taken]),
+            ])
+        ]
+    }
+}

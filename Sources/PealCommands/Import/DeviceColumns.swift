@@ -1,3 +1,4 @@
+internal import ArgumentParser
 internal import PealCore
 
 /// A device as a row of a CSV file: the members of the native API as columns, lists and objects as JSON.
@@ -72,5 +73,16 @@ extension String {
         while text.first?.isWhitespace == true { text.removeFirst() }
         while text.last?.isWhitespace == true { text.removeLast() }
         return String(text)
+    }
+}
+
+/// How devices are written in a file.
+enum DeviceFormat: String, CaseIterable, ExpressibleByArgument {
+    case csv
+    case jsonl
+
+    /// The one given, else what the file's name says, else JSON lines.
+    static func chosen(_ given: DeviceFormat?, file: String?) -> DeviceFormat {
+        given ?? (file?.lowercased().hasSuffix(".csv") == true ? .csv : .jsonl)
     }
 }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import PealCore
 
 /// Carries devices from a source to a server, a batch at a time, and remembers each batch that was taken.
@@ -99,5 +100,123 @@ struct Importer {
             JSON.object(.init([(unit, .integer(refusal.number)), ("reason", .string(refusal.reason))])).text + "\n"
         }
         if !lines.isEmpty { try errors?.write(lines.joined()) }
+    }
+}
+
+/// What goes to the server in one request, and what was refused before it.
+struct ImportBatch {
+    private(set) var devices: [(number: Int, device: JSON)] = []
+    private(set) var refusals: [ImportRefusal] = []
+    private(set) var skipped = 0
+    /// Of the last record taken.
+    private(set) var last: Int?
+    private var byteCount = 0
+
+    /// Whether `record` must wait for the next batch. It depends on the records alone, so that an import that is
+    /// resumed cuts the same batches.
+    func isFull(before record: ImportRecord) -> Bool {
+        if devices.count >= Limits.devicesPerBatchMax || refusals.count >= Limits.devicesPerBatchMax { return true }
+        guard case .device(let device) = record.content, !devices.isEmpty else { return false }
+        return byteCount + device.bytes.count > Limits.importBatchBytesMax
+    }
+
+    mutating func add(_ record: ImportRecord) {
+        last = record.number
+        switch record.content {
+        case .device(let device):
+            devices.append((record.number, device))
+            byteCount += device.bytes.count + 1
+        case .skipped: skipped += 1
+        case .bad(let reason): refusals.append(ImportRefusal(number: record.number, reason: reason))
+        }
+    }
+
+    var body: JSON { ["devices": .array(devices.map(\.device))] }
+
+    /// Names the batch by its bytes: one that is sent again, because nobody knows whether it arrived, changes nothing.
+    var idempotencyKey: String {
+        var (one, two): (UInt64, UInt64) = (0xCBF2_9CE4_8422_2325, 0x6C62_272E_07BB_0142)
+        for byte in body.bytes {
+            one = (one ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+            two = (two ^ UInt64(byte)) &* 0x9E37_79B9_7F4A_7C15
+        }
+        let words = [one, two].map { String($0, radix: 16) }
+        return "import-\(words[0])-\(words[1])-\(devices.count)"
+    }
+}
+
+/// A record that did not become a device.
+struct ImportRefusal: Equatable {
+    let number: Int
+    let reason: String
+}
+
+/// Remembers how far an import came: `{"source":"…","done":N,"topic"?:"…"}`, replaced as a whole after each batch.
+struct ResumeFile {
+    let path: String
+    let source: String
+
+    /// The number of the last record that is done; 0 without a file.
+    /// - Throws: `usage` when the file is another import's or none.
+    func done() throws(CommandFailure) -> Int {
+        guard let json = try read() else { return 0 }
+        guard let done = json["done"]?.integerValue, done >= 0 else { throw .usage("\(path) is no resume file") }
+        return Int(done)
+    }
+
+    /// The last topic whose devices are subscribed; nil before the first.
+    func lastTopic() throws(CommandFailure) -> String? { try read()?["topic"]?.stringValue }
+
+    /// - Throws: `failed` when it cannot be written.
+    func write(_ done: Int) throws(CommandFailure) {
+        try write(["source": .string(source), "done": .integer(done)])
+    }
+
+    /// - Throws: `failed` when it cannot be written.
+    func write(lastTopic: String) throws(CommandFailure) {
+        try write(["source": .string(source), "done": .integer(try done()), "topic": .string(lastTopic)])
+    }
+
+    private func read() throws(CommandFailure) -> JSON? {
+        guard let bytes = FileManager.default.contents(atPath: path), !bytes.isEmpty else { return nil }
+        guard let json = try? JSONParser.parse(Array(bytes)) else { throw .usage("\(path) is no resume file") }
+        guard json["source"]?.stringValue == source else {
+            throw .usage("\(path) belongs to the import of \(json["source"]?.stringValue ?? "something else")")
+        }
+        return json
+    }
+
+    private func write(_ json: JSON) throws(CommandFailure) {
+        do {
+            try Data(json.bytes + [0x0A]).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw .failed("cannot write \(path): \(error)")
+        }
+    }
+}
+
+/// Tells on standard error how far a long command is, every few seconds.
+struct Progress {
+    private let time: any TimeSource
+    private let start: Duration
+    private var toldAt: Duration
+
+    init(_ time: any TimeSource) {
+        self.time = time
+        start = time.uptime
+        toldAt = start
+    }
+
+    var seconds: Double { (time.uptime - start) / .seconds(1) }
+
+    /// - Parameters:
+    ///   - counts: as `10 refused`.
+    ///   - what: is counted.
+    mutating func tell(_ count: Int, _ counts: String = "", isLast: Bool = false, what: String = "devices") {
+        let now = time.uptime
+        guard isLast || now - toldAt >= .seconds(Limits.importProgressSeconds) else { return }
+        toldAt = now
+        let rate = seconds > 0 ? ", \(Int(Double(count) / seconds))/s" : ""
+        Surroundings.current.warn("\(count) \(what)" + (counts.isEmpty ? "" : ", \(counts)") + rate)
     }
 }

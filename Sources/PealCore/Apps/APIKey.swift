@@ -41,3 +41,26 @@ package struct APIKey: Sendable, Hashable {
         case device
     }
 }
+
+/// A key with what proves it: the keyed hash of its secret, and where the secret must be read again (`shared_secret`)
+/// that one, which the store seals.
+package struct StoredKey: Sendable, Hashable {
+    package var key: APIKey
+    /// HMAC-SHA256 of the secret half.
+    package var secretHash: [UInt8]
+    /// Hex text of the secret that signs custom user ids; nil where the dialect has none.
+    package var sharedSecret: String?
+
+    package init(key: APIKey, secretHash: [UInt8], sharedSecret: String? = nil) {
+        self.key = key
+        self.secretHash = secretHash
+        self.sharedSecret = sharedSecret
+    }
+}
+
+/// Hashes secrets that are only compared: HMAC-SHA256 under a key derived from the master key, so that a stolen
+/// database lets nobody in.
+package protocol KeyHasher: Sendable {
+    /// 32 bytes.
+    func hash(_ secret: String) -> [UInt8]
+}

@@ -113,3 +113,173 @@ package struct DeliveryLog: Sendable, Hashable {
         return counts
     }
 }
+
+/// What one row of the delivery log tells of one device.
+package struct DeliveryLogEntry: Sendable, Hashable {
+    package let key: DeviceKey
+    package let outcome: Outcome
+    /// The provider's own word or ours; empty for plain acceptance.
+    package let reason: String
+    /// Sends tried so far, this one included; 0 where none was.
+    package let attempt: Int
+    /// The content locale it was rendered in; nil where nothing is localized or nothing was rendered.
+    package let locale: String?
+
+    package init(key: DeviceKey, outcome: Outcome, reason: String = "", attempt: Int, locale: String? = nil) {
+        self.key = key
+        self.outcome = outcome
+        self.reason = reason
+        self.attempt = attempt
+        self.locale = locale
+    }
+}
+
+/// A row: version, number of devices, the two dictionaries, then the columns key, ending, locale. A column of keys is
+/// the first key and the gaps to the others, so devices that lie side by side cost nothing.
+extension DeliveryLog {
+    package static let version: UInt8 = 1
+
+    /// Packs entries in ascending order of key. See `rows` for what is too much for one row.
+    package static func encode(_ entries: [DeliveryLogEntry]) -> [UInt8] {
+        let log = DeliveryLog(entries)
+        return log.encoded(0..<log.count)
+    }
+
+    /// The rows that hold `range`, each within `bytesMax` (a row of one device may be longer).
+    package func rows(bytesMax: Int = Limits.logRowBytesMax) -> [(range: Range<Int>, data: [UInt8])] {
+        rows(of: 0..<count, bytesMax: bytesMax)
+    }
+
+    private func rows(of range: Range<Int>, bytesMax: Int) -> [(range: Range<Int>, data: [UInt8])] {
+        let data = encoded(range)
+        guard data.count > bytesMax, range.count > 1 else { return range.isEmpty ? [] : [(range, data)] }
+        let middle = range.lowerBound + range.count / 2
+        return rows(of: range.lowerBound..<middle, bytesMax: bytesMax)
+            + rows(of: middle..<range.upperBound, bytesMax: bytesMax)
+    }
+
+    /// Packs the devices of `range` into one row, with only those dictionary entries that they use.
+    package func encoded(_ range: Range<Int>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(64 + range.count * 2)
+        bytes.append(Self.version)
+        DeliveryLogColumn.appendVarint(UInt64(range.count), to: &bytes)
+        let (usedEndings, endingValues) = Self.used(endingOf, range, of: endings.count)
+        DeliveryLogColumn.appendVarint(UInt64(usedEndings.count), to: &bytes)
+        for number in usedEndings { Self.append(endings[number], to: &bytes) }
+        let (usedLocales, localeValues) = Self.used(localeOf, range, of: locales.count)
+        DeliveryLogColumn.appendVarint(UInt64(usedLocales.count), to: &bytes)
+        for number in usedLocales { Self.append(locales[number], to: &bytes) }
+        if let first = range.first {
+            DeliveryLogColumn.appendVarint(UInt64(bitPattern: keys[first]), to: &bytes)
+            let gaps = range.dropFirst().map { UInt64(bitPattern: keys[$0] &- keys[$0 - 1] &- 1) }
+            DeliveryLogColumn.append(gaps, to: &bytes)
+        }
+        DeliveryLogColumn.append(endingValues, to: &bytes)
+        DeliveryLogColumn.append(localeValues, to: &bytes)
+        return bytes
+    }
+
+    private static func append(_ ending: Ending, to bytes: inout [UInt8]) {
+        bytes.append(ending.outcome.rawValue)
+        DeliveryLogColumn.appendVarint(UInt64(ending.attempt), to: &bytes)
+        DeliveryLogColumn.appendVarint(UInt64(ending.reason.utf8.count), to: &bytes)
+        bytes.append(contentsOf: ending.reason.utf8)
+    }
+
+    /// The length is one more than the text's, because 0 stands for nil.
+    private static func append(_ locale: String?, to bytes: inout [UInt8]) {
+        DeliveryLogColumn.appendVarint(UInt64(locale.map { $0.utf8.count + 1 } ?? 0), to: &bytes)
+        if let locale { bytes.append(contentsOf: locale.utf8) }
+    }
+
+    /// The dictionary numbers that occur, in order of appearance, and the column in terms of that order.
+    private static func used(_ column: [UInt16], _ range: Range<Int>, of count: Int) -> ([Int], [UInt64]) {
+        if count == 1 { return (range.isEmpty ? [] : [0], Array(repeating: 0, count: range.count)) }
+        var order: [Int] = []
+        var place = Array(repeating: UInt64.max, count: count)
+        var values: [UInt64] = []
+        values.reserveCapacity(range.count)
+        for index in range {
+            let number = Int(column[index])
+            if place[number] == .max {
+                place[number] = UInt64(order.count)
+                order.append(number)
+            }
+            values.append(place[number])
+        }
+        return (order, values)
+    }
+}
+
+extension DeliveryLog {
+    /// Unpacks a row. Whatever the bytes are, the memory it takes is bounded by `Limits.logRowDevicesMax`.
+    /// - Throws: `DeliveryLogError` for bytes that `encode` never makes.
+    package static func decode(_ bytes: [UInt8]) throws(DeliveryLogError) -> DeliveryLog {
+        var reader = DeliveryLogReader(bytes)
+        guard try reader.byte() == version else { throw DeliveryLogError("unknown version of the delivery log") }
+        let count = try reader.count(upTo: Limits.logRowDevicesMax)
+        var endings: [Ending] = []
+        for _ in 0..<(try reader.count(upTo: count)) { endings.append(try ending(&reader)) }
+        var locales: [String?] = []
+        for _ in 0..<(try reader.count(upTo: count)) {
+            let length = try reader.count(upTo: bytes.count)
+            locales.append(length == 0 ? nil : try reader.text(length - 1))
+        }
+        let keys = try keys(&reader, count)
+        let endingOf = try indexes(&reader, count, below: endings.count)
+        let localeOf = try indexes(&reader, count, below: locales.count)
+        guard reader.isAtEnd else { throw DeliveryLogError("bytes after the end of the row") }
+        return DeliveryLog(keys: keys, endings: endings, endingOf: endingOf, locales: locales, localeOf: localeOf)
+    }
+
+    /// What a packed row tells of one device; nil when it has none of it.
+    package static func find(_ key: DeviceKey, in bytes: [UInt8]) throws(DeliveryLogError) -> DeliveryLogEntry? {
+        try decode(bytes).find(key)
+    }
+
+    private static func ending(_ reader: inout DeliveryLogReader) throws(DeliveryLogError) -> Ending {
+        guard let outcome = Outcome(rawValue: try reader.byte()) else { throw DeliveryLogError("unknown outcome") }
+        let attempt = try reader.count(upTo: Int(Int32.max))
+        let length = try reader.count(upTo: Limits.logReasonBytesMax)
+        return Ending(outcome, reason: try reader.text(length), attempt: attempt)
+    }
+
+    private static func keys(
+        _ reader: inout DeliveryLogReader, _ count: Int
+    ) throws(DeliveryLogError) -> [DeviceKey] {
+        guard count > 0 else { return [] }
+        var key = DeviceKey(bitPattern: try reader.varint())
+        var keys = [key]
+        keys.reserveCapacity(count)
+        for gap in try DeliveryLogColumn.read(count - 1, from: &reader) {
+            guard let step = DeviceKey(exactly: gap), step < .max else { throw DeliveryLogError("gap out of range") }
+            let (next, isTooLarge) = key.addingReportingOverflow(step + 1)
+            guard !isTooLarge else { throw DeliveryLogError("key out of range") }
+            key = next
+            keys.append(key)
+        }
+        return keys
+    }
+
+    private static func indexes(
+        _ reader: inout DeliveryLogReader, _ count: Int, below end: Int
+    ) throws(DeliveryLogError) -> [UInt16] {
+        var indexes: [UInt16] = []
+        indexes.reserveCapacity(count)
+        for value in try DeliveryLogColumn.read(count, from: &reader) {
+            guard value < UInt64(end), let index = UInt16(exactly: value) else {
+                throw DeliveryLogError("index outside its dictionary")
+            }
+            indexes.append(index)
+        }
+        return indexes
+    }
+}
+
+/// Bytes that are no row of the delivery log.
+package struct DeliveryLogError: Error, Hashable, Sendable {
+    package let message: String
+
+    package init(_ message: String) { self.message = message }
+}

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The devices that a worker holds at once, as parallel arrays in key order; addresses lie end to end in one arena.
 package struct DevicePage: Sendable {
     package private(set) var keys: [DeviceKey] = []
@@ -39,5 +41,99 @@ package struct DevicePage: Sendable {
     /// Where device `index`'s address lies in `arena`.
     package func addressRange(_ index: Int) -> Range<Int> {
         Int(index == 0 ? 0 : addressEnds[index - 1])..<Int(addressEnds[index])
+    }
+}
+
+/// Gathers the answers of one page: connections put them in by runs, one worker awaits them.
+package final class PageFlight: Sendable {
+    private struct State {
+        var isAnswered: [Bool]
+        /// Of everything but plain acceptance.
+        var exceptions: [Int: Answer] = [:]
+        var unanswered: Int
+        var begun = 0
+        var changeCount = 0
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state: Mutex<State>
+
+    package init(count: Int) {
+        state = Mutex(State(isAnswered: Array(repeating: false, count: count), unanswered: count))
+    }
+
+    /// What is known of the page.
+    package struct Snapshot: Sendable {
+        /// Per device: whether an answer is there.
+        package let isAnswered: [Bool]
+        /// Answers that are not plain acceptance, by device.
+        package let exceptions: [Int: Answer]
+        package var isComplete: Bool { !isAnswered.contains(false) }
+        /// Grows with every request begun and every answer.
+        package let changeCount: Int
+        /// Requests begun so far.
+        package let begun: Int
+    }
+
+    /// Says that requests began, so that a waiting worker knows that the page is moving.
+    package func begin(_ count: Int) {
+        state.withLock {
+            $0.begun += count
+            $0.changeCount += 1
+        }
+    }
+
+    /// Puts in a run of acceptances and a run of other answers. A second answer for a device is passed over.
+    package func answer(accepted: [Int32], others: [(index: Int, answer: Answer)] = []) {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            for index in accepted where !state.isAnswered[Int(index)] {
+                state.isAnswered[Int(index)] = true
+                state.unanswered -= 1
+            }
+            for (index, answer) in others where !state.isAnswered[index] {
+                state.isAnswered[index] = true
+                state.unanswered -= 1
+                if answer != .accepted { state.exceptions[index] = answer }
+            }
+            state.changeCount += 1
+            guard state.unanswered == 0 else { return nil }
+            return state.waiter.take()
+        }
+        waiter?.resume()
+    }
+
+    /// Gives `answer` to every device that has none.
+    package func answerRest(_ answer: Answer) {
+        let missing = state.withLock { state in state.isAnswered.indices.filter { !state.isAnswered[$0] } }
+        self.answer(accepted: [], others: missing.map { (index: $0, answer: answer) })
+    }
+
+    package var snapshot: Snapshot {
+        state.withLock {
+            Snapshot(
+                isAnswered: $0.isAnswered, exceptions: $0.exceptions, changeCount: $0.changeCount, begun: $0.begun)
+        }
+    }
+
+    /// Returns when every device has its answer, or when `wake` is called, or the task is cancelled. One caller at a
+    /// time.
+    package func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    if state.unanswered == 0 || Task.isCancelled { return true }
+                    state.waiter = continuation
+                    return false
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            wake()
+        }
+    }
+
+    /// Lets `wait` return early.
+    package func wake() {
+        state.withLock { $0.waiter.take() }?.resume()
     }
 }

@@ -20,3 +20,85 @@ package enum Verdict: Sendable, Hashable {
     /// The provider is in trouble: later. nil = the retry policy decides when.
     case retry(after: Duration?)
 }
+
+/// What came back for one notification.
+package struct Answer: Sendable, Hashable {
+    package let result: Result
+    /// The provider's own word, as `BadDeviceToken`; or ours, as `ConnectionLost`. Of an acceptance it is a remark that
+    /// the trail keeps, as WNS's `dropped`; mostly empty.
+    package let reason: String
+    /// HTTP status, 0 without one.
+    package let status: Int
+
+    package enum Result: Sendable, Hashable {
+        case verdict(Verdict)
+        /// The request was written and nothing came back: it may have been delivered.
+        case lost
+        /// It provably never reached the provider, and the attempt is over (deadline, stop, no connection).
+        case unsent
+        /// It was not sent, because the peer behind this very address asked to be left alone for so long. That says
+        /// nothing of the others on the route.
+        case held(after: Duration)
+    }
+
+    package init(_ result: Result, reason: String, status: Int = 0) {
+        self.result = result
+        self.reason = reason
+        self.status = status
+    }
+
+    package static let accepted = Answer(.verdict(.accepted), reason: "", status: 200)
+}
+
+/// What became of one device's notification. The raw value is stored in the delivery log.
+package enum Outcome: UInt8, CaseIterable, Sendable, Hashable {
+    case accepted = 0
+    case rejected = 1
+    case retired = 2
+    case expired = 3
+    case suppressed = 4
+    /// Not an end: the answer stands in a later row of the same window.
+    case moved = 5
+
+    package var name: String { String(describing: self) }
+}
+
+/// How many devices ended how. `pending` is an estimate until their window has been read.
+package struct OutcomeCounts: Sendable, Hashable {
+    package var accepted = 0
+    package var rejected = 0
+    package var retired = 0
+    package var expired = 0
+    package var suppressed = 0
+    package var pending = 0
+    /// Devices per named reason, as `BadDeviceToken` or `NoCredential`.
+    package var reasons: [String: Int] = [:]
+
+    package init() {}
+
+    package var settled: Int { accepted + rejected + retired + expired + suppressed }
+    package var devices: Int { settled + pending }
+
+    package mutating func add(_ other: OutcomeCounts) {
+        accepted += other.accepted
+        rejected += other.rejected
+        retired += other.retired
+        expired += other.expired
+        suppressed += other.suppressed
+        pending += other.pending
+        reasons.merge(other.reasons, uniquingKeysWith: +)
+    }
+
+    /// Counts `count` devices that ended in `outcome`; `moved` is no end and counts nothing.
+    package mutating func count(_ outcome: Outcome, _ count: Int = 1, reason: String? = nil) {
+        switch outcome {
+        case .accepted: accepted += count
+        case .rejected: rejected += count
+        case .retired: retired += count
+        case .expired: expired += count
+        case .suppressed: suppressed += count
+        case .moved: return
+        }
+        if let reason { reasons[reason, default: 0] += count }
+    }
+}

@@ -55,3 +55,146 @@ package struct Device: Sendable, Hashable {
         }
     }
 }
+
+/// A name that a device has elsewhere, by which an audience may mean it. Several devices may share one.
+package struct DeviceIdentifier: Sendable, Hashable {
+    /// The raw value is what the API and the store call it.
+    package enum Kind: String, CaseIterable, Sendable, Hashable {
+        case idfa, idfv
+        case advertisingID = "advertising_id"
+        case androidID = "android_id"
+        case serialID = "serial_id"
+        case devtodevID = "devtodev_id"
+    }
+
+    package let kind: Kind
+    /// Compared byte by byte.
+    package let value: String
+
+    package init(_ kind: Kind, _ value: String) {
+        self.kind = kind
+        self.value = value
+    }
+}
+
+/// Which devices can show notifications with buttons: iOS from 8, Android from 4.1 (PCF Push 1.8, "interactive-only").
+package enum Interactivity {
+    /// A phone that does not tell its version is taken for one of today.
+    package static func isInteractive(platform: Platform, osVersion: String?) -> Bool {
+        let wanted: [Int]
+        switch platform {
+        case .ios: wanted = [8]
+        case .android, .androidBaidu: wanted = [4, 1]
+        default: return false
+        }
+        guard let osVersion, let version = numbers(in: osVersion) else { return true }
+        return !version.lexicographicallyPrecedes(wanted)
+    }
+
+    /// The leading numbers of `17.4.1` or `iOS 17`; nil without any.
+    private static func numbers(in version: String) -> [Int]? {
+        guard let start = version.firstIndex(where: \.isNumber) else { return nil }
+        let text = version[start...].prefix { $0.isNumber || $0 == "." }
+        let parts = text.split(separator: ".").prefix(3).compactMap { Int($0) }
+        return parts.isEmpty ? nil : parts
+    }
+}
+
+/// A checked request to register an installation. A field that is nil leaves what an existing device has only where the
+/// verb is a change; a registration replaces.
+package struct DeviceRegistration: Sendable, Hashable {
+    package var id: DeviceID
+    package var address: Address
+    package var userID: String?
+    /// nil leaves the topics of an existing device alone.
+    package var topics: [String]?
+    package var locale: String?
+    package var timeZone: String?
+    package var detail: DeviceDetail
+    package var isInteractive: Bool
+    /// Whose id stays when the address is known under another id: the dialects disagree.
+    package var identityOnMove: IdentityOnMove
+
+    package enum IdentityOnMove: Sendable, Hashable {
+        /// The new id takes the address over and the older device is retired with `AddressMoved`.
+        case newID
+        /// The older device keeps its id and takes the new fields.
+        case knownID
+    }
+
+    package init(
+        id: DeviceID, address: Address, userID: String? = nil, topics: [String]? = nil, locale: String? = nil,
+        timeZone: String? = nil, detail: DeviceDetail = .init(), isInteractive: Bool = true,
+        identityOnMove: IdentityOnMove = .newID
+    ) {
+        self.id = id
+        self.address = address
+        self.userID = userID
+        self.topics = topics
+        self.locale = locale
+        self.timeZone = timeZone
+        self.detail = detail
+        self.isInteractive = isInteractive
+        self.identityOnMove = identityOnMove
+    }
+
+    package struct Result: Sendable, Hashable {
+        package let device: Device
+        package let isNew: Bool
+
+        package init(device: Device, isNew: Bool) {
+            self.device = device
+            self.isNew = isNew
+        }
+    }
+}
+
+/// What is known of a device beyond what sending needs: kept apart from the hot row, echoed as it came.
+package struct DeviceDetail: Sendable, Hashable {
+    package var osVersion: String?
+    package var appVersion: String?
+    /// `idfa`, `idfv`, `advertising_id`, `android_id`, `serial_id`, `devtodev_id` and their values.
+    package var identifiers: [String: String] = [:]
+    /// The author's own object; `{}` when there is none.
+    package var attributes: JSON.Members = .init()
+    package var alias: String?
+    package var model: String?
+    package var manufacturer: String?
+    /// The operating system by the client's own word, as `android-fcm`.
+    package var vendorOS: String?
+    /// The address in the letter case it was sent in, where that differs from the stored form.
+    package var addressAsSent: String?
+    /// The environment that the client named, where the provider proved the other one.
+    package var environmentDisproved: Environment?
+
+    package init() {}
+}
+
+/// Which devices a listing shows; all conditions given hold.
+package struct DeviceFilter: Sendable, Hashable {
+    package var userID: String?
+    package var address: Address?
+    package var topic: String?
+
+    package init(userID: String? = nil, address: Address? = nil, topic: String? = nil) {
+        self.userID = userID
+        self.address = address
+        self.topic = topic
+    }
+}
+
+/// Which active devices a listing by pages shows; all conditions given hold.
+package struct DeviceSearch: Sendable, Hashable {
+    /// In the order in which they are listed.
+    package var routes: [Route]
+    package var topic: String?
+    /// A part of the id, the address, the user's id or the alias, without regard to letter case. A whole id also finds
+    /// a retired device. Looks at `Limits.searchedRowsMax` devices at most.
+    package var containing: String?
+
+    package init(routes: [Route], topic: String? = nil, containing: String? = nil) {
+        self.routes = routes
+        self.topic = topic
+        self.containing = containing
+    }
+}

@@ -31,3 +31,37 @@ package struct GeofenceLocation: Sendable, Hashable {
         }
     }
 }
+
+/// Locations under one name, for those who manage them: geofences name locations, not groups.
+package struct LocationGroup: Sendable, Hashable {
+    /// Counted from 1 in each app.
+    package var id: Int64
+    package var plan: Plan
+    /// Those of `plan.locationIDs`, in that order.
+    package var locations: [GeofenceLocation]
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+
+    package init(
+        id: Int64, plan: Plan, locations: [GeofenceLocation], createdAt: Timestamp, updatedAt: Timestamp
+    ) {
+        self.id = id
+        self.plan = plan
+        self.locations = locations
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+
+    /// What an author decides.
+    package struct Plan: Sendable, Hashable {
+        package var name: String
+        package var text: String
+        package var locationIDs: [Int64]
+
+        package init(name: String, text: String, locationIDs: [Int64]) {
+            self.name = name
+            self.text = text
+            self.locationIDs = locationIDs
+        }
+    }
+}

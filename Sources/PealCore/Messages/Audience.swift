@@ -22,3 +22,37 @@ package struct Audience: Sendable, Hashable {
         isExplicit && devices.isEmpty && users.isEmpty && identifiers.isEmpty && addresses.isEmpty
     }
 }
+
+/// Whether a message's audience holds a device as it is now, and why.
+enum AudienceMatch {
+    case by(String)
+    case no(String)
+
+    init(_ device: Device, in draft: MessageDraft) {
+        let audience = draft.audience
+        let topics = Set(device.topics)
+        if let platforms = audience.platforms, !platforms.contains(device.platform) {
+            self = .no("its platform is not in the audience")
+        } else if audience.interactiveOnly, !device.isInteractive {
+            self = .no("it cannot show interactive notifications")
+        } else if let topic = audience.excludedTopics.first(where: topics.contains) {
+            self = .no("its topic \(topic) is excluded")
+        } else if audience.devices.contains(device.id) {
+            self = .by("its id")
+        } else if let user = device.userID, audience.users.contains(user) {
+            self = .by("its user")
+        } else if let identifier = audience.identifiers.first(where: {
+            device.detail.identifiers[$0.kind.rawValue] == $0.value
+        }) {
+            self = .by("its \(identifier.kind.rawValue)")
+        } else if audience.addresses.contains(device.address) {
+            self = .by("its address")
+        } else if let topic = audience.topics.first(where: topics.contains) {
+            self = .by("topic \(topic)")
+        } else if audience.includesAll {
+            self = .by("all")
+        } else {
+            self = .no("nothing in the audience names it")
+        }
+    }
+}

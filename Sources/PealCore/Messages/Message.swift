@@ -39,3 +39,91 @@ package struct Message: Sendable, Hashable {
         self.windowUntil = windowUntil
     }
 }
+
+extension Message {
+    /// The life of a message; `docs/states.md` draws it. The raw value is stored.
+    package enum State: Int64, CaseIterable, Sendable, Hashable {
+        case scheduled = 1
+        case planning = 2
+        case sending = 3
+        case paused = 4
+        case sent = 5
+        case cancelled = 6
+        case expired = 7
+        case failed = 8
+
+        package var isFinal: Bool { self == .sent || self == .cancelled || self == .expired || self == .failed }
+
+        /// The states that may follow.
+        package var successors: Set<State> {
+            switch self {
+            case .scheduled: [.planning, .sending, .paused, .cancelled, .expired]
+            case .planning: [.sending, .paused, .sent, .cancelled, .expired, .failed]
+            case .sending: [.paused, .sent, .cancelled, .expired, .failed]
+            case .paused: [.scheduled, .planning, .sending, .sent, .cancelled, .expired]
+            case .sent, .cancelled, .expired, .failed: []
+            }
+        }
+
+        /// The word in the API.
+        package var name: String { String(describing: self) }
+
+        package init?(name: String) {
+            guard let state = Self.allCases.first(where: { $0.name == name }) else { return nil }
+            self = state
+        }
+    }
+}
+
+/// A checked request to send: everything that is needed to make the message durable. Its id is made before, because
+/// dialects put it into payloads.
+package struct MessageDraft: Sendable, Hashable {
+    package var id: MessageID
+    package var app: AppKey
+    package var dialect: APIKey.Dialect
+    package var campaignID: String?
+    package var audience: Audience
+    package var content: Content
+    package var options: MessageOptions
+    /// nil = at once.
+    package var startAt: Timestamp?
+    package var createdAt: Timestamp
+    /// See `Message.expiresAt`: the engine's own end, never later than the limit on a message's life.
+    package var expiresAt: Timestamp
+    /// What a dialect must show again of the request: its own bytes, or a part in JSON; nil else.
+    package var source: [UInt8]?
+    /// Set where it is shown at some moment inside a window; its audience is then nothing but users.
+    package var window: DeliveryWindow?
+
+    package init(
+        id: MessageID, app: AppKey, dialect: APIKey.Dialect, campaignID: String? = nil, audience: Audience,
+        content: Content, options: MessageOptions = .init(), startAt: Timestamp? = nil, createdAt: Timestamp,
+        expiresAt: Timestamp, source: [UInt8]? = nil, window: DeliveryWindow? = nil
+    ) {
+        self.id = id
+        self.app = app
+        self.dialect = dialect
+        self.campaignID = campaignID
+        self.audience = audience
+        self.content = content
+        self.options = options
+        self.startAt = startAt
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.source = source
+        self.window = window
+    }
+}
+
+/// Which messages a listing shows; all conditions given hold. Newest first.
+package struct MessageFilter: Sendable, Hashable {
+    package var state: Message.State?
+    package var campaignID: String?
+    package var dialect: APIKey.Dialect?
+
+    package init(state: Message.State? = nil, campaignID: String? = nil, dialect: APIKey.Dialect? = nil) {
+        self.state = state
+        self.campaignID = campaignID
+        self.dialect = dialect
+    }
+}

@@ -13,3 +13,25 @@ package enum Arm: Int64, CaseIterable, Sendable, Hashable {
         }
     }
 }
+
+/// Who is in which arm of a campaign's experiment: a pure function of who and what, so that any server gives the same
+/// answer. This type says what is hashed and reads the hash; SHA-256 itself is the store's.
+package enum ArmAssignment {
+    /// The bytes whose SHA-256 decides: a version and four names, kept apart by U+001F.
+    /// - Parameters:
+    ///   - app: the bundle id, or the id of an app that has none.
+    ///   - salt: one for each run of an experiment.
+    package static func input(app: String, salt: String, campaign: String, userID: String) -> [UInt8] {
+        Array(["ab1", app, salt, campaign, userID].joined(separator: "\u{1F}").utf8)
+    }
+
+    /// Where in 0 ..< 1 a user stands: the first 8 bytes of the hash, big-endian, divided by 2⁶⁴.
+    package static func unit(ofDigest digest: some Sequence<UInt8>) -> Double {
+        Double(digest.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }) / 18_446_744_073_709_551_616
+    }
+
+    /// - Parameter share: of the users, how many get their messages at good moments: 0 to 1.
+    package static func arm(ofDigest digest: some Sequence<UInt8>, share: Double) -> Arm {
+        unit(ofDigest: digest) < share ? .contextAware : .traditional
+    }
+}

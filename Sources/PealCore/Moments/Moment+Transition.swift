@@ -160,3 +160,83 @@ extension MomentStep {
         alert = target
     }
 }
+
+/// What happens to a moment.
+package enum MomentEvent: Sendable, Hashable {
+    /// The same request again, with other content or another window.
+    case supersede(Moment.Terms)
+    case cancel
+    case claim(MomentClaim)
+    /// The time to send has come; nil = the user has no device at present.
+    case fallback(to: Moment.Target?)
+    /// A device of the user registered.
+    case registered
+    /// The time of a claim is over.
+    case claimEnded
+    /// An alert's end: what the provider said, and which device comes next where its address is dead.
+    case settled(Outcome, reason: String, next: Moment.Target?)
+    /// What a device tells of it.
+    case receipt(MomentReceipt, device: DeviceKey)
+}
+
+/// A device's wish to show a message now.
+package struct MomentClaim: Sendable, Hashable {
+    package let id: ClaimID
+    package let target: Moment.Target
+    /// The revision that the device holds.
+    package let rev: Int64
+    /// See `Moment.Claim.hasLedger`.
+    package let hasLedger: Bool
+
+    package init(id: ClaimID, target: Moment.Target, rev: Int64, hasLedger: Bool) {
+        self.id = id
+        self.target = target
+        self.rev = rev
+        self.hasLedger = hasLedger
+    }
+
+    /// Why it was not granted. The raw value stands in the API.
+    package enum Refusal: String, CaseIterable, Sendable, Hashable {
+        case cancelled, superseded
+        /// The server sends it.
+        case fallback
+        /// Another device has it.
+        case claimed
+        case expired
+        /// It is over, or is not for devices to take.
+        case closed
+    }
+}
+
+/// A fact from a device. The raw value stands in the API.
+package enum MomentReceipt: String, CaseIterable, Sendable, Hashable {
+    case shown, opened, dismissed
+}
+
+/// What an event makes of a moment: the new row, and what goes with it in the same transaction.
+package struct MomentStep: Sendable, Hashable {
+    package var moment: Moment
+    /// An alert to be sent.
+    package var alert: Moment.Target?
+    /// What authors are told, each about one device.
+    package var notices: [Notice] = []
+    /// Why a claim was not granted.
+    package var refusal: MomentClaim.Refusal?
+
+    init(_ moment: Moment) { self.moment = moment }
+
+    package struct Notice: Sendable, Hashable {
+        package let status: Moment.Status
+        /// nil where no device had it.
+        package let device: DeviceKey?
+
+        package init(status: Moment.Status, device: DeviceKey?) {
+            self.status = status
+            self.device = device
+        }
+    }
+
+    mutating func tell(_ status: Moment.Status, _ device: DeviceKey?) {
+        notices.append(Notice(status: status, device: device))
+    }
+}

@@ -117,3 +117,112 @@ package struct Moment: Sendable, Hashable {
 }
 
 package typealias ClaimID = Identifier<Moment.Claim>
+
+extension Moment {
+    /// The life of a moment; `docs/states.md` draws it. The raw value is stored; what is below `sent` is not over.
+    package enum State: Int64, CaseIterable, Sendable, Hashable {
+        /// The server's: a claim, the fallback, a cancellation and a replacement compete for it, and one wins.
+        case open = 1
+        /// A device's own until the claim ends.
+        case claimed = 2
+        case sending = 3
+        /// The claimant did not confirm: an alert goes to it alone.
+        case recovering = 4
+        case sent = 5
+        case shown = 6
+        case opened = 7
+        case dismissed = 8
+        case cancelled = 9
+        case failed = 10
+
+        package var isUnfinished: Bool { rawValue < State.sent.rawValue }
+
+        /// The word in messages to people.
+        package var name: String { String(describing: self) }
+
+        /// The states that may follow; `open` and `sending` may also follow themselves (replaced, the next device).
+        package var successors: Set<State> {
+            switch self {
+            case .open: [.open, .claimed, .sending, .cancelled, .failed]
+            case .claimed: [.shown, .opened, .dismissed, .recovering, .failed]
+            case .sending: [.sending, .sent, .shown, .opened, .dismissed, .failed]
+            case .recovering: [.sent, .shown, .opened, .dismissed, .failed]
+            case .sent: [.shown, .opened, .dismissed]
+            case .shown: [.opened, .dismissed]
+            case .opened, .dismissed, .cancelled, .failed: []
+            }
+        }
+
+        /// What authors are told.
+        package var status: Status {
+            switch self {
+            case .open, .claimed, .sending, .recovering: .pending
+            case .sent, .shown, .dismissed: .delivered
+            case .opened: .opened
+            case .cancelled: .cancelled
+            case .failed: .failed
+            }
+        }
+    }
+
+    /// A state as authors know it. The raw value stands in the API.
+    package enum Status: String, CaseIterable, Sendable, Hashable {
+        case pending, delivered, opened, cancelled, failed
+    }
+}
+
+/// Until when a message may be shown, and who chooses the instant.
+package struct DeliveryWindow: Sendable, Hashable {
+    package var until: Timestamp
+    package var method: Method
+    /// How long a traditional message waits before it is sent, so that it can be cancelled.
+    package var holdSeconds: Int64
+    /// By which a later request finds it again; nil = by its id alone.
+    package var name: MomentName?
+
+    package init(until: Timestamp, method: Method, holdSeconds: Int64 = 0, name: MomentName? = nil) {
+        self.until = until
+        self.method = method
+        self.holdSeconds = holdSeconds
+        self.name = name
+    }
+
+    /// The raw value stands in the API and is stored.
+    package enum Method: String, CaseIterable, Sendable, Hashable {
+        case contextAware = "context_aware"
+        case traditional
+        /// The server assigns users to the other two.
+        case experiment = "ab_test"
+
+        /// nil where users are assigned.
+        package var arm: Arm? {
+            switch self {
+            case .contextAware: .contextAware
+            case .traditional: .traditional
+            case .experiment: nil
+            }
+        }
+    }
+
+    /// What follows for a user of that arm.
+    package func terms(_ arm: Arm, now: Timestamp) -> Moment.Terms {
+        let fallbackAt = arm == .traditional ? min(now + .seconds(holdSeconds), until) : until
+        return Moment.Terms(
+            arm: arm, isClaimable: arm == .contextAware, fallbackAt: fallbackAt, deadline: until)
+    }
+}
+
+/// What an author calls one person's message: the last request under a name counts while it is open.
+package struct MomentName: Sendable, Hashable {
+    package let platform: Platform
+    package let userID: String
+    package let campaignID: String
+    package let key: String
+
+    package init(platform: Platform, userID: String, campaignID: String, key: String) {
+        self.platform = platform
+        self.userID = userID
+        self.campaignID = campaignID
+        self.key = key
+    }
+}

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// A push network: renders messages into its own requests, and sends pages of them.
 package protocol Provider: Sendable {
     var name: ProviderName { get }
@@ -35,4 +37,79 @@ package protocol Provider: Sendable {
 extension Provider {
     package func check(_ address: Address) throws(PealError) {}
     package func doubtsEnvironment(_ reason: String) -> Bool { false }
+}
+
+/// What a provider needs to render one variant of a message.
+package struct RenderOrder: Sendable {
+    package let message: MessageID
+    package let content: Content
+    /// In force on this platform.
+    package let options: MessageOptions
+    /// The content's locale; nil when nothing is localized.
+    package let locale: String?
+    package let route: Route
+    /// From the credential: `Credential.providerAppID`.
+    package let providerAppID: String
+    /// What the provider is told about the end of the message's worth.
+    package let expiresAt: Timestamp
+    package let now: Timestamp
+
+    package init(
+        message: MessageID, content: Content, options: MessageOptions, locale: String?, route: Route,
+        providerAppID: String, expiresAt: Timestamp, now: Timestamp
+    ) {
+        self.message = message
+        self.content = content
+        self.options = options
+        self.locale = locale
+        self.route = route
+        self.providerAppID = providerAppID
+        self.expiresAt = expiresAt
+        self.now = now
+    }
+}
+
+/// A page handed to a provider. Immutable, so that connections on any thread read it without a lock.
+package final class PageOrder: Sendable {
+    package let slice: Slice.ID
+    package let credential: Credential
+    /// Names the credential among pools without telling it.
+    package let fingerprint: String
+    package let page: DevicePage
+    package let notifications: [Notification]
+    /// Index into `notifications`, per device of the page.
+    package let variants: [UInt16]
+    package let lane: Slice.Lane
+    /// On `TimeSource.uptime`: no request may begin later.
+    package let deadline: Duration
+    /// Set when the message is paused or cancelled, or the server stops: no further request may begin.
+    package let control: SendControl
+    package let flight: PageFlight
+
+    package init(
+        slice: Slice.ID, credential: Credential, fingerprint: String, page: DevicePage,
+        notifications: [Notification], variants: [UInt16], lane: Slice.Lane, deadline: Duration, control: SendControl
+    ) {
+        precondition(page.count == variants.count)
+        self.slice = slice
+        self.credential = credential
+        self.fingerprint = fingerprint
+        self.page = page
+        self.notifications = notifications
+        self.variants = variants
+        self.lane = lane
+        self.deadline = deadline
+        self.control = control
+        flight = PageFlight(count: page.count)
+    }
+}
+
+/// Tells every connection that works for a slice to begin nothing more. One way: a resumed message gets a new one.
+package final class SendControl: Sendable {
+    private let stopped = Atomic(false)
+
+    package init() {}
+
+    package var isStopped: Bool { stopped.load(ordering: .relaxed) }
+    package func stop() { stopped.store(true, ordering: .relaxed) }
 }

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The only way to the time. Production has one that asks the system, tests have one that they move by hand.
 package protocol TimeSource: Sendable {
     /// Wall clock: what is stored and shown.
@@ -6,4 +8,60 @@ package protocol TimeSource: Sendable {
     var uptime: Duration { get }
     /// Suspends for `duration`; throws `CancellationError` when the task is cancelled.
     func sleep(for duration: Duration) async throws
+}
+
+/// Wakes one loop: a `set` that nobody awaits is kept for the next `wait`, any number of them as one.
+package final class Signal: Sendable {
+    package init() {}
+
+    private struct State {
+        var isSet = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    package func set() {
+        state.withLock { state -> CheckedContinuation<Void, Never>? in
+            if let waiter = state.waiter.take() { return waiter }
+            state.isSet = true
+            return nil
+        }?.resume()
+    }
+
+    /// Returns when set, or when the task is cancelled. One caller at a time.
+    package func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDue = state.withLock { state in
+                    if state.isSet || Task.isCancelled {
+                        state.isSet = false
+                        return true
+                    }
+                    state.waiter = continuation
+                    return false
+                }
+                if isDue { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiter.take() }?.resume()
+        }
+    }
+
+    /// Returns when set, at the latest after `duration`.
+    package func wait(atMost duration: Duration, on time: any TimeSource) async {
+        await time.race(atMost: duration) { await self.wait() }
+    }
+}
+
+extension TimeSource {
+    /// Runs `operation`, which must end when it is cancelled, and cancels it after `duration`.
+    package func race(atMost duration: Duration, _ operation: @escaping @Sendable () async -> Void) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await self.sleep(for: duration) }
+            group.addTask { await operation() }
+            await group.next()
+            group.cancelAll()
+        }
+    }
 }

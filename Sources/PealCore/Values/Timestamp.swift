@@ -28,3 +28,128 @@ extension Duration {
             .saturated(adding: components.attoseconds / 1_000_000_000_000_000)
     }
 }
+
+extension Timestamp: CustomStringConvertible {
+    /// RFC 3339 in UTC; milliseconds only when there are any: `2026-11-21T02:30:00Z`.
+    package var description: String {
+        let days = milliseconds.floorDivided(by: 86_400_000)
+        let inDay = milliseconds &- days &* 86_400_000
+        let (year, month, day) = Self.civil(fromDays: days)
+        let seconds = inDay / 1000
+        let date = "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))"
+        let time = [seconds / 3600, seconds / 60 % 60, seconds % 60].map { Self.padded($0, 2) }.joined(separator: ":")
+        let fraction = inDay % 1000 == 0 ? "" : "." + Self.padded(inDay % 1000, 3)
+        return "\(date)T\(time)\(fraction)Z"
+    }
+
+    /// Reads RFC 3339 §5.6 with any offset; digits beyond milliseconds are cut off, a leap second counts as the next
+    /// one.
+    package init?(rfc3339 text: some StringProtocol) {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+            [UInt8(ascii: "T"), UInt8(ascii: "t"), UInt8(ascii: " ")].contains(bytes[10]),
+            bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
+            let year = Self.number(bytes[0..<4]), let month = Self.number(bytes[5..<7]),
+            let day = Self.number(bytes[8..<10]), let hour = Self.number(bytes[11..<13]),
+            let minute = Self.number(bytes[14..<16]), let second = Self.number(bytes[17..<19]),
+            (1...12).contains(month), day >= 1, day <= Self.dayCount(year: year, month: month),
+            hour < 24, minute < 60, second <= 60
+        else { return nil }
+        var rest = bytes[19...]
+        guard let milliseconds = Self.fraction(&rest), let offset = Self.offsetMinutes(rest) else { return nil }
+        let days = Self.days(fromCivil: year, month, day)
+        let minutes = days * 1440 + hour * 60 + minute - offset
+        self.init(milliseconds: (minutes * 60 + second) * 1000 + milliseconds)
+    }
+
+    private static func fraction(_ rest: inout ArraySlice<UInt8>) -> Int64? {
+        guard rest.first == UInt8(ascii: ".") else { return 0 }
+        rest = rest.dropFirst()
+        let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        rest = rest.dropFirst(digits.count)
+        guard !digits.isEmpty else { return nil }
+        return number((Array(digits) + Array("00".utf8)).prefix(3))
+    }
+
+    private static func offsetMinutes(_ rest: ArraySlice<UInt8>) -> Int64? {
+        let bytes = Array(rest)
+        if bytes == [UInt8(ascii: "Z")] || bytes == [UInt8(ascii: "z")] { return 0 }
+        guard bytes.count == 6, bytes[3] == UInt8(ascii: ":"), let hours = number(bytes[1..<3]),
+            let minutes = number(bytes[4..<6]), hours < 24, minutes < 60
+        else { return nil }
+        switch bytes[0] {
+        case UInt8(ascii: "+"): return hours * 60 + minutes
+        case UInt8(ascii: "-"): return -(hours * 60 + minutes)
+        default: return nil
+        }
+    }
+
+    private static func number(_ digits: some Sequence<UInt8>) -> Int64? {
+        var value: Int64 = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            value = value * 10 + Int64(digit - UInt8(ascii: "0"))
+        }
+        return value
+    }
+
+    private static func padded(_ value: Int64, _ width: Int) -> String {
+        let text = String(value)
+        return String(repeating: "0", count: max(0, width - text.count)) + text
+    }
+
+    private static func dayCount(year: Int64, month: Int64) -> Int64 {
+        switch month {
+        case 4, 6, 9, 11: 30
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        default: 31
+        }
+    }
+
+    /// Days since 1970-01-01 of a date in the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible low-level
+    /// date algorithms").
+    private static func days(fromCivil year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = shifted.floorDivided(by: 400)
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+
+    private static func civil(fromDays days: Int64) -> (Int64, Int64, Int64) {
+        let shifted = days + 719_468
+        let era = shifted.floorDivided(by: 146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthIndex = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * monthIndex + 2) / 5 + 1
+        let month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+    }
+}
+
+/// Arithmetic on times from outside: an instant nobody lives to see must not stop the server.
+extension Int64 {
+    package func saturated(adding other: Int64) -> Int64 {
+        let (value, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : value
+    }
+
+    package func saturated(subtracting other: Int64) -> Int64 {
+        let (value, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (other < 0 ? .max : .min) : value
+    }
+
+    package func saturated(multipliedBy other: Int64) -> Int64 {
+        let (value, overflow) = multipliedReportingOverflow(by: other)
+        return overflow ? ((self < 0) == (other < 0) ? .max : .min) : value
+    }
+
+    /// The quotient rounded down, for a positive divisor.
+    package func floorDivided(by divisor: Int64) -> Int64 {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}

@@ -12,3 +12,90 @@ package struct VerbCall: Sendable {
         self.request = request
     }
 }
+
+/// An answer in a dialect's own bytes, made inside the transaction that it reports, so that it can be kept with it.
+package struct Reply: Sendable, Hashable {
+    package let status: Int
+    package let body: [UInt8]
+    /// What a repeated request is told instead, where the first answer holds what is shown only once.
+    package let repetition: Repetition?
+    /// Whether this is an earlier answer, given again.
+    package let isReplay: Bool
+
+    package struct Repetition: Sendable, Hashable {
+        package let status: Int
+        package let body: [UInt8]
+
+        package init(status: Int, body: [UInt8]) {
+            self.status = status
+            self.body = body
+        }
+    }
+
+    package init(status: Int, body: [UInt8], repetition: Repetition? = nil) {
+        self.status = status
+        self.body = body
+        self.repetition = repetition
+        isReplay = false
+    }
+
+    package init(status: Int, _ json: JSON) {
+        self.init(status: status, body: json.bytes)
+    }
+
+    /// The kept answer to a repeated request.
+    /// - Throws: `idempotency_mismatch` when the request is another one under the same key.
+    package init(_ kept: KeptAnswer, to request: IdempotentRequest) throws(PealError) {
+        guard kept.digest == request.digest else {
+            throw PealError(.idempotencyMismatch, "this Idempotency-Key was used for a request with another body")
+        }
+        status = kept.status
+        body = kept.body
+        repetition = nil
+        isReplay = true
+    }
+
+    /// What is kept for `request`.
+    func kept(for request: IdempotentRequest) -> KeptAnswer {
+        KeptAnswer(
+            digest: request.digest, status: repetition?.status ?? status, body: repetition?.body ?? body)
+    }
+}
+
+extension Store {
+    /// Makes a change and keeps its answer in the same transaction. A repeated request changes nothing and gets the
+    /// answer that was kept; then `result` is nil.
+    package func commit<Result: Sendable>(
+        _ lane: WriteLane, _ call: VerbCall, reply: @escaping @Sendable (Result) throws -> Reply,
+        change: @escaping @Sendable (any StoreWriting) throws -> Result
+    ) async throws -> (reply: Reply, result: Result?) {
+        try await write(lane) { store in
+            guard let request = call.request else {
+                let result = try change(store)
+                return (try reply(result), result)
+            }
+            if let kept = try store.keptAnswer(request, now: call.now) {
+                return (try Reply(kept, to: request), nil)
+            }
+            let result = try change(store)
+            let answer = try reply(result)
+            try store.keepAnswer(answer.kept(for: request), to: request, now: call.now)
+            return (answer, result)
+        }
+    }
+
+    /// The answer that was kept for `request`, if there is one: for a repetition that would be refused by now.
+    /// - Throws: `idempotency_mismatch`.
+    package func answer(keptFor request: IdempotentRequest, now: Timestamp) async throws -> Reply? {
+        try await write(.intake) { store in
+            try store.keptAnswer(request, now: now).map { try Reply($0, to: request) }
+        }
+    }
+}
+
+extension AuditWriting {
+    /// Records what `call` did to `object`.
+    func audit(_ call: VerbCall, app: AppKey?, _ action: String, _ object: String) throws {
+        try audit(AuditEntry(at: call.now, app: app, actor: call.actor, action: action, object: object))
+    }
+}

@@ -50,3 +50,93 @@ final class MessageWork: Sendable {
         }
     }
 }
+
+/// Until when a message is worth sending on one platform.
+struct Lifetime: Sendable, Hashable {
+    let end: Timestamp
+    /// What the provider is told: an end that was asked for stands as it is, also beyond what the engine works for.
+    let told: Timestamp
+    /// Asked for with a life of 0 seconds: whoever cannot be reached at the first try is not tried again.
+    let isOneAttempt: Bool
+
+    init(_ message: Message, options: MessageOptions) {
+        let start = message.startAt ?? message.createdAt
+        isOneAttempt = options.life == .seconds(0)
+        end =
+            isOneAttempt
+            ? start + .seconds(Limits.oneAttemptSeconds) : min(message.expiresAt, options.expiry(start: start))
+        told = options.life == nil || isOneAttempt ? end : options.expiry(start: start)
+    }
+
+    func isOver(at now: Timestamp) -> Bool { now >= end }
+}
+
+/// The messages worked on lately, the least recently used ones dropped, and the switches by which each is interrupted.
+final class MessageCache: Sendable {
+    private struct State {
+        var works: [MessageID: (work: MessageWork, usedAt: Int)] = [:]
+        var uses = 0
+        var interruptions = 0
+        var controls: [MessageID: [ObjectIdentifier: SendControl]] = [:]
+        var isStopping = false
+    }
+
+    private let state = Mutex(State())
+
+    /// The message as it was read at `notBefore` or later; with nil however old.
+    func work(_ id: MessageID, notBefore: Duration?) -> MessageWork? {
+        state.withLock { state in
+            guard let found = state.works[id], notBefore.map({ found.work.readAt >= $0 }) ?? true else { return nil }
+            state.uses += 1
+            state.works[id] = (found.work, state.uses)
+            return found.work
+        }
+    }
+
+    /// Counts interruptions: what was read before one may be out of date.
+    var interruptions: Int { state.withLock { $0.interruptions } }
+
+    /// Keeps what was read when `interruptions` was as given, unless one came since.
+    func keep(_ work: MessageWork, readAfter interruptions: Int) {
+        state.withLock { state in
+            guard state.interruptions == interruptions else { return }
+            state.uses += 1
+            state.works[work.job.message.id] = (work, state.uses)
+            guard state.works.count > Limits.messagesCachedMax else { return }
+            if let oldest = state.works.min(by: { $0.value.usedAt < $1.value.usedAt }) { state.works[oldest.key] = nil }
+        }
+    }
+
+    /// Makes a switch for one slice of the message; it is stopped already when the process stops.
+    func addControl(_ id: MessageID) -> SendControl {
+        let control = SendControl()
+        state.withLock { state in
+            state.controls[id, default: [:]][ObjectIdentifier(control)] = control
+            if state.isStopping { control.stop() }
+        }
+        return control
+    }
+
+    func removeControl(_ control: SendControl, of id: MessageID) {
+        state.withLock { state in
+            state.controls[id]?[ObjectIdentifier(control)] = nil
+            if state.controls[id]?.isEmpty == true { state.controls[id] = nil }
+        }
+    }
+
+    /// Stops every slice of the message and forgets what was read of its state.
+    func interrupt(_ id: MessageID) {
+        state.withLock { state in
+            state.interruptions += 1
+            state.works[id] = nil
+            state.controls[id]?.values.forEach { $0.stop() }
+        }
+    }
+
+    func stopAll() {
+        state.withLock { state in
+            state.isStopping = true
+            state.controls.values.forEach { $0.values.forEach { $0.stop() } }
+        }
+    }
+}

@@ -1,4 +1,5 @@
 internal import PealCore
+internal import Synchronization
 
 /// Works off small messages at once: they were leased while they were accepted, and never wait behind bulk pages.
 struct DirectLane: Sendable {
@@ -32,5 +33,47 @@ struct DirectLane: Sendable {
             try $0.extendLeases([lease], owner: owner, until: until)
         }
         return held?.isEmpty == false
+    }
+}
+
+/// Small messages that were leased to this process in the transaction that accepted them.
+final class DirectQueue: Sendable {
+    private struct State {
+        var slices: [(slice: Slice, askedAt: Duration)] = []
+        var activeCount = 0
+    }
+
+    private let state = Mutex(State())
+    let arrival = Signal()
+
+    /// Returns how many found no place: their leases run out and somebody takes them up then.
+    func put(_ slices: [Slice], askedAt: Duration) -> Int {
+        let taken = state.withLock { state in
+            let taken = slices.prefix(max(0, Limits.directSlicesWaitingMax - state.slices.count))
+            state.slices += taken.map { (slice: $0, askedAt: askedAt) }
+            return taken.count
+        }
+        arrival.set()
+        return slices.count - taken
+    }
+
+    /// As many as may be worked on now; each must be given back with `finish`.
+    func take() -> [(slice: Slice, askedAt: Duration)] {
+        state.withLock { state in
+            let taken = Array(state.slices.prefix(Limits.directSlicesActiveMax - state.activeCount))
+            state.slices.removeFirst(taken.count)
+            state.activeCount += taken.count
+            return taken
+        }
+    }
+
+    var isEmpty: Bool { state.withLock { $0.slices.isEmpty } }
+
+    func finish() {
+        let hasMore = state.withLock { state in
+            state.activeCount -= 1
+            return !state.slices.isEmpty
+        }
+        if hasMore { arrival.set() }
     }
 }

@@ -1,4 +1,5 @@
 internal import PealCore
+internal import Synchronization
 
 /// Awaits the answers of stragglers and settles their list slices, so that one slow stream holds no page.
 struct LatecomerService: Sendable {
@@ -66,5 +67,64 @@ struct LatecomerService: Sendable {
         let doubted = fates.doubted(by: provider)
         guard !doubted.isEmpty, (try? await context.healingAccess(app: slice.id.app, other)) != nil else { return }
         fates.postpone(doubted)
+    }
+}
+
+/// Stragglers of a page that was settled without them: their slice, and where they stand in the page.
+struct Latecomer: Sendable {
+    /// A list slice, leased by this process.
+    let slice: Slice
+    let page: SentPage
+    /// Ascending; the keys of `slice` in their order.
+    let places: [Int]
+    let locales: [String?]
+    let lifetime: Lifetime
+    let lostAnswer: MessageOptions.LostAnswer
+    let key: AccessCache.Key
+    let accessVersion: Int
+    /// On `TimeSource.uptime`: when who has not answered is lost.
+    let until: Duration
+}
+
+/// Hands stragglers from workers to the service that awaits them, and bounds how many pages have any.
+final class LatecomerQueue: Sendable {
+    private struct State {
+        var waiting: [Latecomer] = []
+        var count = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    let arrival = Signal()
+
+    var isFull: Bool { state.withLock { $0.count >= Limits.stragglerPagesMax } }
+
+    func put(_ latecomer: Latecomer) {
+        state.withLock {
+            $0.waiting.append(latecomer)
+            $0.count += 1
+        }
+        arrival.set()
+    }
+
+    func take() -> [Latecomer] {
+        state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+    }
+
+    func finish() {
+        state.withLock { $0.count -= 1 }
+        arrival.set()
+    }
+
+    /// Whether nothing is left and nothing more can come.
+    var isOver: Bool { state.withLock { $0.isClosed && $0.count == 0 } }
+
+    /// Says that no worker is left that could bring more.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        arrival.set()
     }
 }

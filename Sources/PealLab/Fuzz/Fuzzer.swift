@@ -1,3 +1,5 @@
+import Foundation
+
 /// Runs mutated inputs against one target until there are enough, time is up or something is wrong. Inputs that bring
 /// about something new are mutated further.
 package struct Fuzzer {
@@ -60,5 +62,53 @@ package struct Fuzzer {
     private mutating func nextInput() -> [UInt8] {
         if runCount < seedCount { return pool[runCount] }
         return mutator.mutate(mutator.dice.pick(pool), target, with: mutator.dice.pick(pool))
+    }
+}
+
+/// What is fuzzed.
+package enum FuzzTarget: String, CaseIterable, Sendable {
+    /// Frames of a server, against requests that are open: the same octets in pieces of other sizes end them alike.
+    case frames
+    /// Header blocks, against the decoder of another author.
+    case hpack
+    /// A connection's life: requests begin, time passes and settings change while octets come.
+    case connection
+
+    /// Runs one input. Returns what was wrong, and what the input brought about: inputs that bring something new are
+    /// worth mutating further.
+    package func run(_ input: [UInt8]) -> (violations: [String], signature: Set<String>) {
+        switch self {
+        case .frames: FrameTrial.run(input)
+        case .hpack: HeaderTrial.run(input)
+        case .connection: ConnectionTrial.run(input)
+        }
+    }
+}
+
+/// A file that holds the input at work, so that it is there after a trap, a hang or a kill.
+struct RunningInput {
+    let path: String
+    private let file: FileHandle
+
+    init(folder: String, target: FuzzTarget, seed: UInt64) throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        path = "\(folder)/\(target.rawValue)-seed-\(seed)"
+        try Data().write(to: URL(fileURLWithPath: path))
+        file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    }
+
+    func write(_ input: [UInt8]) {
+        do {
+            try file.truncate(atOffset: 0)
+            try file.write(contentsOf: input)
+        } catch {
+            print("\(path) cannot be written: \(error)")
+        }
+    }
+
+    /// Nothing was wrong.
+    func remove() {
+        try? file.close()
+        try? FileManager.default.removeItem(atPath: path)
     }
 }

@@ -1,5 +1,8 @@
 import Crypto
+import NIOSSL
 import PealCore
+import SwiftASN1
+import X509
 
 /// Checks what an app shows APNs.
 enum APNsCredential {
@@ -45,6 +48,133 @@ enum APNsCredential {
         guard isLegal, (1...Limits.nameCharactersMax).contains(name.utf8.count) else {
             throw .invalid(
                 field, "\(field) must be 1 to \(Limits.nameCharactersMax) letters, digits or the characters . _ : -")
+        }
+    }
+}
+
+/// Checks a client certificate before it is stored, and tells what may be shown of it.
+enum APNsCertificateExamination {
+    /// - Throws: `invalid_field`, naming the field.
+    static func examine(
+        _ credential: Credential.APNsCertificate, now: Timestamp
+    ) throws(PealError) -> CredentialExamination {
+        try APNsCredential.checkName(credential.bundleID, field: "bundle_id")
+        let reader = try APNsCertificateReader(credential.identity.certificates)
+        let key = try privateKey(credential.identity.privateKey)
+        guard key.publicKey == reader.leaf.publicKey else {
+            throw .invalid("private_key", "private_key is not the key of the certificate")
+        }
+        guard (try? Connector.context(caFile: nil, identity: credential.identity)) != nil else {
+            throw .invalid("certificate", "certificate and private_key cannot be used for TLS")
+        }
+        guard reader.expiresAt > now else {
+            throw .invalid("certificate", "the certificate ended at \(reader.expiresAt)")
+        }
+        let topics = reader.topics
+        guard topics.isEmpty || isAllowed(credential.bundleID, topics) else {
+            throw .invalid("bundle_id", "the certificate is for \(topics.joined(separator: ", "))")
+        }
+        let facts = JSON.Members([
+            ("bundle_id", .string(credential.bundleID)), ("subject", .string(reader.subject)),
+            ("topics", .array(topics.map(JSON.string))),
+            ("environments", .array(reader.environments.map { .string($0.rawValue) })),
+        ])
+        return CredentialExamination(
+            credential: .apnsCertificate(credential), facts: facts, expiresAt: reader.expiresAt)
+    }
+
+    /// - Throws: `invalid_field`, naming the field.
+    static func examine(_ archive: Credential.APNsArchive, now: Timestamp) throws(PealError) -> CredentialExamination {
+        let identity = try PKCS12Archive.identity(in: archive.data, passphrase: archive.passphrase)
+        let certificate = Credential.APNsCertificate(
+            identity: identity, bundleID: archive.bundleID, isFromArchive: true)
+        do throws(PealError) {
+            return try examine(certificate, now: now)
+        } catch {
+            // Neither field is in the request: both came in `data`.
+            let isInArchive = error.field == "certificate" || error.field == "private_key"
+            throw isInArchive ? .invalid("data", error.message) : error
+        }
+    }
+
+    /// A certificate may be for some kinds of push alone, as VoIP: then only topics with their suffix are in it.
+    private static func isAllowed(_ bundleID: String, _ topics: [String]) -> Bool {
+        APNsPushType.allCases.contains { topics.contains(bundleID + $0.topicSuffix) }
+    }
+
+    private static func privateKey(_ pem: String) throws(PealError) -> Certificate.PrivateKey {
+        let documents = (try? PEMDocument.parseMultiple(pemString: pem)) ?? []
+        // `openssl ecparam -genkey` writes the curve's name before the key.
+        guard let document = documents.first(where: { $0.discriminator.hasSuffix("PRIVATE KEY") }),
+            let key = try? Certificate.PrivateKey(pemDocument: document)
+        else {
+            throw .invalid("private_key", "private_key must be an RSA or EC key in PEM, without a passphrase")
+        }
+        return key
+    }
+}
+
+/// What an APNs client certificate says of itself: receives a chain in PEM, hands on what Apple wrote into its leaf
+/// ("Establishing a certificate-based connection to APNs").
+struct APNsCertificateReader {
+    /// Apple's extensions: a certificate for development, for production, and the topics that it may send to.
+    private enum Extension {
+        static let development: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 1]
+        static let production: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 2]
+        static let voIP: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 4]
+        static let topics: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 6]
+    }
+
+    /// `UID` of a distinguished name (RFC 4519 §2.39): the bundle id, or the topic of a device management server.
+    private static let userID: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
+
+    let leaf: Certificate
+    let expiresAt: Timestamp
+
+    /// - Throws: `invalid_field` `certificate`.
+    init(_ pem: String) throws(PealError) {
+        guard let document = (try? PEMDocument.parseMultiple(pemString: pem))?.first,
+            let leaf = try? Certificate(pemDocument: document),
+            let parsed = try? NIOSSLCertificate(bytes: document.derBytes, format: .der)
+        else {
+            throw .invalid("certificate", "certificate must be a certificate chain in PEM, the client's own first")
+        }
+        self.leaf = leaf
+        expiresAt = Timestamp(seconds: Int64(parsed.notValidAfter))
+    }
+
+    var subject: String { "\(leaf.subject)" }
+
+    /// What the certificate may send to; empty where it says nothing, as one of a test authority.
+    var topics: [String] {
+        var topics: [String] = []
+        for name in [Extension.topics, Extension.voIP] {
+            if let value = leaf.extensions[oid: name]?.value { topics += Self.topics(in: value) }
+        }
+        if topics.isEmpty, let userID = subjectUserID { topics = [userID] }
+        return topics.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    /// Empty where it says nothing.
+    var environments: [Environment] {
+        let marks: [(Environment, ASN1ObjectIdentifier)] = [
+            (.production, Extension.production), (.sandbox, Extension.development),
+        ]
+        return marks.filter { leaf.extensions[oid: $1] != nil }.map(\.0)
+    }
+
+    private var subjectUserID: String? {
+        leaf.subject.lazy.flatMap { $0 }.first { $0.type == Self.userID }.flatMap { String($0.value) }
+    }
+
+    /// A sequence of topics, each followed by a sequence of names for it; some wrap the whole in an octet string.
+    private static func topics(in value: ArraySlice<UInt8>) -> [String] {
+        guard let node = try? DER.parse(value) else { return [] }
+        switch node.content {
+        case .primitive(let bytes): return node.identifier == .octetString ? topics(in: bytes) : []
+        case .constructed(let children):
+            return children.filter { $0.identifier == .utf8String }
+                .compactMap { (try? ASN1UTF8String(derEncoded: $0)).map(String.init) }
         }
     }
 }

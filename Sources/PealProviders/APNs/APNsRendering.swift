@@ -77,3 +77,151 @@ enum APNsRendering {
         return .liveactivity
     }
 }
+
+/// The JSON that a device gets: the common fields as Apple names them, and the author's own payload laid deep over
+/// them, unknown members included.
+enum APNsPayload {
+    /// - Parameter given: the push type that is known before the payload is; nil = it follows from the payload.
+    /// - Throws: `invalid_field`, naming the field.
+    static func make(
+        _ order: RenderOrder, _ fields: JSON.Members, given: APNsPushType?
+    ) throws(PealError) -> JSON {
+        let own = try own(fields)
+        let isLiveActivity = given == .liveactivity || given == nil && own["aps"]?["event"]?.stringValue != nil
+        var payload = JSON.Members()
+        let aps = commonAPS(order, isLiveActivity: isLiveActivity)
+        if !aps.isEmpty { payload["aps"] = .object(aps) }
+        for (name, value) in order.content.data.pairs {
+            guard name != "aps" else {
+                throw .invalid("content.data.aps", "aps belongs to Apple: its members go into content.ios.payload.aps")
+            }
+            payload[name] = value
+        }
+        if let url = order.content.imageURL, payload["image_url"] == nil { payload["image_url"] = .string(url) }
+        return JSON.object(payload).merging(own)
+    }
+
+    private static func own(_ fields: JSON.Members) throws(PealError) -> JSON {
+        guard let own = fields["payload"], !own.isNull else { return .object(.init()) }
+        guard own.objectValue != nil else {
+            throw .invalid("content.ios.payload", "payload must be an object, not \(own.typeName)")
+        }
+        if let aps = own["aps"], aps.objectValue == nil {
+            throw .invalid("content.ios.payload.aps", "aps must be an object, not \(aps.typeName)")
+        }
+        return own
+    }
+
+    private static func commonAPS(_ order: RenderOrder, isLiveActivity: Bool) -> JSON.Members {
+        let content = order.content
+        func text(_ text: LocalizedText?) -> JSON? {
+            text?.text(for: order.locale, fallback: content.defaultLocale).map(JSON.string)
+        }
+        var aps = JSON.Members()
+        if order.options.isBackground, !isLiveActivity {
+            aps["content-available"] = 1
+            return aps
+        }
+        // The alert of a Live Activity holds its sound.
+        var alert = JSON.Members(
+            [("title", text(content.title)), ("subtitle", text(content.subtitle)), ("body", text(content.body))]
+                .compactMap { name, value in value.map { (name, $0) } })
+        let sound = content.sound.map(JSON.string)
+        if isLiveActivity, !alert.isEmpty { alert["sound"] = sound }
+        if !alert.isEmpty { aps["alert"] = .object(alert) }
+        guard !isLiveActivity else { return aps }
+        aps["badge"] = content.badge.map(JSON.integer)
+        aps["sound"] = sound
+        aps["thread-id"] = content.threadID.map(JSON.string)
+        aps["category"] = content.category.map(JSON.string)
+        if content.imageURL != nil { aps["mutable-content"] = 1 }
+        return aps
+    }
+
+    /// The field that takes most of the payload.
+    static func largestField(_ order: RenderOrder, _ fields: JSON.Members) -> String {
+        let content = order.content
+        func size(_ text: LocalizedText?) -> Int {
+            text?.text(for: order.locale, fallback: content.defaultLocale)?.utf8.count ?? 0
+        }
+        let sizes: [(String, Int)] = [
+            ("content.body", size(content.body)), ("content.title", size(content.title)),
+            ("content.subtitle", size(content.subtitle)),
+            ("content.data", content.data.isEmpty ? 0 : JSON.object(content.data).bytes.count),
+            ("content.ios.payload", fields["payload"]?.bytes.count ?? 0),
+            ("content.image_url", content.imageURL?.utf8.count ?? 0),
+        ]
+        return sizes.max { $0.1 < $1.1 }?.0 ?? "content"
+    }
+}
+
+/// The kinds of push that APNs knows ("Sending notification requests to APNs", "Know when to use push types"). The raw
+/// value is what `apns-push-type` says.
+enum APNsPushType: String, CaseIterable, Sendable {
+    case alert, background, controls, complication, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
+
+    /// What the bundle id is followed by in `apns-topic`. Of `mdm` the topic is the UID of the certificate's subject,
+    /// which then stands as the credential's bundle id.
+    var topicSuffix: String {
+        switch self {
+        case .alert, .background, .mdm: ""
+        case .controls: ".push-type.controls"
+        case .complication: ".complication"
+        case .fileprovider: ".pushkit.fileprovider"
+        case .liveactivity: ".push-type.liveactivity"
+        case .location: ".location-query"
+        case .pushtotalk: ".voip-ptt"
+        case .voip: ".voip"
+        case .widgets: ".push-type.widgets"
+        }
+    }
+
+    var payloadBytesMax: Int { self == .voip ? Limits.apnsVoIPPayloadBytesMax : Limits.apnsPayloadBytesMax }
+
+    /// Certificates carry only the topics that Apple wrote into them, and never location queries.
+    var needsToken: Bool { self == .location }
+
+    /// `apns-priority`: 10 at once, 5 as power allows, 1 without ever waking the device. Background pushes must have 5
+    /// (10 is an error), push-to-talk ones 10; Live Activities and location queries know 10 and 5 only.
+    func priority(_ priority: MessageOptions.Priority) -> String {
+        switch (self, priority) {
+        case (.background, _): "5"
+        case (.pushtotalk, _), (_, .high): "10"
+        case (_, .normal), (.liveactivity, _), (.location, _): "5"
+        case (_, .low): "1"
+        }
+    }
+
+    /// Derives the type where the author gave none.
+    static func derived(from aps: JSON, isBackground: Bool) -> APNsPushType {
+        if aps["event"]?.stringValue != nil { return .liveactivity }
+        let isVisible = ["alert", "badge", "sound"].contains { aps[$0].map { !$0.isNull } ?? false }
+        let isContentAvailable = aps["content-available"]?.integerValue == 1
+        return !isVisible && (isContentAvailable || isBackground) ? .background : .alert
+    }
+}
+
+/// What a push for a Live Activity must say ("Starting and updating Live Activities with ActivityKit push
+/// notifications"). Only what APNs or the device would pass over without a word is checked here; the rest is the
+/// author's.
+enum APNsLiveActivity {
+    private static let field = "content.ios.payload.aps"
+
+    /// Fills in the time, by which the device drops updates that were overtaken, and checks what a start needs.
+    /// - Throws: `invalid_field`, naming the member.
+    static func complete(_ payload: JSON, _ order: RenderOrder) throws(PealError) -> JSON {
+        guard var members = payload.objectValue else { return payload }
+        var aps = members["aps"]?.objectValue ?? .init()
+        if aps["event"]?.stringValue == "start" {
+            guard !order.route.isBroadcast else {
+                throw .invalid("\(field).event", "a broadcast updates or ends Live Activities; it cannot start one")
+            }
+            for name in ["attributes-type", "attributes", "alert"] where aps[name].map(\.isNull) ?? true {
+                throw .invalid("\(field).\(name)", "a push that starts a Live Activity needs \(name)")
+            }
+        }
+        if aps["timestamp"].map(\.isNull) ?? true { aps["timestamp"] = .integer(order.now.seconds) }
+        members["aps"] = .object(aps)
+        return .object(members)
+    }
+}

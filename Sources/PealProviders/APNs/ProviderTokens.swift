@@ -127,3 +127,109 @@ final class ProviderTokens: Sendable {
         return text + "." + Base64URL.encode(Array(signature.rawRepresentation))
     }
 }
+
+/// Holds one `ProviderTokens` per (team, key) for the whole process, whatever apps and environments use it. The signing
+/// key itself is kept by those who sign with it and goes with the last of them.
+final class ProviderTokenTable: Sendable {
+    /// The public half names a key without telling it.
+    private struct Key: Hashable {
+        let teamID: String
+        let keyID: String
+        let publicKey: [UInt8]
+    }
+
+    private struct Entry {
+        weak var tokens: ProviderTokens?
+        let history: ProviderTokenHistory
+    }
+
+    private let time: any TimeSource
+    private let randomness: any Randomness
+    private let entries = Mutex<[Key: Entry]>([:])
+
+    init(time: any TimeSource, randomness: any Randomness) {
+        self.time = time
+        self.randomness = randomness
+    }
+
+    /// - Throws: `invalid_field` when the key cannot be read.
+    func tokens(for credential: Credential.APNsToken) throws(PealError) -> ProviderTokens {
+        let signingKey = try APNsCredential.signingKey(credential.privateKey)
+        let key = Key(
+            teamID: credential.teamID, keyID: credential.keyID,
+            publicKey: Array(signingKey.publicKey.rawRepresentation))
+        let uptime = time.uptime
+        return entries.withLock { entries in
+            if let tokens = entries[key]?.tokens { return tokens }
+            entries = entries.filter { $1.tokens != nil || !$1.history.isOver(at: uptime) }
+            let history = entries[key]?.history ?? ProviderTokenHistory()
+            let tokens = ProviderTokens(
+                keyID: credential.keyID, teamID: credential.teamID, key: signingKey, history: history, time: time,
+                randomness: randomness)
+            entries[key] = Entry(tokens: tokens, history: history)
+            return tokens
+        }
+    }
+
+    /// How many signing keys are held, for tests.
+    var keyCount: Int { entries.withLock { $0.values.count { $0.tokens != nil } } }
+}
+
+/// What is known of the provider tokens of one key, without the key itself. It outlives the connections that use them,
+/// so that a credential that is put anew under the same key goes on with the provider token that there is: Apple allows
+/// another only every twenty minutes.
+final class ProviderTokenHistory: Sendable {
+    /// One provider token.
+    struct Minted {
+        let authorization: Authorization
+        let minted: Instant
+        let life: Duration
+
+        /// How old it is for APNs, which reads the wall clock: never younger than by the clock that does not jump.
+        func age(at instant: Instant) -> Duration {
+            max(instant.uptime - minted.uptime, instant.now - minted.now)
+        }
+
+        /// Whether it was issued in what is the future since the wall clock was set back: APNs refuses it.
+        func isAhead(of instant: Instant) -> Bool {
+            minted.now - instant.now > ProviderTokens.skewMax
+        }
+
+        /// Whether APNs takes it.
+        func isAlive(at instant: Instant) -> Bool {
+            age(at: instant) < .seconds(ProviderTokens.lifeSecondsMax) && !isAhead(of: instant)
+        }
+    }
+
+    /// One instant on both clocks.
+    struct Instant {
+        let now: Timestamp
+        let uptime: Duration
+
+        init(_ time: any TimeSource) {
+            now = time.now
+            uptime = time.uptime
+        }
+    }
+
+    struct State {
+        var present: Minted?
+        var previous: Minted?
+        /// Made too early for APNs, and used once the present one ends.
+        var early: Minted?
+        /// APNs saw too many updates: none before then.
+        var heldUntil = Duration.zero
+        var versions = 0
+    }
+
+    let state = Mutex(State())
+
+    /// Whether nothing of it counts any more: its provider tokens are older than APNs takes, and none is forbidden.
+    func isOver(at uptime: Duration) -> Bool {
+        state.withLock { state in
+            guard uptime >= state.heldUntil else { return false }
+            guard let present = state.present else { return true }
+            return uptime - present.minted.uptime >= .seconds(ProviderTokens.lifeSecondsMax)
+        }
+    }
+}

@@ -1,3 +1,6 @@
+import Crypto
+import CryptoExtras
+import NIOHTTP1
 import PealCore
 
 /// What FCM connections of one credential add to each request, and how their answers are read.
@@ -22,5 +25,59 @@ struct FCMExchange: Exchange {
         return Answer(
             .verdict(verdict), reason: FCMVerdicts.reason(status: response.status, error: error),
             status: response.status)
+    }
+}
+
+/// Asks Google for access tokens with a signed assertion (RFC 7523 §2.1;
+/// https://developers.google.com/identity/protocols/oauth2/service-account).
+struct FCMTokenSource: AccessTokenSource {
+    private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
+    private static let grantType = "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"
+    /// Google's most.
+    private static let assertionLifeSeconds: Int64 = 3600
+
+    private let account: Credential.FCMServiceAccount
+    private let key: _RSA.Signing.PrivateKey
+    private let client: OutboundClient
+    private let time: any TimeSource
+
+    /// - Throws: `invalid_field` when the key cannot be read.
+    init(
+        _ account: Credential.FCMServiceAccount, client: OutboundClient, time: any TimeSource
+    ) throws(PealError) {
+        self.account = account
+        key = try FCMCredential.signingKey(account.privateKey)
+        self.client = client
+        self.time = time
+    }
+
+    func fetch() async -> AccessTokenReply {
+        guard let assertion = assertion(at: time.now) else {
+            return .refused(.init(reason: "SigningFailed", detail: "the private key does not sign"))
+        }
+        let request = OutboundRequest(
+            url: account.tokenURI,
+            headers: ["content-type": "application/x-www-form-urlencoded", "accept": "application/json"],
+            body: Array("grant_type=\(Self.grantType)&assertion=\(assertion)".utf8))
+        do {
+            return AccessTokenReply(try await client.send(request), now: time.now)
+        } catch {
+            return AccessTokenReply(error)
+        }
+    }
+
+    /// A JWT in compact form, RS256: RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518 §3.3).
+    func assertion(at now: Timestamp) -> String? {
+        let header = JSON.compact([
+            ("alg", "RS256"), ("typ", "JWT"), ("kid", account.privateKeyID.map(JSON.string)),
+        ])
+        let claims: JSON = [
+            "iss": .string(account.clientEmail), "scope": .string(Self.scope), "aud": .string(account.tokenURI),
+            "iat": .integer(now.seconds), "exp": .integer(now.seconds + Self.assertionLifeSeconds),
+        ]
+        let text = Base64URL.encode(header.bytes) + "." + Base64URL.encode(claims.bytes)
+        let digest = SHA256.hash(data: Array(text.utf8))
+        guard let signature = try? key.signature(for: digest, padding: .insecurePKCS1v1_5) else { return nil }
+        return text + "." + Base64URL.encode(Array(signature.rawRepresentation))
     }
 }

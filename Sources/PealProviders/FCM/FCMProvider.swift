@@ -1,5 +1,6 @@
 package import Logging
 package import NIOCore
+import NIOHTTP1
 import NIOSSL
 package import PealCore
 import Synchronization
@@ -140,5 +141,134 @@ package final class FCMProvider: Provider {
         let pace = Pace(rates)
         state.paces[projectID] = pace
         return pace
+    }
+}
+
+extension FCMProvider {
+    /// No registration token has this form.
+    private static let noDevice = "peal-verifies-a-credential"
+
+    /// Asks for an access token, and FCM to check a message without delivering it, to a device that there is not: that
+    /// FCM finds fault with the device says that it let us in.
+    package func verify(
+        _ credential: Credential, fingerprint: String, environment: Environment
+    ) async -> CredentialVerification {
+        guard case .fcm(let serviceAccount) = credential, let account = account(credential, fingerprint: fingerprint)
+        else {
+            return CredentialVerification(.refused, reason: "NoCredential", detail: "the credential cannot be used")
+        }
+        switch await account.tokens.renew() {
+        case .refused(let trouble):
+            return Self.verification(.refused, trouble, "the token endpoint refused the service account")
+        case .failed(let trouble, _):
+            return Self.verification(.unreachable, trouble, "the token endpoint gave no access token")
+        case .granted(let accessToken, _):
+            return await check(projectID: serviceAccount.projectID, accessToken: accessToken)
+        }
+    }
+
+    private func check(projectID: String, accessToken: String) async -> CredentialVerification {
+        let body: JSON = ["validateOnly": true, "message": ["token": .string(Self.noDevice)]]
+        let request = OutboundRequest(
+            url: "https://\(base.endpoint.authority)\(base.path(projectID: projectID))",
+            headers: ["content-type": "application/json", "authorization": "Bearer \(accessToken)"], body: body.bytes)
+        do {
+            return Self.judge(try await client.send(request))
+        } catch {
+            return Self.verification(.unreachable, .init(reason: error.answer.reason), "FCM did not answer")
+        }
+    }
+
+    /// What the answer to such a message says of the credential.
+    static func judge(_ reply: OutboundReply) -> CredentialVerification {
+        let error = FCMError(reply.body)
+        let reason = (200...299).contains(reply.status) ? "" : FCMVerdicts.reason(status: reply.status, error: error)
+        let trouble = AccessTokenReply.Trouble(reason: reason, status: reply.status)
+        switch FCMVerdicts.verdict(status: reply.status, error: error) {
+        case .accepted, .retireAddress:
+            return verification(.accepted, trouble, "FCM let the service account in")
+        case .rejectMessage where reply.status == 400:
+            return verification(.accepted, trouble, "FCM let the service account in")
+        case .rejectMessage:
+            return verification(.unreachable, trouble, "FCM gave an answer that nobody knows")
+        case .stopApp, .refreshCredential:
+            return verification(.refused, trouble, "FCM refused the service account or its project")
+        case .holdAddress, .holdApp, .reconnect, .retry:
+            return verification(.unreachable, trouble, "FCM was in trouble of its own")
+        }
+    }
+
+    private static func verification(
+        _ result: CredentialVerification.Result, _ trouble: AccessTokenReply.Trouble, _ sentence: String
+    ) -> CredentialVerification {
+        let detail = trouble.detail.isEmpty ? sentence : "\(sentence): \(trouble.detail)"
+        return CredentialVerification(result, status: trouble.status, reason: trouble.reason, detail: detail)
+    }
+}
+
+/// Where FCM is and how it is reached. Admin configuration only: no request may choose any of it.
+package struct FCMConfiguration: Sendable {
+    /// `https://host[:port][/prefix]`; the prefix stands before `/v1/projects/…`.
+    package var url: String
+    /// `host`, `host:port` or `.suffix` that a service account's `token_uri` may name besides Google's.
+    package var tokenAllowedHosts: [String]
+    /// PEM file with trust roots besides the system's; nil = none.
+    package var caFile: String?
+    /// Connections per credential.
+    package var connectionsPerPoolMax: Int
+    /// Requests a second to one Firebase project at most, and those that a ramp begins with.
+    package var ratePerSecond: Int
+    package var startRatePerSecond: Int
+
+    package init(
+        url: String = "https://fcm.googleapis.com", tokenAllowedHosts: [String] = [], caFile: String? = nil,
+        connectionsPerPoolMax: Int = Limits.connectionsPerPoolMax, ratePerSecond: Int = Limits.fcmRatePerSecond,
+        startRatePerSecond: Int = Limits.fcmStartRatePerSecond
+    ) {
+        self.url = url
+        self.tokenAllowedHosts = tokenAllowedHosts
+        self.caFile = caFile
+        self.connectionsPerPoolMax = connectionsPerPoolMax
+        self.ratePerSecond = ratePerSecond
+        self.startRatePerSecond = startRatePerSecond
+    }
+}
+
+/// A configuration that cannot be used.
+package struct FCMConfigurationError: Error, CustomStringConvertible {
+    /// One line for the person who starts the server.
+    package let description: String
+}
+
+extension FCMConfiguration {
+    /// What a URL says, taken apart.
+    struct Base: Sendable, Hashable {
+        let endpoint: Endpoint
+        /// Empty, or `/` and more without a `/` at its end.
+        let pathPrefix: String
+
+        /// The path of the one request that is sent.
+        /// - Parameter projectID: made of characters that stand in a path as they are; see `FCMCredential`.
+        func path(projectID: String) -> String { "\(pathPrefix)/v1/projects/\(projectID)/messages:send" }
+    }
+
+    /// - Throws: `FCMConfigurationError`, naming the URL.
+    func base() throws(FCMConfigurationError) -> Base {
+        let scheme = "https://"
+        let rest = url.dropFirst(scheme.count)
+        let origin = scheme + rest.prefix { $0 != "/" }
+        var prefix = rest.drop { $0 != "/" }
+        while prefix.hasSuffix("/") { prefix = prefix.dropLast() }
+        let isPath = prefix.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 && $0 != 0x3F }
+        guard url.lowercased().hasPrefix(scheme), isPath, let endpoint = Endpoint(origin) else {
+            throw FCMConfigurationError(description: "the FCM URL is not https://host[:port][/prefix]: \(url)")
+        }
+        return Base(endpoint: endpoint, pathPrefix: String(prefix))
+    }
+
+    /// Google's token endpoints and those of the configuration.
+    var tokenHosts: TokenHosts {
+        TokenHosts(
+            vendors: ["oauth2.googleapis.com", "accounts.google.com", ".googleapis.com"], allowed: tokenAllowedHosts)
     }
 }

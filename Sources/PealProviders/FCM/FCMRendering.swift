@@ -81,3 +81,212 @@ enum FCMRendering {
         return min(max(left, 0), Limits.fcmTTLSecondsMax)
     }
 }
+
+/// The author's own `android` object: FCM's `Message` without a target, besides Peal's `data_only` and `target`. Names
+/// may also be in snake_case, as protobuf's JSON takes them; what is unknown is passed on.
+struct FCMFields {
+    /// Which member of the message names the device.
+    enum Target: String, CaseIterable {
+        case token
+        /// A Firebase installation id, which is to replace registration tokens.
+        case fid
+    }
+
+    /// In FCM's JSON names, checked as far as FCM documents it.
+    let message: JSON.Members
+    let isDataOnly: Bool
+    let target: Target
+    /// Whether the author uses `androidV2`, which excludes `android`.
+    let usesSecondForm: Bool
+
+    private static let path = "content.android"
+    /// Members of Peal's own, and those that only FCM or the sender may set.
+    private static let ours: Set<String> = ["data_only", "target"]
+    private static let targets: Set<String> = ["token", "fid", "topic", "condition", "name"]
+
+    /// - Throws: `invalid_field`, naming the field.
+    init(_ fields: JSON.Members) throws(PealError) {
+        isDataOnly = try Self.flag(fields["data_only"], "\(Self.path).data_only")
+        target = try Self.target(fields["target"])
+        let own = JSON.Members(fields.pairs.filter { !Self.ours.contains($0.0) })
+        if let name = own.names.first(where: Self.targets.contains) {
+            throw .invalid("\(Self.path).\(name)", "\(name) is not the author's: the message goes to its audience")
+        }
+        var message = FCMNames.normalized(own)
+        usesSecondForm = message["androidV2"].map { !$0.isNull } ?? false && message["android"] == nil
+        for part in ["notification", "data", "fcmOptions", "android", "androidV2", "apns", "webpush"] {
+            try Self.checkObject(message[part], "\(Self.path).\(part)")
+        }
+        try Self.makeTexts("data", of: &message, Self.path)
+        for (part, maps) in [
+            ("android", ["data"]), ("androidV2", ["data"]), ("apns", ["headers"]), ("webpush", ["headers", "data"]),
+        ] {
+            guard var members = message[part]?.objectValue else { continue }
+            for map in maps { try Self.makeTexts(map, of: &members, "\(Self.path).\(part)") }
+            try Self.checkDelivery(&members, part)
+            message[part] = .object(members)
+        }
+        self.message = message
+    }
+
+    /// A map of texts, which is all that FCM takes: other values become their JSON.
+    /// - Parameter isData: whether FCM's reserved keys are refused.
+    /// - Throws: `invalid_field`, naming the key.
+    static func texts(_ members: JSON.Members, field: String, isData: Bool) throws(PealError) -> JSON.Members {
+        var texts = JSON.Members()
+        for (name, value) in members.pairs {
+            let isReserved =
+                ["from", "message_type"].contains(name) || name.hasPrefix("google.")
+                || name.hasPrefix("gcm.notification.")
+            if isData, isReserved { throw .invalid("\(field).\(name)", "\(name) is a key that FCM keeps for itself") }
+            texts[name] = .string(value.stringValue ?? value.text)
+        }
+        return texts
+    }
+
+    private static func makeTexts(_ map: String, of members: inout JSON.Members, _ path: String) throws(PealError) {
+        try checkObject(members[map], "\(path).\(map)")
+        guard let own = members[map]?.objectValue else { return }
+        members[map] = .object(try texts(own, field: "\(path).\(map)", isData: map == "data"))
+    }
+
+    /// What FCM documents of `AndroidConfig`: the form and range of `ttl`, the form of a colour.
+    private static func checkDelivery(_ members: inout JSON.Members, _ part: String) throws(PealError) {
+        guard part.hasPrefix("android") else { return }
+        let path = "\(path).\(part)"
+        if let ttl = members["ttl"], !ttl.isNull { try checkTTL(ttl, "\(path).ttl") }
+        if let priority = members["priority"]?.stringValue?.uppercased(), ["HIGH", "NORMAL"].contains(priority) {
+            members["priority"] = .string(priority)
+        }
+        try checkObject(members["notification"], "\(path).notification")
+        if let color = members["notification"]?["color"], !color.isNull {
+            let text = Array((color.stringValue ?? "").utf8)
+            guard text.count == 7, text[0] == UInt8(ascii: "#"),
+                Hex.decode(String(decoding: text[1...], as: UTF8.self)) != nil
+            else { throw .invalid("\(path).notification.color", "color must be written #rrggbb") }
+        }
+    }
+
+    /// Seconds as protobuf's JSON writes a duration: digits, at most nine behind the point, `s`.
+    private static func checkTTL(_ ttl: JSON, _ field: String) throws(PealError) {
+        let text = ttl.stringValue ?? ""
+        let parts = text.dropLast().split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        let areDigits = parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+        guard text.hasSuffix("s"), areDigits, parts.last?.utf8.count ?? 0 <= 9, let seconds = Double(text.dropLast()),
+            seconds <= Double(Limits.fcmTTLSecondsMax)
+        else {
+            throw .invalid(field, "ttl must be seconds as \"3600s\", at most \(Limits.fcmTTLSecondsMax)")
+        }
+    }
+
+    private static func checkObject(_ value: JSON?, _ field: String) throws(PealError) {
+        guard let value, !value.isNull, value.objectValue == nil else { return }
+        let name = field.split(separator: ".").last ?? ""
+        throw .invalid(field, "\(name) must be an object, not \(value.typeName)")
+    }
+
+    private static func flag(_ value: JSON?, _ field: String) throws(PealError) -> Bool {
+        guard let value, !value.isNull else { return false }
+        guard let flag = value.boolValue else { throw .invalid(field, "must be true or false, not \(value.typeName)") }
+        return flag
+    }
+
+    private static func target(_ value: JSON?) throws(PealError) -> Target {
+        guard let value, !value.isNull else { return .token }
+        guard let target = value.stringValue.flatMap(Target.init(rawValue:)) else {
+            throw .invalid("\(path).target", "target must be token or fid")
+        }
+        return target
+    }
+}
+
+/// Spells the names of FCM's own members in one way, so that an author's `collapse_key` lies over the `collapseKey`
+/// that the common fields make. Only known names are touched, and nothing inside what FCM passes on.
+enum FCMNames {
+    /// Known names of more than one word.
+    private static let known: Set<String> = [
+        "analyticsLabel", "androidV2", "backgroundSync", "bandwidthConstrainedOk", "bodyLocArgs", "bodyLocKey",
+        "bypassProxyNotification", "channelId", "clickAction", "collapseKey", "defaultLightSettings", "defaultSound",
+        "defaultVibrateTimings", "directBootOk", "eventTime", "fcmOptions", "lightOffDuration", "lightOnDuration",
+        "lightSettings", "liveActivityToken", "localOnly", "mutableContent", "notificationCount",
+        "notificationPriority", "remoteNotification", "restrictedPackageName", "restrictedSatelliteOk", "titleLocArgs",
+        "titleLocKey", "useAsV1DataMessage", "vibrateTimings",
+    ]
+    /// Objects whose members are the author's or another network's.
+    private static let opaque: Set<String> = ["data", "headers", "payload"]
+
+    /// - Parameter members: of a `Message`.
+    static func normalized(_ members: JSON.Members) -> JSON.Members { normalized(members, in: "") }
+
+    private static func normalized(_ members: JSON.Members, in parent: String) -> JSON.Members {
+        var out = JSON.Members()
+        for (name, value) in members.pairs {
+            let name = spelled(name)
+            // A web notification's members are those of the browser's own API.
+            let isOpaque = opaque.contains(name) || parent == "webpush" && name == "notification"
+            if !isOpaque, case .object(let inner) = value {
+                out[name] = .object(normalized(inner, in: name))
+            } else {
+                out[name] = value
+            }
+        }
+        return out
+    }
+
+    /// `collapse_key` is `collapseKey`; what is not known stays.
+    private static func spelled(_ name: String) -> String {
+        guard name.utf8.contains(UInt8(ascii: "_")) else { return name }
+        let words = name.split(separator: "_")
+        guard let first = words.first else { return name }
+        let joined = words.dropFirst().reduce(String(first)) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
+        return known.contains(joined) ? joined : name
+    }
+}
+
+/// How FCM measures a message: the names and values of what reaches the device, 4,096 bytes at most.
+enum FCMSize {
+    /// - Throws: `payload_too_large`, naming the field that takes most.
+    static func check(_ message: JSON, _ order: RenderOrder, _ own: FCMFields) throws(PealError) {
+        let count = bytes(message)
+        guard count > Limits.fcmPayloadBytesMax else { return }
+        throw PealError(
+            .payloadTooLarge,
+            "the FCM payload has \(count) bytes, \(Limits.fcmPayloadBytesMax) is the most",
+            field: largestField(order, own))
+    }
+
+    /// `android.data` stands in for `data`, and `android.notification` adds to `notification`.
+    static func bytes(_ message: JSON) -> Int {
+        let android = message["android"] ?? message["androidV2"]
+        let data = android?["data"].flatMap { $0.isNull ? nil : $0 } ?? message["data"]
+        let look = android?["notification"] ?? android?["remoteNotification"]?["notification"]
+        return [data, message["notification"], look].reduce(0) { $0 + bytes(of: $1) }
+    }
+
+    private static func bytes(of part: JSON?) -> Int {
+        part?.objectValue?.pairs.reduce(0) { sum, pair in
+            sum + pair.0.utf8.count + (pair.1.stringValue?.utf8.count ?? pair.1.bytes.count)
+        } ?? 0
+    }
+
+    private static func largestField(_ order: RenderOrder, _ own: FCMFields) -> String {
+        let content = order.content
+        func size(_ text: LocalizedText?) -> Int {
+            text?.text(for: order.locale, fallback: content.defaultLocale)?.utf8.count ?? 0
+        }
+        let isShown = !own.isDataOnly && !order.options.isBackground
+        let shown: [(String, Int)] = [
+            ("content.body", size(content.body)), ("content.title", size(content.title)),
+            ("content.image_url", content.imageURL?.utf8.count ?? 0),
+        ]
+        let android = own.message["android"]
+        let others: [(String, Int)] = [
+            ("content.data", bytes(of: .object(content.data))),
+            ("content.android.data", bytes(of: own.message["data"])),
+            ("content.android.notification", bytes(of: own.message["notification"])),
+            ("content.android.android.data", bytes(of: android?["data"])),
+            ("content.android.android.notification", bytes(of: android?["notification"])),
+        ]
+        return ((isShown ? shown : []) + others).max { $0.1 < $1.1 }?.0 ?? "content"
+    }
+}

@@ -87,3 +87,100 @@ extension HTTP2ConnectionState {
         cutOff(place, .lost(reason), endings: &endings)
     }
 }
+
+/// SETTINGS, WINDOW_UPDATE, PING, GOAWAY and PRIORITY: the connection itself.
+extension HTTP2ConnectionState {
+    mutating func takeSettings(
+        _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer
+    ) throws(HTTP2Fault) {
+        guard header.streamID == 0 else { throw HTTP2Fault(.protocolError, "settings of a stream") }
+        if header.has(HTTP2Frame.Flag.acknowledgement) {
+            guard payload.readableBytes == 0 else { throw HTTP2Fault(.frameSizeError, "acknowledgement with octets") }
+            return
+        }
+        guard payload.readableBytes.isMultiple(of: 6) else { throw HTTP2Fault(.frameSizeError, "settings cut short") }
+        var payload = payload
+        let windowBefore = peer.initialWindow
+        while let (name, value) = payload.readMultipleIntegers(as: (UInt16, UInt32).self) {
+            try peer.apply(name, value)
+            if name == PeerSettings.Name.headerTableBytes { encoder.setTableBytes(peer.headerTableBytes) }
+        }
+        let change = peer.initialWindow - windowBefore
+        guard change == 0 || streams.shiftWindows(by: change) else {
+            throw HTTP2Fault(.flowControlError, "initial window lifts a stream's beyond the limit")
+        }
+        isSettled = true
+        out.writeFrameHeader(
+            .init(payloadBytes: 0, kind: HTTP2Frame.Kind.settings, flags: HTTP2Frame.Flag.acknowledgement))
+    }
+
+    mutating func takeWindowUpdate(
+        _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer, endings: inout StreamEndings
+    ) throws(HTTP2Fault) {
+        guard payload.readableBytes == 4, let number = payload.getInteger(at: payload.readerIndex, as: UInt32.self)
+        else { throw HTTP2Fault(.frameSizeError, "window update of another size") }
+        let increment = Int(number & 0x7FFF_FFFF)
+        if header.streamID == 0 {
+            guard increment > 0 else { throw HTTP2Fault(.protocolError, "window update of nothing") }
+            sendWindow += increment
+            guard sendWindow <= HTTP2Frame.windowMax else {
+                throw HTTP2Fault(.flowControlError, "connection window beyond the limit")
+            }
+            return
+        }
+        try requireBegun(header.streamID)
+        guard let place = streams.find(header.streamID) else { return }
+        streams[place].window += increment
+        if increment == 0 {
+            resetStream(place, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
+        } else if streams[place].window > HTTP2Frame.windowMax {
+            resetStream(place, .flowControlError, reason: "BadResponse", into: &out, endings: &endings)
+        }
+    }
+
+    mutating func takePing(
+        _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer
+    ) throws(HTTP2Fault) {
+        guard header.streamID == 0 else { throw HTTP2Fault(.protocolError, "ping on a stream") }
+        guard payload.readableBytes == 8 else { throw HTTP2Fault(.frameSizeError, "ping of another size") }
+        if header.has(HTTP2Frame.Flag.acknowledgement) {
+            pongCount += 1
+        } else {
+            out.writeFrameHeader(
+                .init(payloadBytes: 8, kind: HTTP2Frame.Kind.ping, flags: HTTP2Frame.Flag.acknowledgement))
+            out.writeImmutableBuffer(payload)
+        }
+    }
+
+    mutating func takeGoAway(
+        _ header: HTTP2Frame.Header, _ payload: ByteBuffer, endings: inout StreamEndings
+    ) throws(HTTP2Fault) {
+        guard header.streamID == 0 else { throw HTTP2Fault(.protocolError, "goaway of a stream") }
+        var payload = payload
+        guard let (last, code) = payload.readMultipleIntegers(as: (UInt32, UInt32).self) else {
+            throw HTTP2Fault(.frameSizeError, "goaway cut short")
+        }
+        // A later GOAWAY may only lower the id (RFC 9113 §6.8).
+        let lastStreamID = min(last & HTTP2Frame.streamIDMax, goAway?.lastStreamID ?? HTTP2Frame.streamIDMax)
+        goAway = GoAway(
+            lastStreamID: lastStreamID, code: code,
+            reason: Self.reason(in: payload.readableBytesView) ?? goAway?.reason)
+        for place in streams.places(where: { $0 > lastStreamID }) {
+            cutOff(place, .unprocessed, endings: &endings)
+        }
+    }
+
+    /// The member `reason` of debug data that is JSON, as Apple's is; nil when it is no word, since it goes into logs.
+    private static func reason(in debugData: ByteBufferView) -> String? {
+        guard let document = try? JSONParser.parse(Array(debugData.prefix(1024))),
+            let reason = document["reason"]?.stringValue, !reason.isEmpty,
+            reason.utf8.count <= Limits.logReasonBytesMax, reason.utf8.allSatisfy(\.isASCIIAlphanumeric)
+        else { return nil }
+        return reason
+    }
+
+    func takePriority(_ header: HTTP2Frame.Header) throws(HTTP2Fault) {
+        guard header.streamID != 0 else { throw HTTP2Fault(.protocolError, "priority of no stream") }
+        guard header.payloadBytes == 5 else { throw HTTP2Fault(.frameSizeError, "priority of another size") }
+    }
+}

@@ -75,3 +75,33 @@ extension ByteBuffer {
         writeInteger(number)
     }
 }
+
+/// Error codes of RFC 9113 §7.
+enum HTTP2Code: UInt32, Sendable {
+    case noError = 0
+    case protocolError
+    case internalError
+    case flowControlError
+    case settingsTimeout
+    case streamClosed
+    case frameSizeError
+    case refusedStream
+    case cancel
+    case compressionError
+    case connectError
+    case enhanceYourCalm
+    case inadequateSecurity
+    case http11Required
+}
+
+/// The peer broke the protocol: this connection ends, with a GOAWAY that says why, and no other one is touched.
+struct HTTP2Fault: Error, Hashable {
+    let code: HTTP2Code
+    /// For the log; never holds bytes of the peer.
+    let reason: String
+
+    init(_ code: HTTP2Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+}

@@ -43,3 +43,82 @@ extension Answer {
     static func unsent(_ reason: String) -> Answer { Answer(.unsent, reason: reason) }
     static func lost(_ reason: String) -> Answer { Answer(.lost, reason: reason) }
 }
+
+/// An order on one connection: the templates of its variants, and the answers that came in this read.
+final class OrderSlot {
+    let open: OpenOrder
+    let isInAddresses: Bool
+    /// Requests begun here and not yet answered.
+    var outstanding = 0
+    var accepted: [Int32] = []
+    var others: [(index: Int, answer: Answer)] = []
+    /// Whether answers came in this read.
+    var isTouched = false
+    private var templates: [RequestTemplate?]
+
+    init(_ open: OpenOrder) {
+        self.open = open
+        isInAddresses = open.order.slice.holdsAddresses
+        templates = Array(repeating: nil, count: open.order.notifications.count)
+    }
+
+    /// The variant's template as the connection stands.
+    @inline(__always)
+    func template(
+        _ variant: Int, _ encoder: inout HeaderEncoder, _ authorization: Authorization?
+    ) -> RequestTemplate {
+        if let template = templates[variant], encoder.isCurrent(template, authorization) { return template }
+        let template = encoder.template(open.order.notifications[variant], authorization)
+        templates[variant] = template
+        return template
+    }
+
+    /// Notes a run of acceptances.
+    func accept(_ tickets: ArraySlice<StreamTicket>) {
+        outstanding -= tickets.count
+        accepted.append(contentsOf: tickets.lazy.map(\.index))
+    }
+
+    /// Hands the answers on.
+    func deliver() {
+        isTouched = false
+        guard !accepted.isEmpty || !others.isEmpty else { return }
+        open.order.flight.answer(accepted: accepted, others: others)
+        accepted.removeAll(keepingCapacity: true)
+        others.removeAll(keepingCapacity: true)
+    }
+}
+
+/// The orders that a connection works for, by number, so that a stream can name its own without a reference.
+struct OrderSlots {
+    private var slots: [OrderSlot?] = []
+    private var free: [Int32] = []
+    private var latest: Int32?
+
+    /// The number of `open`: its present one when it was the last asked for, else a new one.
+    mutating func number(for open: OpenOrder) -> Int32 {
+        if let latest, let slot = self[latest], slot.open === open { return latest }
+        let number: Int32
+        if let reused = free.popLast() {
+            number = reused
+            slots[Int(number)] = OrderSlot(open)
+        } else {
+            number = Int32(slots.count)
+            slots.append(OrderSlot(open))
+        }
+        latest = number
+        return number
+    }
+
+    subscript(number: Int32) -> OrderSlot? {
+        slots.indices.contains(Int(number)) ? slots[Int(number)] : nil
+    }
+
+    /// Lets an order go when nothing of it is open here.
+    mutating func release(_ number: Int32) {
+        guard let slot = self[number], slot.outstanding == 0 else { return }
+        slots[Int(number)] = nil
+        free.append(number)
+        if latest == number { latest = nil }
+    }
+}

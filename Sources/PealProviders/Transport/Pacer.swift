@@ -1,4 +1,5 @@
 import PealCore
+import Synchronization
 
 /// How many requests may begin now: a token bucket whose rate rises from `start` to `most` in a minute, and whose
 /// credit is worth a twentieth of a second, so that requests are spread. A value; instants are of `TimeSource.uptime`.
@@ -80,4 +81,28 @@ struct Pacer: Sendable {
     }
 
     private func burst(_ rate: Double) -> Double { max(1, rate / Double(Limits.paceBurstsPerSecond)) }
+}
+
+/// A pacer that several pools share: what a push network counts together must be paced together.
+final class Pace: Sendable {
+    private let pacer: Mutex<Pacer>
+
+    init(_ rates: Pacer.Rates) { pacer = Mutex(Pacer(rates)) }
+
+    /// Requests that may begin, or how long nobody needs to ask again.
+    func allowance(at uptime: Duration) -> (requests: Int, wait: Duration) {
+        pacer.withLock { pacer in
+            let requests = pacer.allowance(at: uptime)
+            return (requests, requests > 0 ? .zero : pacer.wait(at: uptime))
+        }
+    }
+
+    func spend(_ requests: Int, at uptime: Duration) { pacer.withLock { $0.spend(requests, at: uptime) } }
+    func throttle(for wait: Duration, at uptime: Duration) { pacer.withLock { $0.throttle(for: wait, at: uptime) } }
+
+    /// How long the provider still wants nothing; nil when it does.
+    func hold(at uptime: Duration) -> Duration? {
+        let rest = pacer.withLock { $0.heldUntil } - uptime
+        return rest > .zero ? rest : nil
+    }
 }

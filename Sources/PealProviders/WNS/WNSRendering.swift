@@ -131,3 +131,33 @@ enum WNSRendering {
         (1...Limits.wnsTagCharactersMax).contains(text.utf8.count) && text.utf8.allSatisfy(\.isASCIIAlphanumeric)
     }
 }
+
+/// The kinds of notification that WNS knows
+/// (learn.microsoft.com, "Push notification service request and response headers"). The raw value is what
+/// `X-WNS-Type` says after `wns/`, and of all but raw the name of the document's root.
+enum WNSType: String, CaseIterable, Sendable {
+    case toast, tile, badge, raw
+
+    var contentType: String { self == .raw ? "application/octet-stream" : "text/xml" }
+
+    /// `X-WNS-Cache-Policy` is for tiles, badges and raw notifications; a toast is kept unless it is told not to.
+    func cachePolicy(isKept: Bool) -> String? {
+        guard isKept else { return "no-cache" }
+        return self == .toast ? nil : "cache"
+    }
+}
+
+/// Makes the octets of raw notifications, which go to the app as they are.
+enum WNSRaw {
+    /// `value` is text, or `{"base64":"…"}` for octets; without it the common fields go as one JSON document.
+    /// - Throws: `invalid_field`, naming `value`.
+    static func bytes(_ fields: PlatformFields) throws(PealError) -> [UInt8] {
+        let path = fields.path("value")
+        guard let value = fields["value"] else { return fields.document.bytes }
+        if let text = value.stringValue, !text.isEmpty { return Array(text.utf8) }
+        guard let text = value["base64"]?.stringValue, let bytes = Base64URL.decode(text), !bytes.isEmpty else {
+            throw .invalid(path, "the value of a raw notification is text, or octets as {\"base64\": \"…\"}")
+        }
+        return bytes
+    }
+}

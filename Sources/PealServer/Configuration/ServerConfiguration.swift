@@ -1,3 +1,4 @@
+internal import Foundation
 package import PealCore
 
 /// Everything that the server is told before it starts, checked.
@@ -58,5 +59,140 @@ package struct ServerConfiguration: Sendable {
 
     package enum LogFormat: String, Sendable {
         case json, text
+    }
+}
+
+extension ServerConfiguration {
+    /// Reads and checks every key. `arguments` are the options after `serve`, as `["--http-port", "0"]`.
+    /// - Throws: `ConfigurationFailure`, one line.
+    package static func load(arguments: [String], environment: [String: String]) async throws -> ServerConfiguration {
+        let source = try ConfigurationSource(arguments: arguments, environment: environment)
+        let checked = try ConfigurationValues(source)
+        for key in [ConfigurationKey.httpPortFile, .metricsPortFile] { try checkFolder(checked.optional(key), key) }
+        return ServerConfiguration(
+            httpHost: checked.text(.httpHost),
+            httpPort: checked.integer(.httpPort),
+            httpPortFile: checked.optional(.httpPortFile),
+            httpTLS: try tlsFiles(checked),
+            metricsPort: checked.optional(.metricsPort).flatMap { Int($0) },
+            metricsPortFile: checked.optional(.metricsPortFile),
+            databasePath: try databasePath(checked.text(.storeURL)),
+            adminToken: try adminToken(checked),
+            masterKey: try masterKey(checked),
+            masterKeyFile: checked.optional(.masterKeyFile),
+            apnsProduction: APNsURLs(
+                send: checked.text(.apnsProductionURL), broadcast: checked.optional(.apnsProductionBroadcastURL),
+                management: checked.text(.apnsProductionManagementURL)),
+            apnsSandbox: APNsURLs(
+                send: checked.text(.apnsSandboxURL), broadcast: checked.optional(.apnsSandboxBroadcastURL),
+                management: checked.text(.apnsSandboxManagementURL)),
+            apnsConnectionsMax: checked.integer(.apnsConnectionsMax),
+            fcmURL: checked.text(.fcmURL),
+            fcmTokenHosts: checked.list(.fcmTokenHosts),
+            fcmConnectionsMax: checked.integer(.fcmConnectionsMax),
+            fcmRatePerSecond: checked.integer(.fcmRate),
+            fcmStartRatePerSecond: checked.integer(.fcmStartRate),
+            wnsTokenURL: checked.text(.wnsTokenURL),
+            wnsTenantTokenURL: checked.text(.wnsTenantTokenURL),
+            caFile: checked.optional(.caFile),
+            addressRules: addressRules(checked),
+            webhookRules: WebhookRules(allowedHosts: checked.list(.webhookHosts)),
+            messageLifeSeconds: Int64(checked.integer(.messageLife)),
+            requestBodyBytesMax: checked.integer(.requestBodyBytes),
+            pagesInFlightMax: checked.integer(.pagesInFlight),
+            retentionDays: checked.integer(.retentionDays),
+            contextPushHoldSeconds: checked.integer(.contextPushHold),
+            contextPushWindowHoursMax: checked.integer(.contextPushWindow),
+            richieTopicsMax: checked.integer(.richieTopics),
+            richieUsersMax: checked.integer(.richieUsers),
+            logLevel: checked.text(.logLevel),
+            logFormat: LogFormat(rawValue: checked.text(.logFormat)) ?? .json,
+            values: ConfigurationKey.all.map { key in
+                let value = source.text(key).map { key.isSecret ? "********" : $0 }
+                return (key, value, source.isGiven(key))
+            })
+    }
+
+    /// Whoever waits for a port file would wait for ever where it cannot be written.
+    private static func checkFolder(_ file: String?, _ key: ConfigurationKey) throws {
+        guard let file else { return }
+        let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
+        guard FileManager.default.isWritableFile(atPath: folder) else {
+            throw ConfigurationFailure(key, "the folder \(folder) cannot be written to")
+        }
+    }
+
+    private static func tlsFiles(_ checked: ConfigurationValues) throws -> TLSFiles? {
+        switch (checked.optional(.httpCertificate), checked.optional(.httpKey)) {
+        case (nil, nil): return nil
+        case (let certificate?, let key?): return TLSFiles(certificate: certificate, key: key)
+        case (nil, _): throw ConfigurationFailure(.httpCertificate, "is needed where PEAL_HTTP_TLS_KEY is set")
+        case (_, nil): throw ConfigurationFailure(.httpKey, "is needed where PEAL_HTTP_TLS_CERTIFICATE is set")
+        }
+    }
+
+    private static func databasePath(_ url: String) throws -> String {
+        if url.hasPrefix("postgres://") || url.hasPrefix("postgresql://") {
+            throw ConfigurationFailure(.storeURL, "PostgreSQL is not supported by this version yet; use sqlite:PATH")
+        }
+        guard url.hasPrefix("sqlite:"), url.count > "sqlite:".count else {
+            throw ConfigurationFailure(.storeURL, "must be sqlite:PATH")
+        }
+        return String(url.dropFirst("sqlite:".count))
+    }
+
+    private static func adminToken(_ checked: ConfigurationValues) throws -> String? {
+        guard let adminToken = checked.optional(.adminToken) else { return nil }
+        guard adminToken.count >= 32 else {
+            throw ConfigurationFailure(.adminToken, "must be at least 32 characters long")
+        }
+        guard adminToken.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw ConfigurationFailure(.adminToken, "must be printable ASCII without blanks")
+        }
+        return adminToken
+    }
+
+    private static func masterKey(_ checked: ConfigurationValues) throws -> String? {
+        guard let text = checked.optional(.masterKey) else { return nil }
+        if checked.optional(.masterKeyFile) != nil {
+            throw ConfigurationFailure(.masterKey, "give either this or PEAL_MASTER_KEY_FILE, not both")
+        }
+        guard Base64URL.decode(text)?.count == 32 else {
+            throw ConfigurationFailure(.masterKey, "must be 32 bytes in base64")
+        }
+        return text
+    }
+
+    private static func addressRules(_ checked: ConfigurationValues) -> AddressRules {
+        let vendors = AddressRules()
+        return AddressRules(
+            wnsHosts: vendors.wnsHosts + checked.list(.wnsHosts),
+            mpnsHosts: vendors.mpnsHosts + checked.list(.mpnsHosts),
+            webPushHosts: vendors.webPushHosts + checked.list(.webPushHosts),
+            webPushIsOpen: checked.text(.webPushOpen) == "true")
+    }
+}
+
+extension ServerConfiguration {
+    /// Every key with present value, default, type and range, and meaning: valid YAML comments and values, so that the
+    /// output can be saved and used as `--config`.
+    package func printed() -> String {
+        var lines: [String] = []
+        for (key, value, isGiven) in values where key != .configFile {
+            lines.append("# \(key.environmentName) (\(key.kind.name); default \(key.fallback ?? "none"))")
+            lines.append("# \(key.meaning)")
+            let name = key.words.replacing(".", with: "_")
+            if let value, !key.isSecret {
+                lines.append("\(isGiven ? "" : "# ")\(name): \(Self.quoted(value))")
+            } else {
+                lines.append("# \(name): \(value ?? "")")
+            }
+            lines.append("")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func quoted(_ value: String) -> String {
+        "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Takes a request and says whether APNs would accept it. It does no input or output and reads no clock: its answer
 /// depends on the request, the connection's memory, the keys and marks it is given, and the time.
 package struct APNsJudge: Sendable {
@@ -88,5 +90,223 @@ package struct APNsJudge: Sendable {
         guard let mark = marks.mark(of: device) else { return }
         if let owner = mark.environment, owner != environment { throw APNsRefusal(.badDeviceToken) }
         if let owner = mark.bundleID, owner != bundleID { throw APNsRefusal(.deviceTokenNotForTopic) }
+    }
+}
+
+/// The checks of the provider token, or of the client certificate, and of its connection.
+extension APNsJudge {
+    /// Verifies whoever sends: by client certificate when the connection has one, else by `authorization`, which binds
+    /// the connection to its team and key.
+    func authenticate(
+        _ request: PushRequest, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
+    ) throws(APNsRefusal) {
+        guard memory.certificateDER == nil else { return try checkCertificate(&memory, nowSeconds) }
+        guard let header = request.value("authorization") else { throw APNsRefusal(.missingProviderToken) }
+        guard header.lowercased().hasPrefix("bearer ") else { throw APNsRefusal(.invalidProviderToken) }
+        let providerToken = String(header.dropFirst("bearer ".count))
+        guard !providerToken.isEmpty else { throw APNsRefusal(.missingProviderToken) }
+        let claims = try keys.verify(providerToken)
+        try checkAge(claims, nowSeconds)
+        try checkBinding(claims, memory)
+        try checkUpdate(claims, Fingerprint.of(providerToken, isFoldingCase: false), &memory, nowSeconds)
+        if !memory.isAuthenticated {
+            memory.isAuthenticated = true
+            memory.keyID = claims.keyID
+            memory.teamID = claims.teamID
+            memory.bundleIDs = claims.bundleIDs
+        }
+    }
+
+    /// A certificate needs no provider token; one that comes all the same is not looked at.
+    private func checkCertificate(_ memory: inout ConnectionMemory, _ nowSeconds: Int64) throws(APNsRefusal) {
+        if memory.standing == nil, let certificate = memory.certificateDER {
+            memory.standing = certificates?.standing(of: certificate, nowSeconds: nowSeconds) ?? .bad
+        }
+        guard case .good(let certificate) = memory.standing else { throw APNsRefusal(.badCertificate) }
+        guard certificate.environments.contains(environment) else { throw APNsRefusal(.badCertificateEnvironment) }
+        memory.isAuthenticated = true
+        memory.bundleIDs = certificate.topics
+    }
+
+    /// Good for an hour from `iat`; one from the future has a wrong clock behind it.
+    private func checkAge(_ claims: ProviderClaims, _ nowSeconds: Int64) throws(APNsRefusal) {
+        let age = nowSeconds.subtractingReportingOverflow(claims.issuedAtSeconds)
+        guard !age.overflow, age.partialValue >= -SimulatorLimits.providerTokenAheadSeconds else {
+            throw APNsRefusal(.invalidProviderToken)
+        }
+        guard age.partialValue <= SimulatorLimits.providerTokenLifeSeconds else {
+            throw APNsRefusal(.expiredProviderToken)
+        }
+    }
+
+    /// A connection belongs to the team and key of its first good provider token.
+    private func checkBinding(_ claims: ProviderClaims, _ memory: ConnectionMemory) throws(APNsRefusal) {
+        if let owner = claims.environment, owner != environment { throw APNsRefusal(.badEnvironmentKeyID) }
+        guard memory.isAuthenticated else { return }
+        guard memory.teamID == claims.teamID else { throw APNsRefusal(.invalidProviderToken) }
+        guard memory.keyID == claims.keyID else { throw APNsRefusal(.unrelatedKeyID) }
+    }
+
+    /// A connection's first provider token is free. Each new one must be 20 minutes younger than the one before, and
+    /// come 20 minutes after the last change; one seen before is not new.
+    private func checkUpdate(
+        _ claims: ProviderClaims, _ fingerprint: UInt64, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
+    ) throws(APNsRefusal) {
+        guard !memory.tokensSeen.contains(fingerprint) else { return }
+        // One that a fault has let expire must be replaced, however young it is.
+        let isExpired = memory.tokensSeen.last.map(expired.contains) ?? false
+        if memory.isAuthenticated, !isExpired {
+            let pause = SimulatorLimits.providerTokenPauseSeconds
+            let sinceUpdate = memory.updatedAtSeconds.map { nowSeconds - $0 } ?? pause
+            guard claims.issuedAtSeconds - memory.issuedAtSeconds >= pause, sinceUpdate >= pause else {
+                throw APNsRefusal(.tooManyProviderTokenUpdates)
+            }
+            memory.updatedAtSeconds = nowSeconds
+        }
+        if memory.tokensSeen.count >= SimulatorLimits.connectionTokensMax { memory.tokensSeen.removeFirst() }
+        memory.tokensSeen.append(fingerprint)
+        memory.issuedAtSeconds = claims.issuedAtSeconds
+    }
+}
+
+/// The checks of the `apns-…` headers.
+extension APNsJudge {
+    /// `apns-topic`, taken apart.
+    struct Topic {
+        let bundleID: String
+        /// The push type that the suffix belongs to; nil without a suffix.
+        let suffixType: PushType?
+    }
+
+    func checkTopic(_ request: PushRequest, _ memory: ConnectionMemory) throws(APNsRefusal) -> Topic {
+        if case .good(let certificate) = memory.standing { return try checkTopic(request, certificate) }
+        guard let text = request.value("apns-topic"), !text.isEmpty else { throw APNsRefusal(.missingTopic) }
+        guard text.utf8.count <= 255, text.utf8.allSatisfy(Self.isTopicByte) else { throw APNsRefusal(.badTopic) }
+        if memory.bundleIDs.contains(text) { return Topic(bundleID: text, suffixType: nil) }
+        let type = PushType.suffixed(text)
+        let bundleID = String(text.dropLast(type?.topicSuffix.count ?? 0))
+        guard memory.bundleIDs.contains(bundleID) else { throw APNsRefusal(.topicDisallowed) }
+        return Topic(bundleID: bundleID, suffixType: type)
+    }
+
+    /// A certificate lists its topics with their suffixes; with a single one the header may be absent.
+    private func checkTopic(
+        _ request: PushRequest, _ certificate: ClientCertificate
+    ) throws(APNsRefusal) -> Topic {
+        let only = certificate.topics.count == 1 ? certificate.topics.first : nil
+        guard let text = request.value("apns-topic") ?? only, !text.isEmpty else { throw APNsRefusal(.missingTopic) }
+        guard text.utf8.count <= 255, text.utf8.allSatisfy(Self.isTopicByte) else { throw APNsRefusal(.badTopic) }
+        guard certificate.topics.contains(text) else { throw APNsRefusal(.topicDisallowed) }
+        let type = PushType.suffixed(text)
+        return Topic(bundleID: String(text.dropLast(type?.topicSuffix.count ?? 0)), suffixType: type)
+    }
+
+    private static func isTopicByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
+        default: false
+        }
+    }
+
+    /// The push type, which the topic's suffix must fit. Without the header the suffix decides; nil means that the
+    /// payload decides between alert and background.
+    func checkPushType(_ request: PushRequest, topic: Topic) throws(APNsRefusal) -> PushType? {
+        guard let text = request.value("apns-push-type") else { return topic.suffixType }
+        guard let type = PushType(rawValue: text) else { throw APNsRefusal(.invalidPushType) }
+        let demanded = type.topicSuffix.isEmpty ? nil : type
+        guard demanded == topic.suffixType else { throw APNsRefusal(.badTopic) }
+        return type
+    }
+
+    /// 10 (which absence means), 5 or 1; a background notification must be 5.
+    func checkPriority(_ request: PushRequest, _ type: PushType?) throws(APNsRefusal) {
+        let text = request.value("apns-priority") ?? "10"
+        guard ["10", "5", "1"].contains(text), type != .background || text == "5" else {
+            throw APNsRefusal(.badPriority)
+        }
+    }
+
+    /// UNIX seconds as decimal digits; 0 and moments in the past are allowed.
+    func checkExpiration(_ request: PushRequest) throws(APNsRefusal) {
+        guard let text = request.value("apns-expiration") else { return }
+        guard let first = text.utf8.first, first != 0x2B, let seconds = Int64(text), seconds >= 0 else {
+            throw APNsRefusal(.badExpirationDate)
+        }
+    }
+
+    /// `apns-id` is a canonical UUID, `apns-collapse-id` at most 64 bytes.
+    func checkIdentifiers(_ request: PushRequest) throws(APNsRefusal) {
+        if let text = request.value("apns-id"), !Self.isUUID(text) { throw APNsRefusal(.badMessageID) }
+        if let text = request.value("apns-collapse-id") {
+            guard (1...SimulatorLimits.collapseIDBytesMax).contains(text.utf8.count) else {
+                throw APNsRefusal(.badCollapseID)
+            }
+        }
+    }
+
+    /// Whether `text` has the form 8-4-4-4-12 of hexadecimal digits.
+    static func isUUID(_ text: String) -> Bool {
+        guard text.utf8.count == 36 else { return false }
+        return text.utf8.enumerated().allSatisfy { index, byte in
+            [8, 13, 18, 23].contains(index) ? byte == 0x2D : Hexadecimal.isDigit(byte)
+        }
+    }
+}
+
+/// The checks of the body.
+extension APNsJudge {
+    /// Size, well-formed JSON object, and content that fits the push type.
+    func checkPayload(_ request: PushRequest, _ type: PushType?) throws(APNsRefusal) {
+        guard !request.body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
+        guard request.body.count <= (type ?? .alert).payloadBytesMax else { throw APNsRefusal(.payloadTooLarge) }
+        // APNs documents no reason of its own for a body that is no JSON object: it finds no payload in it.
+        guard let value = try? JSONSerialization.jsonObject(with: Data(request.body)),
+            let payload = value as? [String: Any]
+        else { throw APNsRefusal(.payloadEmpty) }
+        try checkContent(payload["aps"] as? [String: Any] ?? [:], type)
+    }
+
+    private func checkContent(_ aps: [String: Any], _ type: PushType?) throws(APNsRefusal) {
+        let isVisible = ["alert", "badge", "sound"].contains { aps[$0] != nil }
+        let isSilent = (aps["content-available"] as? Int) == 1
+        let fits =
+            switch type {
+            case .background: isSilent && !isVisible
+            case .alert: isVisible || !isSilent
+            case .liveactivity: aps["event"] is String && aps["timestamp"] is NSNumber
+            default: true
+            }
+        guard fits else { throw APNsRefusal(.invalidPushType) }
+    }
+}
+
+/// The values of `apns-push-type` and what each demands of a request
+/// (https://developer.apple.com/documentation/usernotifications/sending-notification-requests-to-apns).
+enum PushType: String, CaseIterable {
+    case alert, background, controls, complication, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
+
+    /// What follows the bundle identifier in `apns-topic`.
+    var topicSuffix: String {
+        switch self {
+        case .alert, .background, .mdm: ""
+        case .controls: ".push-type.controls"
+        case .complication: ".complication"
+        case .fileprovider: ".pushkit.fileprovider"
+        case .liveactivity: ".push-type.liveactivity"
+        case .location: ".location-query"
+        case .pushtotalk: ".voip-ptt"
+        case .voip: ".voip"
+        case .widgets: ".push-type.widgets"
+        }
+    }
+
+    /// The bytes that a payload may have.
+    var payloadBytesMax: Int {
+        self == .voip ? SimulatorLimits.voipPayloadBytesMax : SimulatorLimits.payloadBytesMax
+    }
+
+    /// The push type whose suffix `topic` ends with; nil for a bare bundle identifier.
+    static func suffixed(_ topic: String) -> PushType? {
+        allCases.first { !$0.topicSuffix.isEmpty && topic.hasSuffix($0.topicSuffix) }
     }
 }

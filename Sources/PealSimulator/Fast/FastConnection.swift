@@ -120,3 +120,149 @@ final class FastConnection {
         writer.goAway(lastStream: lastStream, code: code, reason: reason)
     }
 }
+
+/// What a fast connection does about each kind of frame.
+extension FastConnection {
+    /// Deals with one frame; gives the rule that it broke, if any.
+    func take(_ frame: FastFrame, _ ledger: inout Ledger, _ recent: inout RecentRing) -> Failure? {
+        if let block, frame.kind != FastFrame.Kind.continuation || frame.stream != block.stream {
+            return .protocolError
+        }
+        switch frame.kind {
+        case FastFrame.Kind.data: return takeData(frame, &ledger, &recent)
+        case FastFrame.Kind.headers: return takeHeaders(frame, &ledger, &recent)
+        case FastFrame.Kind.continuation: return takeContinuation(frame, &ledger, &recent)
+        case FastFrame.Kind.settings: return takeSettings(frame)
+        case FastFrame.Kind.windowUpdate: return takeWindowUpdate(frame)
+        case FastFrame.Kind.ping:
+            guard frame.payload.count == 8 else { return .frameSize }
+            if !frame.has(FastFrame.Flag.acknowledged) { writer.pong(frame.payload) }
+        case FastFrame.Kind.reset:
+            guard frame.payload.count == 4 else { return .frameSize }
+            guard frame.stream != 0 else { return .protocolError }
+            if let place = streams.find(frame.stream) { streams.close(place) }
+            windows.forget(frame.stream)
+            delayed.removeAll { $0.stream == frame.stream }
+        case FastFrame.Kind.pushPromise: return .protocolError
+        default: break
+        }
+        return nil
+    }
+
+    private func takeSettings(_ frame: FastFrame) -> Failure? {
+        guard frame.stream == 0 else { return .protocolError }
+        guard frame.payload.count.isMultiple(of: 6) else { return .frameSize }
+        if frame.has(FastFrame.Flag.acknowledged) { return nil }
+        for offset in stride(from: 0, to: frame.payload.count, by: 6) {
+            // SETTINGS_INITIAL_WINDOW_SIZE is the only one that the answers depend on.
+            guard frame.payload[offset] == 0, frame.payload[offset + 1] == 4 else { continue }
+            let window = frame.word(at: offset + 2)
+            guard window <= 0x7FFF_FFFF else { return .flowControl }
+            windows.setInitial(Int(window), &writer)
+        }
+        writer.head(FastFrame.Kind.settings, flags: FastFrame.Flag.acknowledged, stream: 0, bytes: 0)
+        return nil
+    }
+
+    private func takeWindowUpdate(_ frame: FastFrame) -> Failure? {
+        guard frame.payload.count == 4 else { return .frameSize }
+        let bytes = Int(frame.word(at: 0) & 0x7FFF_FFFF)
+        guard bytes > 0 else { return .protocolError }
+        let isOpen = frame.stream != 0 && streams.find(frame.stream) != nil
+        return windows.update(frame.stream, by: bytes, isOpen: isOpen, &writer) ? nil : .flowControl
+    }
+
+    private func takeHeaders(
+        _ frame: FastFrame, _ ledger: inout Ledger, _ recent: inout RecentRing
+    ) -> Failure? {
+        guard frame.stream & 1 == 1, let content = frame.content else { return .protocolError }
+        guard frame.has(FastFrame.Flag.endHeaders) else {
+            block = (frame.stream, frame.flags, Array(content))
+            return nil
+        }
+        return takeBlock(content, stream: frame.stream, flags: frame.flags, &ledger, &recent)
+    }
+
+    private func takeContinuation(
+        _ frame: FastFrame, _ ledger: inout Ledger, _ recent: inout RecentRing
+    ) -> Failure? {
+        guard let block else { return .protocolError }
+        let bytes = block.bytes + frame.payload
+        guard bytes.count <= SimulatorLimits.headerListBytesMax else { return .compression }
+        self.block?.bytes = bytes
+        guard frame.has(FastFrame.Flag.endHeaders) else { return nil }
+        self.block = nil
+        return bytes.withUnsafeBytes { whole in
+            takeBlock(whole, stream: block.stream, flags: block.flags, &ledger, &recent)
+        }
+    }
+
+    /// Takes a whole header block: the begin of a request, or its trailers.
+    private func takeBlock(
+        _ block: UnsafeRawBufferPointer, stream: UInt32, flags: UInt8, _ ledger: inout Ledger,
+        _ recent: inout RecentRing
+    ) -> Failure? {
+        guard let fields = decoder.decode(block) else { return .compression }
+        let isLast = flags & FastFrame.Flag.endStream != 0
+        if let place = streams.find(stream) {
+            if isLast { finish(place, UnsafeRawBufferPointer(start: nil, count: 0), &ledger, &recent) }
+            return nil
+        }
+        guard stream > lastStream else { return nil }
+        lastStream = stream
+        guard let place = streams.open(stream) else {
+            writer.reset(stream, code: 7)
+            return nil
+        }
+        note(fields, place)
+        if isLast { finish(place, UnsafeRawBufferPointer(start: nil, count: 0), &ledger, &recent) }
+        return nil
+    }
+
+    /// Puts down whom a request is for. Any path will do: what follows `/3/device/` is the device, else the whole.
+    private func note(_ fields: FastHeaderDecoder.Fields, _ place: Int) {
+        let path = decoder.path(fields)
+        let isDevice = path.count > Self.route.count && path.prefix(Self.route.count).elementsEqual(Self.route)
+        let device = UnsafeRawBufferPointer(rebasing: path[(isDevice ? Self.route.count : 0)...])
+        let room = texts(place)
+        let deviceBytes = min(device.count, FastStreams.deviceRoom)
+        room[0..<deviceBytes].copyBytes(from: device.prefix(deviceBytes))
+        let id = decoder.apnsID(fields)
+        let idRoom = room[FastStreams.deviceRoom...]
+        idRoom.copyBytes(from: id)
+        var idBytes = id.count
+        if idBytes == 0 {
+            let made = random.uuid()
+            idRoom.copyBytes(from: made.utf8)
+            idBytes = made.utf8.count
+        }
+        streams.streams[place].device = Fingerprint.of(device)
+        streams.streams[place].deviceBytes = deviceBytes
+        streams.streams[place].idBytes = idBytes
+    }
+
+    private static let route = Array("/3/device/".utf8)
+
+    private func takeData(
+        _ frame: FastFrame, _ ledger: inout Ledger, _ recent: inout RecentRing
+    ) -> Failure? {
+        guard frame.stream != 0, let content = frame.content else { return .protocolError }
+        windows.consume(frame.payload.count)
+        guard let place = streams.find(frame.stream) else { return nil }
+        streams.streams[place].bodyBytes += content.count
+        let isTooLong = streams.streams[place].bodyBytes > SimulatorLimits.requestBodyBytesMax
+        if !frame.has(FastFrame.Flag.endStream) {
+            // A body too long for anything is read to its end, but not kept.
+            if !isTooLong { streams.streams[place].pieces.append(contentsOf: content) }
+            if frame.payload.count > 0 { writer.windowUpdate(frame.payload.count, stream: frame.stream) }
+        } else if isTooLong {
+            refuseBody(place, &ledger)
+        } else if streams.streams[place].pieces.isEmpty {
+            finish(place, content, &ledger, &recent)
+        } else {
+            let body = streams.streams[place].pieces + content
+            body.withUnsafeBytes { finish(place, $0, &ledger, &recent) }
+        }
+        return nil
+    }
+}

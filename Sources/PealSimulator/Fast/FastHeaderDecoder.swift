@@ -138,3 +138,132 @@ struct FastHeaderDecoder {
         if kind == .path { fields.pathBytes = count } else { fields.idBytes = count }
     }
 }
+
+/// Reads integers and strings of HPACK (RFC 7541 §5) from a block, never past its end.
+struct FastCursor {
+    /// A string literal as it stands on the wire.
+    struct Text {
+        let bytes: UnsafeRawBufferPointer
+        let isHuffman: Bool
+    }
+
+    private let block: UnsafeRawBufferPointer
+    private var position = 0
+
+    init(_ block: UnsafeRawBufferPointer) {
+        self.block = block
+    }
+
+    /// The next byte, which stays unread; nil at the end.
+    func peek() -> UInt8? {
+        position < block.count ? block[position] : nil
+    }
+
+    /// An integer whose first byte lends it `prefixBits` bits; nil when it is cut off or above 2^28.
+    mutating func integer(prefixBits: Int) -> Int? {
+        guard position < block.count else { return nil }
+        let mask = (1 << prefixBits) - 1
+        var value = Int(block[position]) & mask
+        position += 1
+        guard value == mask else { return value }
+        var shift = 0
+        while position < block.count, shift <= 21 {
+            let byte = Int(block[position])
+            position += 1
+            value += (byte & 0x7F) << shift
+            if byte & 0x80 == 0 { return value }
+            shift += 7
+        }
+        return nil
+    }
+
+    /// A string literal; nil when it is cut off.
+    mutating func string() -> Text? {
+        guard let first = peek(), let count = integer(prefixBits: 7), count <= block.count - position else {
+            return nil
+        }
+        let bytes = UnsafeRawBufferPointer(rebasing: block[position..<(position + count)])
+        position += count
+        return Text(bytes: bytes, isHuffman: first & 0x80 != 0)
+    }
+}
+
+/// The dynamic table of HPACK (RFC 7541 §2.3.2), which holds values only of the two headers that the fast mode reads.
+struct FastHeaderTable {
+    /// Which header a field is.
+    enum Kind: UInt8 {
+        case other, path, apnsID
+    }
+
+    private struct Entry {
+        var kind = Kind.other
+        var nameBytes = 0
+        var bytes = 0
+        var value: [UInt8] = []
+    }
+
+    /// Bytes that SETTINGS allow the table (the standard), and entries that fit into them.
+    static let bytesMax = 4_096
+    private static let room = 128
+
+    private var entries = [Entry](repeating: Entry(), count: room)
+    private var newest = 0
+    private var count = 0
+    private var bytes = 0
+    private var limit = bytesMax
+
+    /// Changes the limit, as a size update asks; false when it asks for more than SETTINGS allow.
+    mutating func resize(_ limit: Int) -> Bool {
+        guard limit <= Self.bytesMax else { return false }
+        self.limit = limit
+        evict(for: 0)
+        return true
+    }
+
+    /// Puts a field in front. `nameBytes` and `valueBytes` are lengths after decoding.
+    mutating func add(_ kind: Kind, nameBytes: Int, valueBytes: Int, value: [UInt8]) {
+        let size = nameBytes + valueBytes + 32
+        evict(for: size)
+        guard size <= limit else { return }
+        newest = (newest + Self.room - 1) % Self.room
+        entries[newest] = Entry(kind: kind, nameBytes: nameBytes, bytes: size, value: value)
+        count += 1
+        bytes += size
+    }
+
+    private mutating func evict(for size: Int) {
+        while count > 0, bytes + size > limit {
+            count -= 1
+            bytes -= entries[(newest + count) % Self.room].bytes
+        }
+    }
+
+    /// The kind of the field at `index`, 62 being the newest; nil when there is none.
+    func kind(at index: Int) -> Kind? {
+        entry(at: index)?.kind
+    }
+
+    /// The kind and the name's length of the field at `index`; nil when there is none.
+    func entry(at index: Int) -> (kind: Kind, nameBytes: Int)? {
+        guard index >= 62, index - 62 < count else { return nil }
+        let slot = (newest + index - 62) % Self.room
+        return (entries[slot].kind, entries[slot].nameBytes)
+    }
+
+    /// The value of the field at `index`, empty for those that are not kept.
+    func value(at index: Int) -> [UInt8] {
+        guard index >= 62, index - 62 < count else { return [] }
+        return entries[(newest + index - 62) % Self.room].value
+    }
+}
+
+/// What the fast mode needs of the static table (RFC 7541, appendix A).
+enum FastStaticTable {
+    /// Bytes of the name at each index; there is no index 0.
+    static let nameBytes: [Int] = [
+        0, 10, 7, 7, 5, 5, 7, 7, 7, 7, 7, 7, 7, 7, 7, 14, 15, 15, 13, 6,
+        27, 3, 5, 13, 13, 19, 16, 16, 14, 16, 13, 12, 6, 4, 4, 6, 7, 4, 4, 8,
+        17, 13, 8, 19, 13, 4, 8, 12, 18, 19, 5, 7, 7, 11, 6, 10, 25, 17, 10, 4,
+        3, 16,
+    ]
+}

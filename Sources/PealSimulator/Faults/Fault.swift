@@ -51,3 +51,154 @@ struct Fault: Sendable, Equatable {
         return number
     }
 }
+
+/// What a fault does in place of the network's own answer.
+enum FaultAction: Sendable, Equatable {
+    /// The answer goes out as usual (after the fault's delay).
+    case pass
+    /// Another answer.
+    case answer(FaultAnswer)
+    /// RST_STREAM with this HTTP/2 error code.
+    case reset(code: Int)
+    /// RST_STREAM with REFUSED_STREAM: provably unprocessed.
+    case refuse
+    /// GOAWAY with a reason, this request and later ones unprocessed, and the end of the connection.
+    case goAway(reason: String)
+    /// The connection ends at once.
+    case close
+    /// SETTINGS with this many concurrent streams; the answer goes out as usual.
+    case streamLimit(Int)
+    /// Nothing: the stream stays open.
+    case silence
+    /// The provider token or access token of the request has expired from now on.
+    case expireToken
+    /// The simulator's clock is so many seconds ahead from now on; the answer goes out as usual.
+    case clockSkew(seconds: Int64)
+
+    /// How the summary calls a request without an answer; nil for those with one.
+    var disturbance: String? {
+        switch self {
+        case .pass, .answer, .streamLimit, .expireToken, .clockSkew: nil
+        case .reset: "reset"
+        case .refuse: "refused_stream"
+        case .goAway: "goaway"
+        case .close: "closed"
+        case .silence: "silence"
+        }
+    }
+}
+
+/// An answer that a fault puts in the place of the network's own, in words that mean something to the network.
+struct FaultAnswer: Sendable, Equatable {
+    var status: Int
+    /// APNs' `reason`, FCM's `errorCode`, what WNS and MPNS call a status or describe, the reason of a Web Push
+    /// service.
+    var reason = ""
+    /// Milliseconds since 1970: goes with 410 of APNs.
+    var timestamp: Int64?
+    /// Further headers, names in lower case; `retry-after` is one of them.
+    var headers: [(name: String, value: String)] = []
+    /// A body in the place of the network's.
+    var body: String?
+
+    /// Whether the request succeeds, with nothing else to be said.
+    var isBareSuccess: Bool { (200..<300).contains(status) && reason.isEmpty && body == nil }
+
+    /// What the summary counts it under: the reason, else the status.
+    var name: String { reason.isEmpty ? String(status) : reason }
+
+    static func == (one: FaultAnswer, other: FaultAnswer) -> Bool {
+        one.status == other.status && one.reason == other.reason && one.timestamp == other.timestamp
+            && one.body == other.body && one.headers.elementsEqual(other.headers) { $0 == $1 }
+    }
+
+    /// Members of JSON or YAML that describe an answer.
+    static let members: Set<String> = [
+        "status", "reason", "error_code", "timestamp", "retry_after", "headers", "body",
+    ]
+
+    /// Reads an answer. An `error_code` of FCM brings its status along. Throws a `SimulatorError` that names the
+    /// member.
+    init(_ fields: Fields) throws {
+        let code = try fields.text("error_code")
+        let standard = code.flatMap { FCMErrorCode(rawValue: $0)?.status }
+        guard let status = try fields.integer("status", in: 200...599).map({ Int($0) }) ?? standard else {
+            throw SimulatorError("\(fields.path)status: missing")
+        }
+        self.status = status
+        reason = try code ?? fields.text("reason") ?? ""
+        timestamp = try fields.integer("timestamp", in: 0...Int64.max)
+        body = try fields.text("body")
+        if let seconds = try fields.integer("retry_after", in: 0...Int64.max) {
+            headers.append(("retry-after", String(seconds)))
+        }
+        let others = Fields(try fields.object("headers"), path: fields.path + "headers.")
+        for name in others.members.keys.sorted() {
+            guard let value = try others.text(name), Self.isHeader(name, value) else {
+                throw SimulatorError("\(others.path)\(name): not a header")
+            }
+            headers.append((name.lowercased(), value))
+        }
+    }
+
+    init(status: Int, reason: String = "", timestamp: Int64? = nil, headers: [(name: String, value: String)] = []) {
+        self.status = status
+        self.reason = reason
+        self.timestamp = timestamp
+        self.headers = headers
+    }
+
+    private static func isHeader(_ name: String, _ value: String) -> Bool {
+        let isName = !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x3A }
+        return isName && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+}
+
+/// What a rule, or a device's entry, does one time after the other: one fault again and again, or several in turn.
+struct FaultSequence: Sendable, Equatable {
+    private let faults: [Fault]
+    private let isRepeated: Bool
+
+    /// The same fault each time.
+    init(_ fault: Fault) {
+        faults = [fault]
+        isRepeated = true
+    }
+
+    /// Members of JSON or YAML that describe one.
+    static let members = Fault.members.union(["sequence", "repeat"])
+
+    /// Reads `sequence` (with `repeat`), or else one fault. Throws a `SimulatorError` that names the member, with
+    /// `path` before it.
+    init(_ members: [String: Any], path: String) throws {
+        let fields = Fields(members, path: path)
+        guard let steps = members["sequence"] else {
+            guard members["repeat"] == nil else { throw SimulatorError("\(path)repeat: only with sequence") }
+            faults = [try Fault(members, path: path)]
+            isRepeated = true
+            return
+        }
+        guard let steps = steps as? [Any], (1...SimulatorLimits.sequenceStepsMax).contains(steps.count) else {
+            throw SimulatorError("\(path)sequence: not a list of 1 to \(SimulatorLimits.sequenceStepsMax) faults")
+        }
+        if let other = Fault.members.sorted().first(where: { members[$0] != nil }) {
+            throw SimulatorError("\(path)\(other): not beside sequence")
+        }
+        isRepeated = try fields.boolean("repeat") ?? false
+        faults = try steps.enumerated().map { index, step in
+            let path = "\(path)sequence[\(index)]."
+            guard let members = step as? [String: Any] else {
+                throw SimulatorError("\(path.dropLast()): not an object")
+            }
+            try Fields(members, path: path).allowOnly(Fault.members)
+            return try Fault(members, path: path)
+        }
+    }
+
+    /// The fault of the time numbered `time`, from 0; nil when the sequence has ended.
+    func fault(_ time: Int64) -> Fault? {
+        let count = Int64(faults.count)
+        guard time < count || isRepeated else { return nil }
+        return faults[Int(time % count)]
+    }
+}

@@ -25,3 +25,60 @@ extension PushNetwork {
 
     func conclude(_ reply: inout Reply, refusal: String?, memory: inout ConnectionMemory) {}
 }
+
+/// What a network makes of a request.
+enum Judgement: Sendable {
+    /// Every check passed: so it goes on, unless a fault meets it.
+    case accepted(Acceptance)
+    /// The first check that failed, and what is answered.
+    case refused(reason: String, Answer)
+    /// The same of a request that was to bring no notification: the inbox does not count it.
+    case declined(Answer)
+}
+
+/// A request that passed all checks: whom it is for, and what is answered when nothing comes between.
+struct Acceptance: Sendable {
+    var kind = RequestKind.send
+    /// The device token, registration token, channel URI or endpoint; empty when it is for no device.
+    var device = ""
+    /// The notification's id, as the answer tells it.
+    var id = ""
+    var answer: Answer
+    /// The fingerprint of the provider token, access token or VAPID token that was shown.
+    var credential: UInt64?
+    /// What the device gets; nil when nothing is delivered.
+    var item: InboxItem?
+}
+
+/// What a client wants of a network; rules of a fault script name it as `request`.
+enum RequestKind: String, Sendable, CaseIterable {
+    /// A notification for a device, a topic or a channel.
+    case send
+    /// An access token.
+    case authorization = "token"
+    /// A change to the channels of an app.
+    case management
+}
+
+/// The networks that are simulated.
+package enum PushProvider: String, Sendable, CaseIterable {
+    case apns, fcm, wns, mpns
+    case webPush = "webpush"
+
+    /// The place among the others, from 0.
+    var index: Int {
+        switch self {
+        case .apns: 0
+        case .fcm: 1
+        case .wns: 2
+        case .mpns: 3
+        case .webPush: 4
+        }
+    }
+}
+
+/// The two worlds of APNs; each has a listener of its own.
+package enum PushEnvironment: String, Sendable, CaseIterable {
+    case production
+    case sandbox
+}

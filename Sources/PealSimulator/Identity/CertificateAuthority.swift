@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import NIOCore
 import NIOSSL
 import SwiftASN1
 import X509
@@ -72,5 +73,72 @@ struct CertificateAuthority {
 
     private static func end(_ now: Date) -> Date {
         now.addingTimeInterval(Double(SimulatorLimits.certificateLifeDays) * 86_400)
+    }
+}
+
+/// The certificates with which developers show who they are.
+extension CertificateAuthority {
+    /// A client certificate of the app `bundleID`, and its key, both in PEM: shaped as Apple's are, for pushes of every
+    /// kind that certificates are good for, in both environments.
+    func clientIdentity(bundleID: String, now: Date) throws -> (certificatePEM: String, keyPEM: String) {
+        let key = P256.Signing.PrivateKey()
+        let subject = DistinguishedName([
+            RelativeDistinguishedName(.init(type: Self.userID, utf8String: bundleID)),
+            RelativeDistinguishedName(
+                .init(type: .RDNAttributeType.commonName, utf8String: "Apple Push Services: \(bundleID)")),
+        ])
+        let certificate = try sign(
+            key.publicKey, subject: subject, now: now,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.notCertificateAuthority)
+                Critical(KeyUsage(digitalSignature: true))
+                try ExtendedKeyUsage([.clientAuth])
+                Certificate.Extension(oid: ClientCertificateJudge.development, critical: false, value: [5, 0])
+                Certificate.Extension(oid: ClientCertificateJudge.production, critical: false, value: [5, 0])
+                Certificate.Extension(
+                    oid: ClientCertificateJudge.topics, critical: false, value: try Self.topicList(bundleID)[...])
+            })
+        return (try certificate.serializeAsPEM().pemString, key.pemRepresentation)
+    }
+
+    /// `UID` (RFC 4519 §2.39).
+    private static let userID: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
+
+    /// Topics and their kinds in turn, as Apple's certificates list them.
+    private static func topicList(_ bundleID: String) throws -> [UInt8] {
+        var serializer = DER.Serializer()
+        try serializer.appendConstructedNode(identifier: .sequence) { list in
+            for (suffix, kind) in [("", "app"), (".voip", "voip"), (".complication", "complication")] {
+                try list.serialize(ASN1UTF8String(bundleID + suffix))
+                try list.appendConstructedNode(identifier: .sequence) { try $0.serialize(ASN1UTF8String(kind)) }
+            }
+        }
+        return serializer.serializedBytes
+    }
+}
+
+/// What a TLS listener shows its clients: its certificate chain, leaf first, and the leaf's key.
+struct ServerIdentity {
+    let chain: [NIOSSLCertificate]
+    let key: NIOSSLPrivateKey
+
+    /// A TLS context that speaks `protocols` (ALPN), TLS 1.2 or later. One that asks for a client certificate takes
+    /// any, and none: `acceptAny` has to be its verification, since the judges want to refuse in words.
+    func context(protocols: [String], asksForCertificate: Bool = false) throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = protocols
+        if asksForCertificate { configuration.certificateVerification = .optionalVerification }
+        // A client that keeps its end open must not hold up the simulator's own.
+        configuration.shutdownTimeout = .milliseconds(SimulatorLimits.tlsFarewellMilliseconds)
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    /// Lets every client certificate pass TLS.
+    @Sendable static func acceptAny(
+        _ chain: [NIOSSLCertificate], _ promise: EventLoopPromise<NIOSSLVerificationResult>
+    ) {
+        promise.succeed(.certificateVerified)
     }
 }

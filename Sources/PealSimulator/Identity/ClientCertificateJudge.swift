@@ -36,3 +36,17 @@ struct ClientCertificateJudge: Sendable {
         return Set(nodes.compactMap { try? ASN1UTF8String(derEncoded: $0) }.map { String($0) })
     }
 }
+
+/// What a client certificate of a developer account is good for.
+struct ClientCertificate: Sendable, Equatable {
+    /// The topics it may send to, with their suffixes.
+    let topics: Set<String>
+    let environments: Set<PushEnvironment>
+}
+
+/// How a client certificate stands with the simulator.
+enum CertificateStanding: Sendable, Equatable {
+    case good(ClientCertificate)
+    /// Signed by somebody else, expired, or for no topic.
+    case bad
+}

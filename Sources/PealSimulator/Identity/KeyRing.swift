@@ -65,3 +65,73 @@ package final class KeyRing: Sendable {
         Base64URL.decode(part).flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
     }
 }
+
+/// A key that provider tokens may be signed with, as a developer account would hold it.
+package struct ProviderKey: Sendable {
+    /// The ten characters of the developer team.
+    package let teamID: String
+    /// The apps that the team may send to.
+    package let bundleIDs: Set<String>
+    /// The only environment the key works in; nil for both.
+    package let environment: PushEnvironment?
+    let publicKey: P256.Signing.PublicKey
+
+    /// A key of `teamID` for `bundleIDs`. Throws when `publicKeyPEM` is not a P-256 public key.
+    package init(
+        teamID: String, publicKeyPEM: String, bundleIDs: Set<String>, environment: PushEnvironment? = nil
+    ) throws {
+        self.teamID = teamID
+        self.bundleIDs = bundleIDs
+        self.environment = environment
+        do {
+            publicKey = try P256.Signing.PublicKey(pemRepresentation: publicKeyPEM)
+        } catch {
+            throw SimulatorError("public_key: not a P-256 public key in PEM")
+        }
+    }
+}
+
+/// What a provider token with a good signature says.
+struct ProviderClaims: Sendable {
+    let keyID: String
+    let teamID: String
+    let issuedAtSeconds: Int64
+    let bundleIDs: Set<String>
+    let environment: PushEnvironment?
+}
+
+/// A signed JWT, taken apart (RFC 7515 §7.1). Nothing is verified here.
+struct JSONWebToken: Sendable {
+    let header: JSONValue
+    let claims: JSONValue
+    let signature: [UInt8]
+    /// What the signature is for: header and claims as they came.
+    let signed: [UInt8]
+
+    init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Base64URL.decode(parts[0]).flatMap({ JSONValue(bytes: $0) }),
+            let claims = Base64URL.decode(parts[1]).flatMap({ JSONValue(bytes: $0) }),
+            let signature = Base64URL.decode(parts[2])
+        else { return nil }
+        self.header = header
+        self.claims = claims
+        self.signature = Array(signature)
+        signed = Array("\(parts[0]).\(parts[1])".utf8)
+    }
+}
+
+/// Base64 with the URL alphabet and without padding (RFC 7515 §2).
+enum Base64URL {
+    /// The bytes of `text`; nil when it has any other character.
+    static func decode(_ text: some StringProtocol) -> Data? {
+        guard !text.contains(where: { "+/=".contains($0) }) else { return nil }
+        let plain = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+        return Data(base64Encoded: plain + String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4))
+    }
+
+    static func encode(_ bytes: Data) -> String {
+        bytes.base64EncodedString().replacingOccurrences(of: "+", with: "-")
+            .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+    }
+}

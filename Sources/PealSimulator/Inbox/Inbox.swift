@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// Takes what the networks accepted and refused, counts all of it and keeps the latest notifications to be read back.
@@ -98,5 +99,96 @@ package final class Inbox: Sendable {
             state.items.removeFirst(state.gone)
             state.gone = 0
         }
+    }
+}
+
+/// One notification that a device was given.
+struct InboxItem: Sendable {
+    /// Grows by one with every item; `after` of `GET /inbox` names it.
+    var sequence: Int = 0
+    /// When it came, in milliseconds since 1970.
+    let at: Int64
+    var provider = PushProvider.apns
+    var environment = PushEnvironment.production
+    /// The device token in lower case, the registration token, channel URI or endpoint; of a broadcast the channel's
+    /// id.
+    let device: String
+    /// The notification's id, as the answer told it: `apns-id`, FCM's name, the message id of WNS and MPNS, the
+    /// location of Web Push.
+    let id: String
+    /// The request's headers as a JSON object, without the provider token.
+    let headersJSON: String
+    /// JSON text; of the fast mode perhaps anything.
+    let payload: [UInt8]
+    /// Whether it went to a broadcast channel.
+    var isBroadcast = false
+
+    /// What the item weighs against `SimulatorLimits.inboxBytesMax`.
+    var bytes: Int { device.utf8.count + headersJSON.utf8.count + payload.count + 160 }
+
+    /// The item as `GET /inbox` gives it.
+    var json: String {
+        var members = [
+            ("seq", String(sequence)), ("at", String(at)), ("provider", JSONText.quoted(provider.rawValue)),
+            ("environment", JSONText.quoted(environment.rawValue)), ("device", JSONText.quoted(device)),
+            ("id", JSONText.quoted(id)),
+        ]
+        if provider == .apns { members.append(("apns_id", JSONText.quoted(id))) }
+        if isBroadcast { members.append(("channel", "true")) }
+        members += [("headers", headersJSON), ("payload", String(decoding: payload, as: UTF8.self))]
+        return JSONText.object(members)
+    }
+
+    /// `headers` as a JSON object; tokens are left out, since they are secrets.
+    static func headersJSON(_ headers: [(name: String, value: String)]) -> String {
+        JSONText.object(
+            headers.filter { $0.name != "authorization" }.map { ($0.name, JSONText.quoted($0.value)) })
+    }
+}
+
+/// Which items of the inbox a reader wants.
+package struct InboxFilter: Sendable {
+    /// The device, as `DeviceName.key` gives it; nil for all. So with the others.
+    package var device: String?
+    package var provider: PushProvider?
+    package var environment: PushEnvironment?
+    /// Items that came at this time or later, in milliseconds since 1970.
+    package var sinceMilliseconds: Int64?
+    /// A piece of any string in the payload.
+    package var contained: String?
+
+    /// A filter that lets everything pass.
+    package init() {}
+
+    /// Whether `item` is wanted.
+    func admits(_ item: InboxItem) -> Bool {
+        if let device, DeviceName.key(item.device) != device { return false }
+        if let provider, item.provider != provider { return false }
+        if let environment, item.environment != environment { return false }
+        if let sinceMilliseconds, item.at < sinceMilliseconds { return false }
+        guard let contained else { return true }
+        guard let payload = JSONValue(bytes: item.payload) else {
+            return String(decoding: item.payload, as: UTF8.self).contains(contained)
+        }
+        return payload.containsText(contained)
+    }
+}
+
+/// Puts payloads of any kind into JSON, as the inbox shows them.
+enum PayloadJSON {
+    /// JSON as it is, other text as `{"text": …}`, bytes that are no text as `{"base64": …}`.
+    static func of(_ bytes: [UInt8]) -> [UInt8] {
+        JSONValue(bytes: bytes) == nil ? ofText(bytes) : bytes
+    }
+
+    /// Text as `{"text": …}` even when it is JSON, bytes that are no text as `{"base64": …}`.
+    static func ofText(_ bytes: [UInt8]) -> [UInt8] {
+        let member =
+            if let text = String(validating: bytes, as: UTF8.self) {
+                ("text", JSONText.quoted(text))
+            } else {
+                ("base64", JSONText.quoted(Data(bytes).base64EncodedString()))
+            }
+        return Array(JSONText.object([member]).utf8)
     }
 }

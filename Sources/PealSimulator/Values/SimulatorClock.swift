@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What time it is for the simulator: the system's time, or one given by a test, shifted by a skew.
 package struct SimulatorClock: Sendable {
@@ -26,4 +27,20 @@ package struct SimulatorClock: Sendable {
 
     /// Seconds since 1970, UTC.
     package var seconds: Int64 { read() / 1_000 }
+}
+
+/// By how much the simulator's clock is wrong, on top of what it was started with.
+package final class ClockSkew: Sendable {
+    private let amount = Atomic<Int64>(0)
+
+    /// A clock that is right.
+    package init() {}
+
+    /// Puts the clock `seconds` ahead; negative: behind.
+    package func set(seconds: Int64) {
+        amount.store(seconds &* 1_000, ordering: .relaxed)
+    }
+
+    /// Milliseconds by which the clock is ahead.
+    var milliseconds: Int64 { amount.load(ordering: .relaxed) }
 }

@@ -12,3 +12,114 @@ struct Predicate: Sendable, Hashable {
     var topics: [Int64] = []
     var excludedTopics: [Int64] = []
 }
+
+/// A predicate, packed; the first byte is the version of the layout.
+enum PredicateCoding {
+    private static let version: UInt8 = 1
+
+    static func encode(_ predicate: Predicate) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(version)
+        writer.byte(
+            (predicate.includesAll ? 1 : 0) | (predicate.isList ? 2 : 0) | (predicate.interactiveOnly ? 4 : 0)
+                | (predicate.hasKeys ? 8 : 0))
+        for topics in [predicate.topics, predicate.excludedTopics] {
+            writer.int(topics.count)
+            for topic in topics { writer.varint(UInt64(bitPattern: topic)) }
+        }
+        return writer.bytes
+    }
+
+    static func decode(_ bytes: [UInt8]) throws -> Predicate {
+        var reader = ByteReader(bytes)
+        guard try reader.byte() == version else { throw PealError.damaged("an audience of a later version") }
+        let flags = try reader.byte()
+        var predicate = Predicate()
+        predicate.includesAll = flags & 1 != 0
+        predicate.isList = flags & 2 != 0
+        predicate.interactiveOnly = flags & 4 != 0
+        predicate.hasKeys = flags & 8 != 0
+        predicate.topics = try topics(&reader)
+        predicate.excludedTopics = try topics(&reader)
+        return predicate
+    }
+
+    private static func topics(_ reader: inout ByteReader) throws -> [Int64] {
+        try (0..<(try reader.int())).map { _ in Int64(bitPattern: try reader.varint()) }
+    }
+}
+
+extension StoreSession {
+    func predicate(app: AppKey, message: MessageID) throws -> Predicate? {
+        try connection.first(
+            "SELECT predicate FROM message_predicate WHERE app = $1 AND message = $2", [.int(app), .id(message)]
+        ) { try PredicateCoding.decode($0.bytes(0)) }
+    }
+
+    func candidates(of slice: Slice) throws -> KeySet {
+        let id = slice.id
+        let first = max(slice.keyFrom, slice.cursor + 1)
+        guard first <= slice.keyTo else { return KeySet(range: slice.keyTo...slice.keyTo) }
+        let range = first...slice.keyTo
+        var set = KeySet(range: range)
+        if id.holdsAddresses {
+            for key in slice.keys ?? Array(range) { set.insert(key) }
+            return set
+        }
+        guard let predicate = try predicate(app: id.app, message: id.message),
+            let cutoff = try connection.int(
+                "SELECT cutoff_at FROM message WHERE app = $1 AND message = $2", [.int(id.app), .id(id.message)])
+        else { return set }
+        if predicate.isList {
+            for key in slice.keys ?? [] { set.insert(key) }
+        } else {
+            set = try streams(predicate, of: id, range: range, cutoff: Timestamp(milliseconds: cutoff))
+            if let keys = slice.keys {
+                var wanted = KeySet(range: range)
+                for key in keys { wanted.insert(key) }
+                set.formIntersection(wanted)
+            }
+        }
+        try exclude(from: &set, predicate, app: id.app, route: id.route, range: range)
+        return set
+    }
+
+    /// The union of everybody the predicate includes. Each stream is read once.
+    func streams(
+        _ predicate: Predicate, of id: Slice.ID, range: ClosedRange<DeviceKey>, cutoff: Timestamp
+    ) throws -> KeySet {
+        var set = KeySet(range: range)
+        let place: [SQLValue] = [.int(id.app), .route(id.route), .int(range.lowerBound), .int(range.upperBound)]
+        if predicate.includesAll {
+            try connection.query(HotSQL.allStream, place + [.time(cutoff)]) { set.insert($0.int(0)) }
+            return set
+        }
+        try connection.query(
+            HotSQL.topicStream, each: predicate.topics.map { place + [.int($0), .time(cutoff)] }
+        ) { set.insert($0.int(0)) }
+        if predicate.hasKeys {
+            for key in try namedKeys(of: id) where range.contains(key) { set.insert(key) }
+        }
+        return set
+    }
+
+    private func namedKeys(of id: Slice.ID) throws -> [DeviceKey] {
+        try connection.first(
+            "SELECT keys FROM message_keys WHERE app = $1 AND message = $2 AND route = $3",
+            [.int(id.app), .id(id.message), .route(id.route)]
+        ) { try KeyListCoding.decode($0.bytes(0)) } ?? []
+    }
+
+    /// Who must not get it, at this moment: leaving the audience takes effect at once.
+    func exclude(
+        from set: inout KeySet, _ predicate: Predicate, app: AppKey, route: Route, range: ClosedRange<DeviceKey>
+    ) throws {
+        let place: [SQLValue] = [.int(app), .route(route), .int(range.lowerBound), .int(range.upperBound)]
+        try connection.query(HotSQL.topicMembers, each: predicate.excludedTopics.map { place + [.int($0)] }) {
+            set.remove($0.int(0))
+        }
+        if predicate.interactiveOnly {
+            try connection.query(HotSQL.plainDevices, place) { set.remove($0.int(0)) }
+        }
+    }
+}

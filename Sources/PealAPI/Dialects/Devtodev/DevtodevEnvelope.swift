@@ -19,3 +19,92 @@ enum DevtodevEnvelope {
         return answer
     }
 }
+
+/// The refusals that have a number of their own, told apart by the field they name.
+enum DevtodevRefusals {
+    static let app = "app_id"
+    static let audience = "audience"
+    static let platforms = "ios, android, uwp or win"
+    static let credentials = "credentials"
+    static let hiddenSuffix = "options.hidden: true"
+
+    static let noPlatform = PealError(.missingField, "the request must hold one of \(platforms)", field: platforms)
+
+    static func notConfigured(_ names: [String]) -> PealError {
+        PealError(
+            .conflict, "the app has no credential to push to \(names.joined(separator: ", "))", field: credentials)
+    }
+
+    /// What a hidden push may not have.
+    static func hidden(_ message: Tolerance, _ name: String) -> PealError {
+        let field = message.path(hiddenSuffix)
+        return .invalid(field, "\(field) allows no \(name)")
+    }
+}
+
+extension PealError {
+    /// The same refusal, with the member of the request in place of the core's field.
+    /// - Parameter windowsName: what the request calls its Windows object.
+    func inDevtodevTerms(windowsName: String) -> PealError {
+        let names = (field ?? "").split(separator: ".").map(String.init)
+        guard names.count > 1, names[0] == "content", let platform = Platform(rawValue: names[1]) else { return self }
+        let object = platform == .windows ? windowsName : platform.rawValue
+        let part = names.last == "collapse_key" ? "\(object).options.collapse_key" : "\(object).payload"
+        return PealError(
+            code, message, field: platform == .windows ? object : part, retryAfterSeconds: retryAfterSeconds)
+    }
+}
+
+/// The numbers of refusals. The vendor's documents name none: these are Peal's own, and stay.
+enum DevtodevCode: Int {
+    case malformedJSON = 1000
+    case unknownUserToken = 1001
+    case forbidden = 1002
+    case unknownApp = 1003
+    case noAudience = 1004
+    case audienceTooLarge = 1005
+    case noPlatform = 1006
+    case invalidField = 1007
+    case visibleHidden = 1008
+    case packRepeated = 1009
+    case notConfigured = 1010
+    case payloadTooLarge = 1011
+    case tooManyRequests = 1012
+    case nothingHere = 1013
+    case serverFailure = 1014
+
+    init(_ error: PealError) {
+        self =
+            switch error.code {
+            case .invalidJSON, .unsupportedMediaType: .malformedJSON
+            case .unauthorized: .unknownUserToken
+            case .forbidden: .forbidden
+            case .notFound: error.field == DevtodevRefusals.app ? .unknownApp : .nothingHere
+            case .methodNotAllowed: .nothingHere
+            case .missingField, .invalidField, .notSupported: .init(ofField: error)
+            case .idempotencyMismatch: .packRepeated
+            case .conflict: error.field == DevtodevRefusals.credentials ? .notConfigured : .packRepeated
+            case .payloadTooLarge, .bodyTooLarge: .payloadTooLarge
+            case .rateLimited: .tooManyRequests
+            case .unavailable, .internal: .serverFailure
+            }
+    }
+
+    private init(ofField error: PealError) {
+        switch error.field {
+        case DevtodevRefusals.audience: self = error.code == .missingField ? .noAudience : .audienceTooLarge
+        case DevtodevRefusals.platforms: self = .noPlatform
+        case let field? where field.hasSuffix(DevtodevRefusals.hiddenSuffix): self = .visibleHidden
+        default: self = .invalidField
+        }
+    }
+
+    /// The HTTP status; what a number does not decide follows from the error.
+    func status(of error: PealError) -> Int {
+        switch self {
+        case .notConfigured: 422
+        case .payloadTooLarge: 413
+        default: error.code.httpStatus
+        }
+    }
+}

@@ -1,3 +1,4 @@
+internal import Crypto
 internal import HTTPTypes
 internal import Logging
 internal import PealCore
@@ -91,5 +92,149 @@ struct DevtodevPush: Sendable {
             throw PealError(.forbidden, "this user_token belongs to another app")
         }
         return named
+    }
+}
+
+/// `pack_id`: the name by which a client that lost the answer asks again. Until the message has ended the kept answer
+/// holds its id, so that a repetition waits for the same message, also after a restart of the server.
+enum DevtodevPack {
+    private static let acceptedStatus = 202
+
+    /// nil where the request names itself not.
+    static func request(_ body: Tolerance, _ call: Call, app: App) throws(PealError) -> IdempotentRequest? {
+        guard let name = try body.text("pack_id") else { return nil }
+        let scope = SHA256.hash(data: Array("devtodev\n\(app.id)".utf8))
+        return IdempotentRequest(
+            scope: Array(scope), key: name, digest: Array(SHA256.hash(data: call.body)),
+            lifeSeconds: Limits.devtodevPackSeconds)
+    }
+
+    /// What is kept in the transaction that accepts the message.
+    static func accepted(_ id: MessageID, skipped: [String]) -> Reply {
+        Reply(
+            status: acceptedStatus,
+            ["message_id": .string(id.description), "skipped": .array(skipped.map(JSON.string))])
+    }
+
+    /// The message whose end is still to be told; nil of a final answer.
+    static func pending(_ reply: Reply) -> (id: MessageID, skipped: [String])? {
+        guard reply.status == acceptedStatus, let json = try? JSONParser.parse(reply.body),
+            let id = json["message_id"]?.stringValue.flatMap({ MessageID($0) })
+        else { return nil }
+        return (id, json["skipped"]?.arrayValue?.compactMap(\.stringValue) ?? [])
+    }
+
+    /// Puts the final answer in place of the pending one; a final one stays.
+    /// - Parameter start: when the first request came, from which the name's life counts.
+    static func keep(
+        _ json: JSON, for request: IdempotentRequest, in store: any StoreWriting, start: Timestamp
+    ) throws {
+        guard let kept = try store.keptAnswer(request, now: start), kept.status == acceptedStatus else { return }
+        try store.keepAnswer(KeptAnswer(digest: kept.digest, status: 200, body: json.bytes), to: request, now: start)
+    }
+}
+
+/// Reads a push into a message. Everything goes into the objects of the platforms that the request names, in the form
+/// that the native API gives them; the message's id is the payload's `_k`.
+struct DevtodevReader {
+    let rules: AddressRules
+    let lifeSecondsMax: Int64
+
+    /// What was read.
+    struct Request: Sendable {
+        let draft: MessageDraft
+        /// Of the audience, what could not be read.
+        let skipped: [String]
+        /// What was left out, for a `Warning`.
+        let notes: [String]
+        /// What the request calls its Windows object.
+        let windowsName: String
+
+        private var platforms: [Platform] { Platform.addressable.filter { draft.content.platforms[$0] != nil } }
+
+        /// - Throws: `conflict` when the app can push to none of the platforms.
+        func check(_ records: [CredentialRecord]) throws(PealError) {
+            let isConfigured = platforms.contains { platform in
+                let environment = draft.content.platforms[platform]?.options.environment ?? .production
+                let route = Route(platform, environment)
+                return records.contains { $0.provider == route.provider && $0.environment == route.environment }
+            }
+            guard isConfigured else { throw DevtodevRefusals.notConfigured(platforms.map(\.rawValue)) }
+        }
+    }
+
+    func request(_ body: Tolerance, id: MessageID, app: App, now: Timestamp) throws(PealError) -> Request {
+        let elements = try DevtodevAudience.elements(body)
+        let campaign = try body.text("campaign_tag", bytesMax: Limits.campaignIDBytesMax)
+        var notes: [String] = []
+        var content = Content()
+        if let ios = try body.object("ios") {
+            content.platforms[.ios] = try DevtodevApple.content(ios, id: id, notes: &notes)
+        }
+        if let android = try body.object("android") {
+            content.platforms[.android] = try DevtodevAndroid.content(android, id: id, notes: &notes)
+        }
+        var windowsName: String?
+        for name in ["uwp", "win", "windows"] {
+            guard let windows = try body.object(name) else { continue }
+            // The first counts, but nothing wrong is passed over.
+            let read = try DevtodevWindows.content(windows, isLegacy: name != "uwp")
+            if windowsName == nil { (windowsName, content.platforms[.windows]) = (name, read) }
+        }
+        guard !content.platforms.isEmpty else { throw DevtodevRefusals.noPlatform }
+        let audience = DevtodevAudience(elements, content: content, rules: rules)
+        var options = MessageOptions()
+        if content.platforms.count == 1 { options.life = content.platforms.values.first?.options.life }
+        let draft = MessageDraft(
+            id: id, app: app.key, dialect: .devtodev, campaignID: campaign, audience: audience.audience,
+            content: content, options: options, createdAt: now,
+            expiresAt: Lifetime.end(options, content, start: now, lifeSecondsMax: lifeSecondsMax))
+        return Request(
+            draft: draft, skipped: audience.skipped, notes: notes, windowsName: windowsName ?? "uwp")
+    }
+}
+
+/// Waits until every device of a message has its outcome, for a while.
+struct DevtodevWait: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    /// The report at the end, or as it is after `Limits.devtodevAnswerSeconds`.
+    /// - Throws: `not_found` when the message was deleted meanwhile.
+    func end(of id: MessageID, app: AppKey) async throws -> MessageReport {
+        let time = services.time
+        let deadline = time.uptime + .seconds(Limits.devtodevAnswerSeconds)
+        var pause = Duration.milliseconds(Limits.devtodevPollMillisecondsMin)
+        while true {
+            guard let report = try await services.store.read({ try $0.report(app: app, id: id) }) else {
+                throw PealError.notFound("message")
+            }
+            let left = deadline - time.uptime
+            let isOver = report.message.state.isFinal && report.total.pending == 0
+            if isOver || left <= .zero { return report }
+            try await time.sleep(for: min(pause, left))
+            pause = min(pause * 2, .milliseconds(Limits.devtodevPollMillisecondsMax))
+        }
+    }
+}
+
+/// Writes what became of a push: once in `data`, as the vendor's sibling endpoints answer, and once at the top, where
+/// its documents put the members.
+enum DevtodevAnswer {
+    /// - Parameter skipped: what in the audience could not be read.
+    static func json(_ report: MessageReport, skipped: [String]) -> JSON {
+        let total = report.total
+        let erroneous = total.settled - total.accepted
+        var details = skipped
+        // A network may also say something about a push that it takes.
+        if erroneous > 0 { details += total.reasons.keys.sorted() }
+        if total.pending > 0 { details.append("queued") }
+        let members: [(String, JSON)] = [
+            ("audience", .integer(total.devices)), ("successful", .integer(total.accepted)),
+            ("erroneous", .integer(erroneous)), ("error_details", .array(details.map(JSON.string))),
+        ]
+        let data = members + [("message_id", .string(report.message.id.description))]
+        return .object(JSON.Members([("status_code", 200), ("data", .object(JSON.Members(data)))] + members))
     }
 }

@@ -9,3 +9,29 @@ struct DevtodevRoutes: Sendable {
 
     var all: [Endpoint] { DevtodevPush(services).endpoints + DevtodevCategories().endpoints }
 }
+
+/// `GET /v1/devtodev/categories?locale=xx`: the templates with their texts, for apps to make notification categories
+/// of. Without `locale` the language follows from `Accept-Language`.
+struct DevtodevCategories: Sendable {
+    var endpoints: [Endpoint] { [Endpoint(.get, "/v1/devtodev/categories", .everybody, list)] }
+
+    @Sendable private func list(_ call: Call) async throws -> Answer {
+        let tags = call.query["locale"].map { [$0] } ?? AcceptLanguage.tags(call.headers[.acceptLanguage])
+        let language = DevtodevLabels.language(for: tags)
+        var answer = Answer(.ok, .array(DevtodevTemplates.all.map { Self.json($0, language) }))
+        answer.headers[.cacheControl] = "public, max-age=\(Limits.devtodevCategoriesCachedSeconds)"
+        answer.headers[.vary] = "Accept-Language"
+        answer.headers[.contentLanguage] = language
+        return answer
+    }
+
+    private static func json(_ template: DevtodevTemplate, _ language: String) -> JSON {
+        let buttons = template.buttons.map { button -> JSON in
+            [
+                "id": .string(button.id), "text": .string(DevtodevLabels.text(button.id, in: language)),
+                "activationMode": button.opensApp ? "foreground" : "background",
+            ]
+        }
+        return ["id": .string(template.id), "buttons": .array(buttons)]
+    }
+}

@@ -47,3 +47,117 @@ enum DevtodevWindows {
         return texts
     }
 }
+
+/// Puts a toast into the native API's form.
+enum DevtodevToast {
+    static func fields(_ value: JSON, _ path: String, isLegacy: Bool) throws(PealError) -> [(String, JSON?)] {
+        if let xml = DevtodevWindows.xml(value) { return [("type", "toast"), ("xml", xml)] }
+        let given = try Tolerance(value, path: path)
+        let texts = try DevtodevWindows.texts(given, countMax: 3)
+        guard !texts.isEmpty else { throw .missing(given.path("text")) }
+        let image = try given.text("image", bytesMax: Limits.imageURLBytesMax)
+        let launch = try launch(given)
+        let scenario = try given.text("scenario").flatMap { $0 == "default" ? nil : $0 }
+        if let scenario, !isLegacy {
+            let document = try document(given, scenario, texts, image, launch)
+            return [("type", "toast"), ("xml", .string(document.text))]
+        }
+        let template: String? = isLegacy ? "Toast\(image == nil ? "" : "ImageAnd")Text0\(number(texts))" : nil
+        return [
+            ("type", "toast"), ("template", template.map(JSON.string)),
+            (
+                "fields",
+                .compact([
+                    ("text", .array(texts.map(JSON.string))), ("image", image.map { .array([.string($0)]) }),
+                ])
+            ),
+            ("launch", launch.map(JSON.string)),
+        ]
+    }
+
+    /// Of the catalogue's templates the one with that many texts.
+    private static func number(_ texts: [String]) -> Int { texts.count == 1 ? 1 : texts.count == 2 ? 2 : 4 }
+
+    /// What the app is told: as given, else `data` and the action as one JSON text.
+    private static func launch(_ given: Tolerance) throws(PealError) -> String? {
+        if let launch = try given.freeText("launch") { return launch }
+        var notes: [String] = []
+        var data = try DevtodevData.members(given, notes: &notes)
+        if let (key, value) = try DevtodevActions.member(given) { data[key] = value }
+        return data.isEmpty ? nil : JSON.object(data).text
+    }
+
+    /// The native form has no scenario, so the toast is written here (Microsoft: "Toast schema").
+    private static func document(
+        _ given: Tolerance, _ scenario: String, _ texts: [String], _ image: String?, _ launch: String?
+    ) throws(PealError) -> XMLElement {
+        var inner: [XMLElement] = []
+        for text in texts { inner.append(XMLElement("text", text: try XMLText(text, field: given.path("text")))) }
+        if let image {
+            inner.append(XMLElement("image", [("src", try XMLText(image, field: given.path("image")))]))
+        }
+        let binding = XMLElement("binding", [("template", "ToastGeneric")], inner)
+        let scenario = try XMLText(scenario, field: given.path("scenario"))
+        let told = try launch.map { launch throws(PealError) in try XMLText(launch, field: given.path("launch")) }
+        return XMLElement(
+            "toast", [("scenario", scenario), ("launch", told)], [XMLElement("visual", [], [binding])])
+    }
+}
+
+/// Puts a tile into the native API's form.
+enum DevtodevTile {
+    private static let sizes: [(name: String, template: XMLText)] = [
+        ("small", "TileSmall"), ("medium", "TileMedium"), ("wide", "TileWide"), ("large", "TileLarge"),
+    ]
+
+    static func fields(_ value: JSON, _ path: String, isLegacy: Bool) throws(PealError) -> [(String, JSON?)] {
+        if let xml = DevtodevWindows.xml(value) { return [("type", "tile"), ("xml", xml)] }
+        let given = try Tolerance(value, path: path)
+        if !isLegacy, let xml = try document(given) { return [("type", "tile"), ("xml", .string(xml.text))] }
+        let texts = try DevtodevWindows.texts(given)
+        let image = try given.text("image", bytesMax: Limits.imageURLBytesMax)
+        guard !texts.isEmpty || image != nil else { throw .missing(given.path("text")) }
+        var template = try given.text("template")
+        if isLegacy, template == nil { template = legacyTemplate(texts, image) }
+        return [
+            ("type", "tile"), ("template", template.map(JSON.string)),
+            (
+                "fields",
+                .compact([
+                    ("text", .array(texts.map(JSON.string))), ("image", image.map { .array([.string($0)]) }),
+                ])
+            ),
+        ]
+    }
+
+    /// Of the tile template catalogue: a header and a text, an image, or both in turn.
+    private static func legacyTemplate(_ texts: [String], _ image: String?) -> String {
+        if image == nil { return "TileSquare150x150Text02" }
+        return texts.isEmpty ? "TileSquare150x150Image" : "TileSquare150x150PeekImageAndText02"
+    }
+
+    /// A tile whose sizes say different things; nil where no size is given.
+    private static func document(_ given: Tolerance) throws(PealError) -> XMLElement? {
+        var bindings: [XMLElement] = []
+        for (name, template) in sizes {
+            guard let size = try given.object(name) else { continue }
+            bindings.append(XMLElement("binding", [("template", template)], try contents(of: size)))
+        }
+        guard !bindings.isEmpty else { return nil }
+        return XMLElement("tile", [], [XMLElement("visual", [], bindings)])
+    }
+
+    private static func contents(of size: Tolerance) throws(PealError) -> [XMLElement] {
+        var contents: [XMLElement] = []
+        if let image = try size.text("image", bytesMax: Limits.imageURLBytesMax) {
+            let source = try XMLText(image, field: size.path("image"))
+            contents.append(XMLElement("image", [("placement", "background"), ("src", source)]))
+        }
+        for (index, text) in try DevtodevWindows.texts(size).enumerated() {
+            let style: XMLText = index == 0 ? "caption" : "captionSubtle"
+            let line = try XMLText(text, field: size.path("text"))
+            contents.append(XMLElement("text", [("hint-style", style)], text: line))
+        }
+        return contents
+    }
+}

@@ -38,3 +38,14 @@ struct NativeCampaigns: Sendable {
         ]
     }
 }
+
+extension NativeDocument {
+    static let campaigns: [APIOperation] = [
+        APIOperation(
+            id: "listCampaigns", method: .get, path: "\(app)/campaigns", summary: "List campaigns by name",
+            parameters: page(.name), answers: [list(of: "NativeCampaign")]),
+        APIOperation(
+            id: "getCampaign", method: .get, path: "\(app)/campaigns/:campaign", summary: "Sum up a campaign",
+            answers: [APIAnswer(200, "The sum of its messages.", .named("NativeCampaign"))]),
+    ]
+}

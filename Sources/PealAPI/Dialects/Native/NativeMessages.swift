@@ -136,3 +136,123 @@ struct NativeMessages: Sendable {
         return Answer(.ok, report.nativeJSON)
     }
 }
+
+extension MessagePreview.Request {
+    /// As `messages:validate` shows it: the request as it will be written, `{address}` where the device's address goes.
+    var nativeJSON: JSON {
+        var members: [(String, JSON?)] = [
+            ("platform", .string(platform.rawValue)),
+            ("environment", route.provider == .apns ? .string(route.environment.rawValue) : nil),
+            ("locale", locale.map(JSON.string) ?? .null),
+        ]
+        switch result {
+        case .success(let notification):
+            let body = notification.body.shown
+            members += [
+                // Every push network takes its notifications by POST.
+                ("method", "POST"), ("path", .string(String(decoding: notification.path.shown, as: UTF8.self))),
+                ("headers", .object(JSON.Members(notification.shownHeaders))),
+                ("body", (try? JSONParser.parse(body)) ?? .string(String(decoding: body, as: UTF8.self))),
+                ("body_bytes", .integer(notification.body.prefix.count + notification.body.suffix.count)),
+                ("warning", notification.warning.map(JSON.string)),
+            ]
+        case .failure(let error): members.append(("error", NativeEnvelope.json(error)))
+        }
+        return .compact(members)
+    }
+}
+
+private let placeholder = "{address}"
+
+extension Notification {
+    /// What is taken and may yet not arrive as it is.
+    fileprivate var warning: String? {
+        guard route.provider == .webpush, body.prefix.count > Limits.webPushBridgedBytesMax else { return nil }
+        return "push services that hand on to a phone's own network may refuse or cut more than "
+            + "\(Limits.webPushBridgedBytesMax) bytes"
+    }
+
+    fileprivate var shownHeaders: [(String, JSON)] {
+        let own = headers.map { ($0.name, JSON.string($0.value)) }
+        return own + (addressHeader.map { [($0, .string(placeholder))] } ?? [])
+    }
+}
+
+extension Notification.Gapped {
+    fileprivate var shown: [UInt8] { gap == .none ? prefix : prefix + Array(placeholder.utf8) + suffix }
+}
+
+/// Stopping, holding and letting go of messages.
+struct NativeMessageStates: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    func endpoints(_ app: String) -> [Endpoint] {
+        let path = "\(app)/messages/:id"
+        return [
+            Endpoint(.post, "\(path)/cancel", .app(.send)) { call in
+                let (id, key) = try Self.target(call)
+                return Answer(try await services.messages.cancel(id, app: key, call.verb, reply: Self.reply))
+            },
+            Endpoint(.post, "\(path)/pause", .app(.send)) { call in
+                let (id, key) = try Self.target(call)
+                return Answer(try await services.messages.pause(id, app: key, call.verb, reply: Self.reply))
+            },
+            Endpoint(.post, "\(path)/resume", .app(.send)) { call in
+                let (id, key) = try Self.target(call)
+                return Answer(try await services.messages.resume(id, app: key, call.verb, reply: Self.reply))
+            },
+        ]
+    }
+
+    private static func target(_ call: Call) throws(PealError) -> (MessageID, AppKey) {
+        (try call.id("id", of: "message"), try call.app().key)
+    }
+
+    @Sendable private static func reply(_ report: MessageReport) -> Reply { Reply(status: 200, report.nativeJSON) }
+}
+
+/// The trail of one delivery.
+struct NativeDeliveries: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    func endpoints(_ app: String) -> [Endpoint] {
+        [Endpoint(.get, "\(app)/messages/:id/deliveries", .app(.read), list)]
+    }
+
+    private func list(_ call: Call) async throws -> Answer {
+        let list = try NativeList(call.query, by: .number)
+        let subject = try subject(call.query)
+        let events = try await DeliveryTrail(store: services.store).events(
+            of: try call.id("id", of: "message"), app: try call.app().key, subject)
+        let fetched = Array(Array(events.enumerated()).dropFirst(Int(list.number ?? 0)).prefix(list.fetchCount))
+        return list.answer(fetched, cursor: { NativeList.bytes($0.offset + 1) }, json: { Self.json($0.element) })
+    }
+
+    private static func json(_ event: DeliveryTrail.Event) -> JSON {
+        [
+            "device": event.device.map { .string($0.description) } ?? .null, "at": .string(event.at.description),
+            "event": .string(event.name.rawValue), "detail": .string(event.detail),
+        ]
+    }
+
+    private func subject(_ query: Query) throws(PealError) -> DeliveryTrail.Subject {
+        let addresses = try AddressQuery(query, rules: services.addressRules)
+        let given = ["device", "user", "address"].filter { query[$0] != nil }
+        guard given.count < 2 else {
+            throw .invalid(given[1], "give only one of device, user and address")
+        }
+        if let text = query["device"] {
+            guard let id = DeviceID(text) else { throw .invalid("device", "device must be a UUID") }
+            return .device(id)
+        }
+        if let user = query["user"] { return .user(user) }
+        guard let address = query["address"] else {
+            throw PealError(.missingField, "give one of device, user and address", field: "device")
+        }
+        return .addresses(try addresses.candidates(address))
+    }
+}

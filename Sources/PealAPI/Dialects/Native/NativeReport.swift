@@ -6,3 +6,58 @@ package struct NativeReport: ReportComposer {
 
     package func compose(_ facts: MessageFacts) -> JSON? { facts.report.nativeJSON }
 }
+
+extension MessageReport {
+    /// As the native API shows it.
+    var nativeJSON: JSON {
+        let total = total
+        let named = platforms.filter { $0.value.devices > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
+        return .compact([
+            ("id", .string(message.id.description)), ("state", .string(message.state.name)),
+            ("dialect", .string(message.dialect.rawValue)), ("campaign_id", message.campaignID.map(JSON.string)),
+            ("failure", message.failure.map(JSON.string)),
+            ("created_at", .string(message.createdAt.description)),
+            ("start_at", message.startAt.map { .string($0.description) }),
+            ("expires_at", .string(message.expiresAt.description)),
+            (
+                "audience",
+                [
+                    "devices": .integer(total.devices),
+                    "platforms": .object(JSON.Members(named.map { ($0.key.rawValue, .integer($0.value.devices)) })),
+                ]
+            ),
+            ("counts", total.nativeJSON),
+            ("by_platform", .object(JSON.Members(named.map { ($0.key.rawValue, $0.value.nativeJSON) }))),
+            ("receipts", receiptsJSON),
+            (
+                "reasons",
+                .object(JSON.Members(total.reasons.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }))
+            ),
+            (
+                "timings",
+                [
+                    "first_sent_at": message.firstSentAt.map { .string($0.description) } ?? .null,
+                    "sent_at": message.state == .sent
+                        ? message.endedAt.map { .string($0.description) } ?? .null : .null,
+                ]
+            ),
+        ])
+    }
+}
+
+extension MessageReport {
+    /// How many devices told that they have it, and that somebody opened it.
+    private var receiptsJSON: JSON {
+        ["received": .integer(receipts[.received] ?? 0), "opened": .integer(receipts[.opened] ?? 0)]
+    }
+}
+
+extension OutcomeCounts {
+    /// The six counts.
+    var nativeJSON: JSON {
+        [
+            "accepted": .integer(accepted), "rejected": .integer(rejected), "retired": .integer(retired),
+            "expired": .integer(expired), "suppressed": .integer(suppressed), "pending": .integer(pending),
+        ]
+    }
+}

@@ -61,3 +61,21 @@ struct NativeTopics: Sendable {
         ])
     }
 }
+
+extension NativeDocument {
+    static let topics: [APIOperation] = [
+        APIOperation(
+            id: "listTopics", method: .get, path: "\(app)/topics", summary: "List the topics that have not expired",
+            parameters: page(.name), answers: [list(of: "NativeTopic")]),
+        APIOperation(
+            id: "getTopic", method: .get, path: "\(app)/topics/:topic", summary: "Show a topic",
+            answers: [APIAnswer(200, "The topic.", .named("NativeTopic"))]),
+        APIOperation(
+            id: "putTopic", method: .put, path: "\(app)/topics/:topic", summary: "Make a topic or change its expiry",
+            body: APIBody(schema: .object([.nullable("expires_at", future)]), isRequired: false),
+            answers: [APIAnswer(200, "The topic.", .named("NativeTopic"))]),
+        APIOperation(
+            id: "deleteTopic", method: .delete, path: "\(app)/topics/:topic",
+            summary: "Delete a topic with its subscriptions", answers: [APIAnswer(204, "It is gone.")]),
+    ]
+}

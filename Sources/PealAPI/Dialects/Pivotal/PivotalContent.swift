@@ -52,3 +52,59 @@ enum PivotalContent {
         return content
     }
 }
+
+/// Makes the APNs payload of a push.
+enum PivotalApple {
+    /// Members of `alert` that are texts, and those that are lists of texts.
+    private static let texts = [
+        "body", "title", "subtitle", "title-loc-key", "action-loc-key", "loc-key", "launch-image",
+    ]
+    private static let lists = ["title-loc-args", "loc-args"]
+
+    static func content(
+        _ ios: Tolerance?, body: String?, receipt: String?
+    ) throws(PealError) -> Content.PlatformContent {
+        var aps = JSON.Members()
+        if let alert = try ios.map({ ios throws(PealError) in try alert(ios, body: body) }) ?? nil {
+            aps["alert"] = alert
+        }
+        if let category = try ios?.text("category") { aps["category"] = .string(category) }
+        if let badge = try ios?.badge("badge") { aps["badge"] = .integer(badge) }
+        if let sound = try ios?.text("sound") { aps["sound"] = .string(sound) }
+        let isAvailable = try ios?.flag("content-available", "content_available")
+        if let isAvailable { aps["content-available"] = isAvailable ? 1 : 0 }
+
+        var payload = try ios?.object("extra")?.members ?? .init()
+        // What the app's own data may not overwrite.
+        payload["aps"] = aps.isEmpty ? nil : .object(aps)
+        payload["receiptId"] = receipt.map(JSON.string)
+        var content = Content.PlatformContent(fields: JSON.Members([("payload", .object(payload))]))
+        let isVisible = body != nil || ["alert", "badge", "sound"].contains { aps[$0] != nil }
+        if isAvailable == true, !isVisible { content.options.isBackground = true }
+        return content
+    }
+
+    /// The alert where the push gives one of its own; the message's body completes it.
+    private static func alert(_ ios: Tolerance, body: String?) throws(PealError) -> JSON? {
+        guard let (value, path) = ios["alert"] else { return nil }
+        if let text = Tolerance.plainText(value) { return .string(text) }
+        let given = try Tolerance(value, path: path)
+        var alert = given.members
+        for name in texts {
+            let text = try PivotalContent.freeText(given, name)
+            alert[name] = text.map(JSON.string)
+        }
+        for name in lists {
+            guard let (value, path) = given[name] else {
+                alert[name] = nil
+                continue
+            }
+            guard let elements = value.arrayValue else {
+                throw .invalid(path, "\(path) must be an array, not \(value.typeName)")
+            }
+            alert[name] = .array(elements.map { .string(Tolerance.plainText($0) ?? $0.text) })
+        }
+        if alert["body"] == nil, let body { alert["body"] = .string(body) }
+        return alert.isEmpty ? nil : .object(alert)
+    }
+}

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 
 /// `/v1/locations` and `/v1/location_groups`: the places of geofences.
@@ -43,5 +44,62 @@ struct PivotalLocations: Sendable {
                 }
             },
             remove: { id, app, call in try await verbs.deleteGroup(id, app: app, call.verb) })
+    }
+}
+
+/// The endpoints of what backends manage by number: list, create, read, change, remove.
+struct PivotalCollection<Item: Sendable>: Sendable {
+    /// All mean the same.
+    let paths: [String]
+    /// What one is called in refusals.
+    let noun: String
+    /// The members of a page that hold the items and how many there are.
+    let listName: String
+    let totalName: String
+    let json: @Sendable (Item) -> JSON
+    let list: @Sendable (AppKey, NumberedPageQuery) async throws -> NumberedPage<Item>
+    let find: @Sendable (AppKey, Int64) async throws -> Item?
+    let create: @Sendable (Tolerance, AppKey, Call) async throws -> Item
+    /// Changes what the body gives.
+    let change: @Sendable (Int64, Tolerance, AppKey, Call) async throws -> Item
+    let remove: @Sendable (Int64, AppKey, Call) async throws -> Void
+
+    var endpoints: [Endpoint] {
+        paths.flatMap { path in
+            [
+                Endpoint(.get, path, .pivotalApplication(.read), answerList),
+                Endpoint(.post, path, .pivotalApplication(.send), answerCreate),
+                Endpoint(.get, "\(path)/:id", .pivotalApplication(.read), answerFind),
+                Endpoint(.put, "\(path)/:id", .pivotalApplication(.send), answerChange),
+                Endpoint(.delete, "\(path)/:id", .pivotalApplication(.send), answerRemove),
+            ]
+        }
+    }
+
+    private func answerList(_ call: Call) async throws -> Answer {
+        let query = try PivotalGeofenceReader.page(call.query)
+        let page = try await list(try call.app().key, query)
+        return Answer(.ok, PivotalGeofenceWriter.json(page, query, list: listName, total: totalName, json))
+    }
+
+    private func answerCreate(_ call: Call) async throws -> Answer {
+        Answer(.ok, json(try await create(try Tolerance(try call.object()), try call.app().key, call)))
+    }
+
+    private func answerFind(_ call: Call) async throws -> Answer {
+        guard let item = try await find(try call.app().key, try call.number("id", of: noun)) else {
+            throw PealError.notFound(noun)
+        }
+        return Answer(.ok, json(item))
+    }
+
+    private func answerChange(_ call: Call) async throws -> Answer {
+        let body = try Tolerance(try call.object())
+        return Answer(.ok, json(try await change(try call.number("id", of: noun), body, try call.app().key, call)))
+    }
+
+    private func answerRemove(_ call: Call) async throws -> Answer {
+        try await remove(try call.number("id", of: noun), try call.app().key, call)
+        return Answer(.noContent)
     }
 }

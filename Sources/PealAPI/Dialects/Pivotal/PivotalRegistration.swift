@@ -1,3 +1,4 @@
+internal import Crypto
 internal import HTTPTypes
 internal import PealCore
 
@@ -127,5 +128,81 @@ struct PivotalRegistration: Sendable {
             throw PealError.invalid(name, "custom_user_id must be signed with the application's shared secret")
         }
         return try checked(id)
+    }
+}
+
+/// A user's id signed by the app's backend: a compact JWS (RFC 7515) with HS256 over `{"custom_user_id":"…"}`, its key
+/// the bytes behind the shared secret's hexadecimal digits.
+enum CustomUserID {
+    /// The id in `signed`, if one of the secrets signed it and it has not expired. Where the payload tells its end, in
+    /// `exp` (RFC 7519 §4.1.4), that counts; extensions that must be understood (`crit`, RFC 7515 §4.1.11) are not.
+    /// - Parameter secrets: hexadecimal text.
+    static func verified(_ signed: String, secrets: [String], now: Timestamp) -> String? {
+        let parts = signed.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = json(parts[0]), header["alg"]?.stringValue == "HS256",
+            header["crit"] == nil, let payload = json(parts[1]), isCurrent(payload, now: now),
+            let id = payload["custom_user_id"]?.stringValue, let signature = Base64URL.decode(parts[2])
+        else { return nil }
+        let input = Array("\(parts[0]).\(parts[1])".utf8)
+        let isSigned = secrets.contains { secret in
+            guard let bytes = Hex.decode(secret) else { return false }
+            let code = HMAC<SHA256>.authenticationCode(for: input, using: SymmetricKey(data: bytes))
+            return ConstantTime.areEqual(Array(code), signature)
+        }
+        return isSigned ? id : nil
+    }
+
+    private static func isCurrent(_ payload: JSON, now: Timestamp) -> Bool {
+        guard let end = payload["exp"] else { return true }
+        return end.doubleValue.map { Double(now.milliseconds) < $0 * 1000 } ?? false
+    }
+
+    private static func json(_ part: Substring) -> JSON? {
+        Base64URL.decode(part).flatMap { try? JSONParser.parse($0) }
+    }
+}
+
+/// `GET /v2/registrations` and `GET /v2/custom_user_ids`: an app's devices by pages, and its users.
+struct PivotalRegistrations: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(.get, "/v2/registrations", .pivotalApplication(.read), list),
+            Endpoint(.get, "/v2/custom_user_ids", .pivotalApplication(.read), users),
+        ]
+    }
+
+    /// Narrowed by `q`, `platform`, `platformUuid` and `topic`, all of them together.
+    private func list(_ call: Call) async throws -> Answer {
+        let app = try call.app().key
+        let asked = try PivotalPage(call.query, sizeMin: 0)
+        let named = try PivotalPlatform.routes(named: call.query["platform"] ?? "all")
+        let platformUUID = call.query["platformUuid"] ?? call.query["variantUuid"]
+        let topic = (call.query["topic"] ?? call.query["tag"])?.lowercased()
+        let part = call.query["q"]
+        let found = try await services.store.read { store in
+            var routes = named
+            if let platformUUID {
+                let own = try PivotalPlatform.routes(ofKey: platformUUID, app: app, in: store)
+                routes = routes.filter(own.contains)
+            }
+            let search = DeviceSearch(routes: routes, topic: topic, containing: part)
+            return try store.devices(app: app, search, asked.page, now: call.now)
+        }
+        let json = asked.json(
+            found, "registrations", total: "totalRegistrations", item: PivotalDevice.listedJSON)
+        return Answer(.ok, json)
+    }
+
+    private func users(_ call: Call) async throws -> Answer {
+        let app = try call.app().key
+        let part = call.query["q"]
+        let users = try await services.store.read {
+            try $0.userIDs(app: app, containing: part, limit: Limits.unpagedItemsMax)
+        }
+        return Answer(.ok, ["custom_user_ids": .array(users.map(JSON.string))])
     }
 }

@@ -72,3 +72,211 @@ struct PivotalTopics: Sendable {
         ])
     }
 }
+
+/// Reads topics that are to be made or removed.
+enum PivotalTopicReader {
+    typealias Draft = (name: String, expiresAt: Timestamp?)
+
+    /// A name, which is brought to lower case, and at most one of `expireAt` and `timeToLive`.
+    static func draft(_ topic: Tolerance, now: Timestamp) throws(PealError) -> Draft {
+        guard let name = try topic.text("name", bytesMax: Limits.topicBytesMax) else {
+            throw .missing(topic.path("name"))
+        }
+        return (name.lowercased(), try expiry(topic, now: now))
+    }
+
+    /// nil = never.
+    private static func expiry(_ topic: Tolerance, now: Timestamp) throws(PealError) -> Timestamp? {
+        let end = try topic.milliseconds("expireAt")
+        guard let seconds = try topic.integer("timeToLive") else {
+            guard let end, end <= now else { return end }
+            throw .invalid(topic.path("expireAt"), "\(topic.path("expireAt")) must lie in the future")
+        }
+        let path = topic.path("timeToLive")
+        guard end == nil else { throw .invalid(path, "\(path) and expireAt must not both be set") }
+        let range = Limits.topicLifeSecondsMin...Limits.ttlSecondsMax
+        guard range.contains(seconds) else {
+            throw .invalid(path, "\(path) must be \(range.lowerBound) to \(range.upperBound) seconds")
+        }
+        return now + .seconds(seconds)
+    }
+
+    /// `topics` of a batch; a text is a name alone.
+    static func drafts(_ body: Tolerance, now: Timestamp) throws(PealError) -> [Draft] {
+        let elements = try body.elements("topics", countMax: Limits.topicsPerBatchMax)
+        guard let elements else { throw .missing("topics") }
+        var drafts: [Draft] = []
+        for (value, path) in elements {
+            if let name = value.stringValue {
+                let text = try Fields.text(.string(name), path, bytesMax: Limits.topicBytesMax)
+                drafts.append((text.lowercased(), nil))
+            } else {
+                drafts.append(try draft(try Tolerance(value, path: path), now: now))
+            }
+        }
+        return drafts
+    }
+
+    /// `topicIds` of a batch.
+    static func numbers(_ body: Tolerance) throws(PealError) -> [Int64] {
+        let elements = try body.elements("topicIds", countMax: Limits.topicsPerBatchMax)
+        guard let elements else { throw .missing("topicIds") }
+        var numbers: [Int64] = []
+        for (value, path) in elements { numbers.append(try Tolerance.integer(value, path)) }
+        return numbers
+    }
+}
+
+/// `/v1/tags…`: topics as the API's versions up to 1.5 called them, by name.
+struct PivotalTags: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(.get, "/v1/tags", .pivotalApplication(.read), list),
+            Endpoint(.get, "/v1/tags/all/:tag", .pivotalApplication(.read), devices),
+            Endpoint(.get, "/v1/tags/count/:tag", .pivotalApplication(.read), count),
+            Endpoint(.get, "/v1/tags/count/:platform/:tag", .pivotalApplication(.read), count),
+            Endpoint(.post, "/v1/tags/batch", .pivotalApplication(.devices), subscribe),
+            Endpoint(.post, "/v1/tags/:tag", .pivotalApplication(.devices), make),
+            Endpoint(.delete, "/v1/tags/:tag", .pivotalApplication(.devices), delete),
+            // A tag may be called so: only POST means batches.
+            Endpoint(.delete, "/v1/tags/batch", .pivotalApplication(.devices), delete),
+        ]
+    }
+
+    /// The tag that the path ends with, in lower case.
+    private static func tag(_ call: Call) throws(PealError) -> String {
+        let name = call.path.segments.last ?? ""
+        return try Fields.text(.string(name), "tag", bytesMax: Limits.topicBytesMax).lowercased()
+    }
+
+    private func list(_ call: Call) async throws -> Answer {
+        let app = try call.app().key
+        let page = PageNumber(number: 1, size: Limits.unpagedItemsMax)
+        let topics = try await services.store.read {
+            try $0.topics(app: app, TopicSearch(), page, now: call.now)
+        }
+        return Answer(.ok, ["tags": .array(topics.items.map { .string($0.name) })])
+    }
+
+    /// A bare array.
+    private func devices(_ call: Call) async throws -> Answer {
+        let (app, tag) = (try call.app().key, try Self.tag(call))
+        let page = PageNumber(number: 1, size: Limits.unpagedItemsMax)
+        let found = try await services.store.read { store in
+            let search = DeviceSearch(routes: PivotalPlatform.allRoutes, topic: tag)
+            return try store.devices(app: app, search, page, now: call.now)
+        }
+        return Answer(.ok, .array(found.items.map { PivotalDevice.taggedJSON($0, now: call.now) }))
+    }
+
+    /// A bare integer: on every platform, or on that which the path names by its uuid or its word.
+    private func count(_ call: Call) async throws -> Answer {
+        let (app, tag) = (try call.app().key, try Self.tag(call))
+        let platform = call.parameters["platform"]
+        let count = try await services.store.read { store in
+            var routes = PivotalPlatform.allRoutes
+            if let platform {
+                let named = try? PivotalPlatform.routes(named: platform)
+                routes = try named ?? PivotalPlatform.routes(ofKey: platform, app: app, in: store)
+            }
+            return try store.deviceCount(app: app, topic: tag, routes: routes, now: call.now)
+        }
+        return Answer(.ok, .integer(count))
+    }
+
+    private func make(_ call: Call) async throws -> Answer {
+        let tag = try Self.tag(call)
+        _ = try await services.topics.make([(tag, nil)], app: try call.app().key, call.verb)
+        return Answer(.ok, ["text": .string(tag)])
+    }
+
+    private func delete(_ call: Call) async throws -> Answer {
+        try await services.topics.delete(try Self.tag(call), app: try call.app().key, call.verb)
+        return Answer(.noContent)
+    }
+
+    /// All of the batch or none of it; which devices could not be subscribed is told one by one.
+    private func subscribe(_ call: Call) async throws -> Answer {
+        let batch = try PivotalTagBatch(try call.array(), rules: services.addressRules)
+        guard batch.faults.isEmpty else { return Answer(.badRequest, .array(batch.faults)) }
+        let faults = try await services.devices.subscribe(
+            batch.items.map(\.draft), app: try call.app().key, call.verb)
+        let told = zip(batch.items, faults).compactMap { item, fault in fault.map { item.json($0.message) } }
+        return told.isEmpty ? Answer(.ok, batch.json) : Answer(.badRequest, .array(told))
+    }
+}
+
+/// Reads `POST /v1/tags/batch`: a list of devices, each by `device_uuid` or `registration_token`, with its `tags`.
+struct PivotalTagBatch {
+    struct Item {
+        /// `device_uuid` or `registration_token`.
+        let name: String
+        let value: String
+        let draft: SubscriptionDraft
+
+        /// What is wrong with it.
+        func json(_ message: String) -> JSON { PivotalTagBatch.fault(name, value, message) }
+    }
+
+    private(set) var items: [Item] = []
+    /// As the answer shows them.
+    private(set) var faults: [JSON] = []
+
+    /// - Throws: `invalid_field` for what is no list of objects, or too long.
+    init(_ elements: [JSON], rules: AddressRules) throws(PealError) {
+        guard elements.count <= Limits.devicesPerBatchMax else {
+            throw .invalid("body", "the body may hold \(Limits.devicesPerBatchMax) elements at most")
+        }
+        for (index, element) in elements.enumerated() {
+            let fields = try Tolerance(element, path: "[\(index)]")
+            let uuid = Self.text(fields, "device_uuid")
+            let name = uuid == nil ? "registration_token" : "device_uuid"
+            let value = uuid ?? Self.text(fields, name) ?? ""
+            do {
+                items.append(Item(name: name, value: value, draft: try Self.draft(fields, name, value, rules)))
+            } catch {
+                faults.append(Self.fault(name, value, error.message))
+            }
+        }
+    }
+
+    private static func text(_ fields: Tolerance, _ name: String) -> String? {
+        fields[name].flatMap { Tolerance.plainText($0.value) }
+    }
+
+    private static func draft(
+        _ fields: Tolerance, _ name: String, _ value: String, _ rules: AddressRules
+    ) throws(PealError) -> SubscriptionDraft {
+        guard !value.isEmpty else {
+            throw PealError(.missingField, "device_uuid or registration_token is required", field: name)
+        }
+        let tags = try fields.texts(
+            "tags", "topics", countMax: Limits.topicsPerDeviceMax, bytesMax: Limits.topicBytesMax)
+        let topics = Set(tags.map { $0.lowercased() }).sorted()
+        if name == "device_uuid" {
+            guard let id = DeviceID(value) else { throw .notFound("device") }
+            return SubscriptionDraft(target: .device(id), topics: topics)
+        }
+        // The text alone does not tell the push network.
+        let addresses = PivotalPlatform.allRoutes.filter { $0 != .webPush }.compactMap { route in
+            try? rules.address(.string(value), platform: route.platform, environment: route.environment)
+        }
+        return SubscriptionDraft(target: .addresses(addresses), topics: topics)
+    }
+
+    private static func fault(_ name: String, _ value: String, _ message: String) -> JSON {
+        .object(JSON.Members([(name, .string(value)), ("error", .string(message))]))
+    }
+
+    /// The devices that were subscribed, as the request named them.
+    var json: JSON {
+        let values = { (name: String) in
+            JSON.array(items.filter { $0.name == name }.map { .string($0.value) })
+        }
+        return ["device_uuid": values("device_uuid"), "registration_token": values("registration_token")]
+    }
+}

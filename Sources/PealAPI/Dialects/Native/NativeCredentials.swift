@@ -1,0 +1,138 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// What apps show the push networks: put, told of, tried, removed; the secrets are never told.
+struct NativeCredentials: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    func endpoints(_ app: String) -> [Endpoint] {
+        let path = "\(app)/credentials"
+        let places = ProviderName.allCases.map { $0 == .apns ? "\(path)/apns/:environment" : "\(path)/\($0.rawValue)" }
+        return [
+            Endpoint(.get, path, .app(.manage), list),
+            Endpoint(.delete, "\(path)/webpush/:fingerprint", .app(.manage), deleteVAPIDKey),
+        ]
+            + zip(ProviderName.allCases, places).flatMap { provider, path in
+                [
+                    Endpoint(.put, path, .app(.manage)) { call in try await put(call, provider) },
+                    Endpoint(.delete, path, .app(.manage)) { call in try await delete(call, provider) },
+                    Endpoint(.post, "\(path)/verify", .app(.manage)) { call in try await verify(call, provider) },
+                ]
+            }
+    }
+
+    private func list(_ call: Call) async throws -> Answer {
+        let list = try NativeList(call.query, by: .number)
+        let records = try await services.credentialRecords(try call.app())
+        let items = records.flatMap { CredentialItem.items($0) }
+        let fetched = Array(Array(items.enumerated()).dropFirst(Int(list.number ?? 0)).prefix(list.fetchCount))
+        return list.answer(
+            fetched, cursor: { NativeList.bytes($0.offset + 1) }, json: { $0.element.json(now: call.now) })
+    }
+
+    /// Answers with what lists will show of the credential; of Web Push, of the key that was put.
+    private func put(_ call: Call, _ provider: ProviderName) async throws -> Answer {
+        let place = try place(call, provider)
+        let reader = CredentialReader(provider: place.provider)
+        let credential = try reader.credential(try Fields(try call.object()), now: call.now)
+        let record: CredentialRecord
+        do {
+            record = try await services.credentials.put(credential, at: place, call.verb)
+        } catch let error as PealError {
+            throw reader.placed(error)
+        }
+        return Answer(.ok, CredentialItem.newest(record).json(now: call.now))
+    }
+
+    private func delete(_ call: Call, _ provider: ProviderName) async throws -> Answer {
+        try await services.credentials.delete(at: try place(call, provider), call.verb)
+        return Answer(.noContent)
+    }
+
+    private func deleteVAPIDKey(_ call: Call) async throws -> Answer {
+        let place = try place(call, .webpush)
+        try await services.credentials.deleteVAPIDKey(call.parameter("fingerprint"), at: place, call.verb)
+        return Answer(.noContent)
+    }
+
+    private func verify(_ call: Call, _ provider: ProviderName) async throws -> Answer {
+        let reply = try await services.credentials.verify(at: try place(call, provider), call.verb) { verification in
+            Reply(status: 200, Self.json(verification))
+        }
+        return Answer(reply)
+    }
+
+    /// `ok` is null where the provider said nothing of the credential.
+    private static func json(_ verification: CredentialVerification) -> JSON {
+        let isGood: JSON =
+            switch verification.result {
+            case .accepted: true
+            case .refused: false
+            case .unreachable, .unverifiable: .null
+            }
+        return [
+            "result": .string(verification.result.rawValue), "ok": isGood,
+            "status": verification.status > 0 ? .integer(verification.status) : .null,
+            "reason": verification.reason.isEmpty ? .null : .string(verification.reason),
+            "detail": .string(verification.detail),
+        ]
+    }
+
+    /// - Throws: `not_found` for an environment that there is not.
+    private func place(_ call: Call, _ provider: ProviderName) throws(PealError) -> CredentialVerbs.Place {
+        let app = try call.app().key
+        guard provider == .apns else { return .init(app: app, provider: provider, environment: .production) }
+        guard let environment = Environment(alias: call.parameter("environment")) else {
+            throw .notFound("environment")
+        }
+        return .init(app: app, provider: provider, environment: environment)
+    }
+}
+
+/// One line of a list of credentials: a record, or one VAPID key of a Web Push record.
+struct CredentialItem {
+    let record: CredentialRecord
+    /// Members of this item alone.
+    private let own: JSON.Members
+
+    /// One item a record, and of Web Push one a key, the oldest first.
+    static func items(_ record: CredentialRecord) -> [CredentialItem] {
+        guard record.provider == .webpush, let keys = record.facts["keys"]?.arrayValue, !keys.isEmpty else {
+            return [CredentialItem(record: record, own: record.facts)]
+        }
+        return keys.enumerated().map { index, key in
+            var members = key.objectValue ?? .init()
+            if index == keys.count - 1 { members["newest"] = true }
+            return CredentialItem(record: record, own: members)
+        }
+    }
+
+    /// The item of what was put last.
+    static func newest(_ record: CredentialRecord) -> CredentialItem {
+        items(record).last ?? CredentialItem(record: record, own: record.facts)
+    }
+
+    func json(now: Timestamp) -> JSON {
+        var members = JSON.Members([("provider", .string(record.provider.rawValue))])
+        if record.provider == .apns { members["environment"] = .string(record.environment.rawValue) }
+        members["kind"] = .string(record.kind)
+        members["fingerprint"] = .string(record.fingerprint)
+        for (name, value) in own.pairs { members[name] = value }
+        if members["created_at"] == nil { members["created_at"] = .string(record.createdAt.description) }
+        members["expires_at"] = record.expiresAt.map { .string($0.description) } ?? .null
+        members["warning"] = record.warning(at: now).map(JSON.string)
+        members["health"] = Self.json(record.health)
+        return .object(members)
+    }
+
+    private static func json(_ health: CredentialRecord.Health) -> JSON {
+        switch health {
+        case .unknown: ["state": "unknown"]
+        case .ok(let at): ["state": "ok", "at": .string(at.description)]
+        case .stopped(let at, let reason):
+            ["state": "stopped", "at": .string(at.description), "reason": .string(reason)]
+        }
+    }
+}

@@ -1,0 +1,109 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// What monitors ask.
+struct HealthRoutes: Sendable {
+    private let services: APIServices
+    private let gatekeeper: Gatekeeper
+
+    init(_ services: APIServices) {
+        self.services = services
+        gatekeeper = Gatekeeper(services)
+    }
+
+    var all: [Endpoint] {
+        [
+            Endpoint(.get, "/healthz", .everybody) { _ in Answer(.ok, ["status": "ok"]) },
+            Endpoint(.get, "/readyz", .everybody, ready),
+        ]
+    }
+
+    var metrics: [Endpoint] {
+        [
+            Endpoint(.get, "/metrics", .everybody) { [services] _ in
+                Answer(
+                    text: await services.operations.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
+            }
+        ]
+    }
+
+    /// Whether each subsystem works; why one does not, and which apps are stopped, is told only to the admin.
+    private func ready(_ call: Call) async throws -> Answer {
+        let subsystems = await services.operations.readiness()
+        let isReady = subsystems.allSatisfy { $0.failure == nil }
+        let states = subsystems.map { ($0.subsystem, JSON.string($0.failure == nil ? "ok" : "failed")) }
+        var members = JSON.Members([
+            ("status", isReady ? "ok" : "failed"), ("subsystems", .object(JSON.Members(states))),
+            ("stopped_apps", .integer(await services.operations.stoppedApps())),
+        ])
+        if gatekeeper.isAdmin(call.headers) {
+            let reasons = subsystems.compactMap { name, failure in failure.map { (name, JSON.string($0)) } }
+            members["failures"] = .object(JSON.Members(reasons))
+            members["stopped"] = .array(await services.operations.stoppedCredentials().map(Self.json))
+        }
+        return Answer(isReady ? .ok : .serviceUnavailable, .object(members))
+    }
+
+    private static func json(_ app: AppID, _ record: CredentialRecord) -> JSON {
+        var members: [(String, JSON?)] = [
+            ("app", .string(app.description)), ("provider", .string(record.provider.rawValue)),
+            ("environment", record.provider == .apns ? .string(record.environment.rawValue) : nil),
+        ]
+        if case .stopped(let at, let reason) = record.health {
+            members += [("since", .string(at.description)), ("reason", .string(reason))]
+        }
+        return .compact(members)
+    }
+}
+
+/// What monitors ask, and this document itself.
+enum OperationsDocument {
+    static var document: DialectDocument {
+        DialectDocument(
+            name: "Operations", text: "What monitors ask, and this document itself.", envelope: .native,
+            refusal: NativeDocument.refusal, operations: [alive, ready, metrics, openAPI],
+            schemas: [("OperationsReadiness", readiness)])
+    }
+
+    private static let alive = APIOperation(
+        id: "healthz", method: .get, path: "/healthz", summary: "Whether the process lives",
+        answers: [APIAnswer(200, "It does.", .object([.required("status", .word("ok"))]))])
+
+    private static let ready = APIOperation(
+        id: "readyz", method: .get, path: "/readyz", summary: "Whether every subsystem works",
+        text:
+            "The admin token is also told `failures` and `stopped`. A stopped app does not make the server unready.",
+        answers: [
+            APIAnswer(200, "Everything works.", .named("OperationsReadiness")),
+            APIAnswer(503, "Something does not.", .named("OperationsReadiness")),
+        ])
+
+    private static let metrics = APIOperation(
+        id: "metrics", method: .get, path: "/metrics", summary: "Metrics for Prometheus",
+        answers: [APIAnswer(200, "The text exposition.", .text, mediaType: "text/plain")])
+
+    private static let openAPI = APIOperation(
+        id: "openapi", method: .get, path: "/openapi.json", summary: "This document",
+        parameters: [.header("If-None-Match", .text, "The `ETag` of an earlier answer.")],
+        answers: [
+            APIAnswer(
+                200, "The document.", .object([.required("openapi", .text)]),
+                headers: [(name: "ETag", schema: .text, text: "Changes with the document.")]),
+            APIAnswer(304, "It is still the same."),
+        ])
+
+    private static let state = Schema.words(["ok", "failed"])
+
+    private static let readiness = Schema.object([
+        .required("status", state), .required("subsystems", .map(state)), .required("stopped_apps", .count),
+        .optional("failures", .map(.text)),
+        .optional(
+            "stopped",
+            .list(
+                .object([
+                    .required("app", .uuid), .required("provider", .words(ProviderName.self)),
+                    .optional("environment", .words(Environment.self)), .optional("since", .time),
+                    .optional("reason", .text),
+                ]))),
+    ])
+}

@@ -1,0 +1,169 @@
+internal import AsyncHTTPClient
+internal import NIOCore
+internal import NIOHTTP1
+internal import PealCore
+
+/// Asks a running server: one request, one JSON answer, or a failure that says why.
+struct APIClient: Sendable {
+    private let base: String
+    private let apiKey: String
+    private static let timeoutSeconds: Int64 = 60
+    private static let answerBytesMax = 64 * 1024 * 1024
+
+    /// A person waits: a refused connection is told at once, and where a redirect leads nobody asked to send a key.
+    private static let http: HTTPClient = {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.timeout.connect = .seconds(10)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
+    enum Method: String {
+        case get = "GET"
+        case post = "POST"
+        case put = "PUT"
+        case patch = "PATCH"
+        case delete = "DELETE"
+    }
+
+    init(base: String, apiKey: String) {
+        self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
+        self.apiKey = apiKey
+    }
+
+    /// Sends a request.
+    /// - Returns: the answer's document; an empty object for an empty answer.
+    /// - Throws: `refused` for any status but 2xx, `unreachable` when no answer came.
+    func send(
+        _ method: Method, _ path: APIPath, body: JSON? = nil, idempotencyKey: String? = nil
+    ) async throws(CommandFailure) -> JSON {
+        try await send(method, path, body: body, idempotencyKey: idempotencyKey, isMissingFine: false) ?? .empty
+    }
+
+    /// As `send`, but nil where there is no such object and that is fine.
+    func send(
+        _ method: Method, _ path: APIPath, body: JSON? = nil, idempotencyKey: String? = nil, isMissingFine: Bool
+    ) async throws(CommandFailure) -> JSON? {
+        var request = HTTPClientRequest(url: base + path.text)
+        request.method = HTTPMethod(rawValue: method.rawValue)
+        request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
+        request.headers.add(name: "accept", value: "application/json")
+        if let idempotencyKey { request.headers.add(name: "idempotency-key", value: idempotencyKey) }
+        if let body {
+            request.headers.add(name: "content-type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: body.bytes))
+        }
+        let (head, bytes) = try await exchange(request)
+        if isMissingFine, head.status == .notFound { return nil }
+        guard (200..<300).contains(head.status.code) else { throw .refused(Self.refusal(head, bytes)) }
+        if bytes.isEmpty { return .empty }
+        do {
+            return try JSONParser.parse(bytes)
+        } catch {
+            throw .refused("the server's answer is not JSON: \(error)")
+        }
+    }
+
+    /// What monitors ask, `/readyz` for one: the document whatever the status, null where it is none.
+    /// - Throws: `unreachable` when no answer came.
+    func look(at path: String) async throws(CommandFailure) -> (status: Int, document: JSON) {
+        var request = HTTPClientRequest(url: base + path)
+        request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
+        let (head, bytes) = try await exchange(request)
+        return (Int(head.status.code), (try? JSONParser.parse(bytes)) ?? .null)
+    }
+
+    /// Follows a list from page to page until `limit` items are there.
+    /// - Returns: `{"items": […], "next_cursor": …}` with all of them.
+    func list(_ path: APIPath, limit: Int) async throws(CommandFailure) -> JSON {
+        var items: [JSON] = []
+        var cursor: String?
+        repeat {
+            let size = min(limit - items.count, Limits.listItemsMax)
+            let page = try await send(.get, path.adding("limit", String(size)).adding("cursor", cursor))
+            items += page["items"]?.arrayValue ?? []
+            let next = page["next_cursor"]?.stringValue
+            // A server that repeats a cursor would keep us for ever.
+            cursor = next == cursor ? nil : next
+        } while cursor != nil && items.count < limit
+        return ["items": .array(items), "next_cursor": cursor.map { .string($0) } ?? .null]
+    }
+
+    private func exchange(
+        _ request: HTTPClientRequest
+    ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {
+        try await Self.exchange(request, base: base)
+    }
+
+    /// One request to any server.
+    /// - Parameter base: the server's URL, for messages.
+    /// - Throws: `unreachable` when no answer came, `usage` when the URL is none.
+    static func exchange(
+        _ request: HTTPClientRequest, base: String
+    ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {
+        do {
+            let response = try await http.execute(request, timeout: .seconds(timeoutSeconds))
+            let body = try await response.body.collect(upTo: answerBytesMax)
+            return (response, Array(body.readableBytesView))
+        } catch let error as HTTPClientError where error == .invalidURL || error == .emptyHost {
+            throw .usage("\(base) is not the URL of a server")
+        } catch {
+            throw .unreachable("cannot reach \(base): \(error)")
+        }
+    }
+
+    /// `reason (code, field)`, or the bare status where the answer is not the API's own.
+    static func refusal(_ head: HTTPClientResponse, _ bytes: [UInt8]) -> String {
+        guard let error = (try? JSONParser.parse(bytes))?["error"], let message = error["message"]?.stringValue else {
+            return "the server answered \(head.status.code) \(head.status.reasonPhrase)"
+        }
+        let names = [error["code"]?.stringValue, error["field"]?.stringValue].compactMap { $0 }
+        let wait = head.headers.first(name: "retry-after").map { "; try again in \($0) s" } ?? ""
+        return message + (names.isEmpty ? "" : " (\(names.joined(separator: ", ")))") + wait
+    }
+}
+
+/// A path of the native API with its query, made of raw texts.
+struct APIPath: Equatable {
+    private let segments: [String]
+    private var query: [(name: String, value: String)] = []
+    /// A verb behind a colon, as in `messages:validate`: it is not escaped.
+    private let verb: String
+
+    init(_ segments: [String], verb: String = "") {
+        self.segments = segments
+        self.verb = verb
+    }
+
+    /// The same path with one more query item; nil adds nothing.
+    func adding(_ name: String, _ value: String?) -> APIPath {
+        guard let value else { return self }
+        var path = self
+        path.query.append((name, value))
+        return path
+    }
+
+    var text: String {
+        let path = "/peal/v1/" + segments.map(Self.escaped).joined(separator: "/") + verb
+        guard !query.isEmpty else { return path }
+        return path + "?" + query.map { "\($0.name)=\(Self.escaped($0.value))" }.joined(separator: "&")
+    }
+
+    static func == (left: APIPath, right: APIPath) -> Bool { left.text == right.text }
+
+    /// Escapes all but the unreserved characters of RFC 3986 §2.3.
+    static func escaped(_ text: String) -> String {
+        var out = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                out.append(Character(Unicode.Scalar(byte)))
+            default:
+                out += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return out
+    }
+}

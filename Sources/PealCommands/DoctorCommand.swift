@@ -1,0 +1,135 @@
+internal import ArgumentParser
+internal import PealCore
+internal import PealServer
+
+/// `peal doctor`: looks at everything that a server needs, and says what is wrong. It makes, changes and sends nothing.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check configuration, files, store, credentials and the way to the push networks.",
+        discussion: """
+            Takes the options and the environment of serve. Where a running server has the store, that server is asked \
+            for the credentials. Ends with 0 when nothing failed, with 1 otherwise; warnings fail nothing.
+            """)
+
+    @Flag(help: "Do not connect to the push networks.")
+    var offline = false
+
+    @OptionGroup var server: ServerOptions
+    @OptionGroup var client: ClientOptions
+
+    func run() async throws {
+        var diagnosis = Diagnosis()
+        if let configuration = await load(&diagnosis) {
+            let doctor = Doctor(configuration)
+            await doctor.examine(&diagnosis)
+            if diagnosis.isStoreInUse {
+                await RunningServerCheck(options: client, configuration: configuration, now: doctor.now).run(&diagnosis)
+            }
+            if !offline { await doctor.reach(&diagnosis) }
+        }
+        Surroundings.current.print(client.json ? diagnosis.json.text : diagnosis.lines)
+        let count = diagnosis.checks.count { $0.state == .failed }
+        guard count == 0 else {
+            throw CommandFailure.failed("peal: \(count) \(count == 1 ? "check" : "checks") failed")
+        }
+    }
+
+    private func load(_ diagnosis: inout Diagnosis) async -> ServerConfiguration? {
+        do {
+            let configuration = try await server.load()
+            diagnosis.add(.ok, "configuration", "every key can be used")
+            return configuration
+        } catch {
+            diagnosis.add(.failed, "configuration", "\(error)".replacing("peal: ", with: "", maxReplacements: 1))
+            return nil
+        }
+    }
+}
+
+extension Diagnosis {
+    /// `{"state", "checks": [{"state", "subject", "detail"}]}`.
+    fileprivate var json: JSON {
+        let checks = checks.map { check -> JSON in
+            [
+                "state": .string(check.state.rawValue), "subject": .string(check.subject),
+                "detail": .string(check.detail),
+            ]
+        }
+        return ["state": .string(state.rawValue), "checks": .array(checks)]
+    }
+
+    /// One line a check: state, what was looked at, what was seen.
+    fileprivate var lines: String {
+        Table.aligned(checks.map { [$0.state.rawValue, $0.subject, $0.detail] })
+    }
+}
+
+/// Asks the server that has the store what only it can tell.
+struct RunningServerCheck {
+    let options: ClientOptions
+    let configuration: ServerConfiguration
+    let now: Timestamp
+
+    /// Adds how the server is, and every credential that the key may see.
+    func run(_ diagnosis: inout Diagnosis) async {
+        do {
+            let client = try options.client(at: address, with: configuration.adminToken)
+            let (status, document) = try await client.look(at: "/readyz")
+            let failures = document["failures"]?.objectValue?.pairs.map { "\($0): \($1.stringValue ?? "")" } ?? []
+            diagnosis.add(
+                status == 200 ? .ok : .failed, "server",
+                status == 200 ? "is ready" : "is not ready: " + failures.joined(separator: ", "))
+            try await checkCredentials(client, &diagnosis)
+        } catch let failure as CommandFailure {
+            diagnosis.add(.warning, "server", "cannot be asked for its credentials: \(failure)")
+        } catch {
+            diagnosis.add(.warning, "server", "cannot be asked for its credentials: \(error)")
+        }
+    }
+
+    private func checkCredentials(_ client: APIClient, _ diagnosis: inout Diagnosis) async throws {
+        let apps = try await client.list(APIPath(["apps"]), limit: .max)["items"]?.arrayValue ?? []
+        for app in apps {
+            let id = app["id"]?.stringValue ?? ""
+            let path = APIPath(["apps", id, "credentials"])
+            let items = try await client.list(path, limit: .max)["items"]?.arrayValue ?? []
+            diagnosis.add(
+                items.compactMap(CredentialRecord.init), app: "\(app["name"]?.stringValue ?? "") (\(id))", now: now)
+        }
+        diagnosis.endCredentials()
+    }
+
+    /// Where the configuration has the server listen; one that listens everywhere is found on loopback.
+    private var address: String {
+        let host =
+            switch configuration.httpHost {
+            case "0.0.0.0": "127.0.0.1"
+            case "::": "[::1]"
+            case let host where host.contains(":"): "[\(host)]"
+            case let host: host
+            }
+        let bound = configuration.httpPortFile.flatMap(Surroundings.current.read).map {
+            String(decoding: $0, as: UTF8.self).filter(\.isNumber)
+        }
+        let port = bound.flatMap { $0.isEmpty ? nil : $0 } ?? String(configuration.httpPort)
+        return "\(configuration.httpTLS == nil ? "http" : "https")://\(host):\(port)"
+    }
+}
+
+extension CredentialRecord {
+    /// An item of `GET …/credentials`; nil for what is none.
+    fileprivate init?(_ item: JSON) {
+        guard let provider = item["provider"]?.stringValue.flatMap(ProviderName.init(rawValue:)) else { return nil }
+        let time = { (json: JSON?) in json?.stringValue.flatMap { Timestamp(rfc3339: $0) } }
+        let health = item["health"]
+        let environment = item["environment"]?.stringValue.flatMap(Environment.init(rawValue:))
+        let at = time(health?["at"]) ?? Timestamp(milliseconds: 0)
+        self.init(
+            provider: provider, environment: environment ?? .production, kind: item["kind"]?.stringValue ?? "",
+            fingerprint: item["fingerprint"]?.stringValue ?? "", facts: .init(),
+            createdAt: time(item["created_at"]) ?? at, expiresAt: time(item["expires_at"]),
+            health: health?["state"] == "stopped"
+                ? .stopped(at: at, reason: health?["reason"]?.stringValue ?? "") : .unknown)
+    }
+}

@@ -1,0 +1,55 @@
+/// A fact that a device tells of a message: the first of each kind counts.
+package struct Receipt: Sendable, Hashable {
+    package var message: MessageID
+    package var device: DeviceKey
+    package var kind: Kind
+    package var at: Timestamp
+
+    package init(message: MessageID, device: DeviceKey, kind: Kind, at: Timestamp) {
+        self.message = message
+        self.device = device
+        self.kind = kind
+        self.at = at
+    }
+
+    package enum Kind: Int64, CaseIterable, Sendable, Hashable {
+        case received = 1
+        case opened = 2
+        /// The answer to a heartbeat.
+        case heartbeat = 3
+    }
+}
+
+/// What a device tells, before anybody has looked whether it and the message are known.
+package struct DeviceFact: Sendable, Hashable {
+    package var device: DeviceID
+    package var subject: Subject
+    /// By the device's own clock.
+    package var at: Timestamp
+
+    package init(device: DeviceID, subject: Subject, at: Timestamp) {
+        self.device = device
+        self.subject = subject
+        self.at = at
+    }
+
+    package enum Subject: Sendable, Hashable {
+        case message(MessageID, Receipt.Kind)
+        case geofence(Int64, location: Int64)
+    }
+}
+
+/// A device told that it crossed the border of a geofence's location.
+package struct GeofenceTrigger: Sendable, Hashable {
+    package var geofence: Int64
+    package var location: Int64
+    package var device: DeviceKey
+    package var at: Timestamp
+
+    package init(geofence: Int64, location: Int64, device: DeviceKey, at: Timestamp) {
+        self.geofence = geofence
+        self.location = location
+        self.device = device
+        self.at = at
+    }
+}

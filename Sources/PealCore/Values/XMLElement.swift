@@ -1,0 +1,107 @@
+/// An element of a document that is being written.
+package struct XMLElement: Sendable {
+    private let name: String
+    private let attributes: [(name: String, value: XMLText)]
+    private let content: Content
+
+    private enum Content: Sendable {
+        case text(XMLText)
+        case children([XMLElement])
+    }
+
+    /// - Parameter attributes: in written order; nil = left out.
+    package init(_ name: String, _ attributes: [(String, XMLText?)] = [], _ children: [XMLElement] = []) {
+        self.init(name, attributes, .children(children))
+    }
+
+    /// - Parameter attributes: in written order; nil = left out.
+    package init(_ name: String, _ attributes: [(String, XMLText?)] = [], text: XMLText) {
+        self.init(name, attributes, .text(text))
+    }
+
+    private init(_ name: String, _ attributes: [(String, XMLText?)], _ content: Content) {
+        self.name = name
+        self.attributes = attributes.compactMap { name, value in value.map { (name, $0) } }
+        self.content = content
+    }
+
+    /// In UTF-8, without a declaration.
+    package var bytes: [UInt8] { Array(text.utf8) }
+
+    /// Without a declaration.
+    package var text: String {
+        var out = ""
+        write(to: &out)
+        return out
+    }
+
+    private func write(to out: inout String) {
+        out += "<\(name)"
+        for attribute in attributes { out += " \(attribute.name)=\"\(attribute.value.attribute)\"" }
+        switch content {
+        case .text(let text): out += ">\(text.content)</\(name)>"
+        case .children(let children) where children.isEmpty: out += "/>"
+        case .children(let children):
+            out += ">"
+            for child in children { child.write(to: &out) }
+            out += "</\(name)>"
+        }
+    }
+}
+
+/// Text that may stand in an XML document: receives what an author wrote, hands it on escaped. There is no other way
+/// into an `XMLElement`.
+package struct XMLText: Sendable, Hashable {
+    package let text: String
+
+    /// - Parameter field: named when the text is refused.
+    /// - Throws: `invalid_field` for control characters but tab and line ends, and for what XML has no place for (XML
+    ///   1.0 §2.2).
+    package init(_ text: String, field: String) throws(PealError) {
+        guard text.unicodeScalars.allSatisfy(Self.isLegal) else {
+            throw .invalid(field, "\(field) holds a control character, which XML cannot carry")
+        }
+        self.text = text
+    }
+
+    package init(_ number: Int64) { text = String(number) }
+
+    /// Whether XML has a place for the character, and people can see it.
+    package static func isLegal(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x09, 0x0A, 0x0D: true
+        case ..<0x20, 0x7F...0x9F, 0xFFFE, 0xFFFF: false
+        default: true
+        }
+    }
+
+    /// As it stands between tags.
+    package var content: String { escaped(isAttribute: false) }
+    /// As it stands between double quotes.
+    package var attribute: String { escaped(isAttribute: true) }
+
+    private func escaped(isAttribute: Bool) -> String {
+        var out = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": out += "&amp;"
+            case "<": out += "&lt;"
+            case ">": out += "&gt;"
+            case "\"": out += "&quot;"
+            case "'": out += "&apos;"
+            // Readers turn these into blanks and line feeds unless they are written as references (XML 1.0 §2.11,
+            // §3.3.3).
+            case "\r": out += "&#13;"
+            case "\n" where isAttribute: out += "&#10;"
+            case "\t" where isAttribute: out += "&#9;"
+            default: out.unicodeScalars.append(scalar)
+            }
+        }
+        return out
+    }
+}
+
+extension XMLText: ExpressibleByStringLiteral {
+    /// For words of our own.
+    package init(stringLiteral value: String) { text = value }
+}

@@ -1,0 +1,97 @@
+internal import PealCore
+internal import Synchronization
+
+/// What opens a route of an app: its credential, and the name by which pools know it.
+struct Access: Sendable {
+    let credential: Credential
+    let fingerprint: String
+    let providerAppID: String
+    let health: CredentialRecord.Health
+
+    init(_ credential: Credential, _ record: CredentialRecord) {
+        self.credential = credential
+        fingerprint = record.fingerprint
+        health = record.health
+        providerAppID = credential.providerAppID
+    }
+}
+
+/// Credentials read lately: unsealing one costs more than a direct message. Entries live for seconds, because another
+/// process may replace them, and are dropped at once when this one does.
+final class AccessCache: Sendable {
+    struct Key: Sendable, Hashable {
+        let app: AppKey
+        let provider: ProviderName
+        let environment: Environment
+    }
+
+    private struct Entry {
+        /// nil = the app has none.
+        var access: Access?
+        let readAt: Duration
+        var isHealthy: Bool
+    }
+
+    private struct State {
+        var entries: [Key: Entry] = [:]
+        /// The number of the last change of each place that was changed.
+        var changes: [Key: Int] = [:]
+        var changeCount = 0
+        /// Stands for what is not in `changes`.
+        var changesBefore = 0
+    }
+
+    private static let life: Duration = .seconds(5)
+    private static let countMax = 1024
+    private let state = Mutex(State())
+
+    /// Differs before and after a change of the credential: what was read or sent under another version is out of date.
+    func version(of key: Key) -> Int { state.withLock { $0.changes[key] ?? $0.changesBefore } }
+
+    /// What is known; nil when it must be read.
+    func find(_ key: Key, now: Duration) -> Found? {
+        state.withLock { state in
+            guard let entry = state.entries[key], now - entry.readAt < Self.life else { return nil }
+            return Found(access: entry.access)
+        }
+    }
+
+    /// What was read; without access when the app has no credential there.
+    struct Found: Sendable {
+        let access: Access?
+    }
+
+    /// Keeps what was read when the version was as given, unless the credential changed since.
+    func keep(_ access: Access?, for key: Key, version: Int, now: Duration) {
+        state.withLock { state in
+            guard state.changes[key] ?? state.changesBefore == version else { return }
+            if state.entries.count >= Self.countMax { state.entries.removeAll() }
+            let isHealthy = if case .ok = access?.health { true } else { false }
+            state.entries[key] = Entry(access: access, readAt: now, isHealthy: isHealthy)
+        }
+    }
+
+    /// Says that the credential worked. Returns whether that is news worth storing.
+    func markHealthy(_ key: Key) -> Bool {
+        state.withLock { state in
+            guard let entry = state.entries[key], !entry.isHealthy else { return false }
+            state.entries[key]?.isHealthy = true
+            return true
+        }
+    }
+
+    func markStopped(_ key: Key) { state.withLock { $0.entries[key]?.isHealthy = false } }
+
+    /// The credential changed. Returns the fingerprint that was held, so that its connections can go.
+    func forget(_ key: Key) -> String? {
+        state.withLock { state in
+            state.changeCount += 1
+            if state.changes.count >= Self.countMax {
+                state.changes = [:]
+                state.changesBefore = state.changeCount
+            }
+            state.changes[key] = state.changeCount
+            return state.entries.removeValue(forKey: key)?.access?.fingerprint
+        }
+    }
+}

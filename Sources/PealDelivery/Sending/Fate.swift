@@ -1,0 +1,140 @@
+internal import PealCore
+
+/// What an answer means for the one device it is about.
+enum Fate: Sendable, Hashable {
+    /// It ended.
+    case settled(Outcome, reason: String)
+    /// It ended, and the address is dead.
+    case retired(since: Timestamp?, isSuspicious: Bool, reason: String)
+    /// It is to be tried once more, later.
+    case deferred(Wait, reason: String)
+    /// It was not tried: the attempt does not count, and the route has trouble.
+    case returned(Trouble, reason: String)
+
+    /// For how long one device is put off.
+    enum Wait: Sendable, Hashable {
+        /// The address alone is throttled; nil or zero = the policy decides.
+        case address(after: Duration?)
+        /// The provider had trouble of its own.
+        case provider(after: Duration?)
+        /// The request was written and no answer came.
+        case lost
+        /// It was not tried, since the peer behind its address wants to be left alone: the attempt does not count.
+        case peer(after: Duration)
+    }
+
+    /// What keeps a route from being used, the lightest first.
+    enum Trouble: Sendable, Hashable {
+        case unsent
+        case reconnect
+        case refreshCredential
+        case hold(after: Duration)
+        case stop
+
+        var weight: Int {
+            switch self {
+            case .unsent: 0
+            case .reconnect: 1
+            case .refreshCredential: 2
+            case .hold: 3
+            case .stop: 4
+            }
+        }
+    }
+}
+
+extension Fate.Wait {
+    /// From such a hold on it is no sign of load: FCM's for a device whose push service the Firebase project has no
+    /// valid key for, MPNS' for a channel that is used up. However many there are, others are not concerned.
+    private static let ownTrouble = Duration.seconds(600)
+
+    /// Whether it says nothing of the route.
+    var isOfTheAddressAlone: Bool {
+        if case .address(let after?) = self { after >= Self.ownTrouble } else { false }
+    }
+}
+
+extension Fate {
+    /// Reduces an answer by the meaning of its verdict.
+    init(_ answer: Answer, lostAnswer: MessageOptions.LostAnswer) {
+        let reason = answer.reason
+        switch answer.result {
+        case .unsent: self = .returned(.unsent, reason: reason)
+        case .held(let after): self = .deferred(.peer(after: after), reason: reason)
+        case .lost where lostAnswer == .drop: self = .settled(.rejected, reason: Reason.lostAnswer)
+        case .lost: self = .deferred(.lost, reason: Reason.lostAnswer(reason))
+        case .verdict(let verdict): self.init(verdict, reason)
+        }
+    }
+
+    private init(_ verdict: Verdict, _ reason: String) {
+        switch verdict {
+        case .accepted: self = .settled(.accepted, reason: reason)
+        case .rejectMessage: self = .settled(.rejected, reason: reason)
+        case .retireAddress(let since, let isSuspicious):
+            self = .retired(since: since, isSuspicious: isSuspicious, reason: reason)
+        case .holdAddress(let after): self = .deferred(.address(after: after), reason: reason)
+        case .retry(let after): self = .deferred(.provider(after: after), reason: reason)
+        case .holdApp(let after): self = .returned(.hold(after: after), reason: reason)
+        case .refreshCredential: self = .returned(.refreshCredential, reason: reason)
+        case .reconnect: self = .returned(.reconnect, reason: reason)
+        case .stopApp: self = .returned(.stop, reason: reason)
+        }
+    }
+}
+
+/// When a device is tried again. The steps are those of Apple's and Google's advice: 10 s doubling to an hour for a
+/// throttled address; 30 s, 2 min, 15 min and then every 20 min while a provider is in trouble. A lost answer says
+/// nothing of the provider's health: 10 s (Google's least before any repetition), then the same steps.
+enum BackOff {
+    /// A wait that a provider asks for is never believed beyond this.
+    static let longest: Duration = .seconds(6 * 3600)
+    private static let providerSteps: [Int64] = [30, 120, 900, 1200]
+    private static let lostSteps: [Int64] = [10] + providerSteps
+
+    /// - Parameters:
+    ///   - attempt: Sends tried, this one included.
+    ///   - chance: Any number; spreads the waits of many pages by a fifth.
+    static func delay(_ wait: Fate.Wait, attempt: Int, chance: UInt64) -> Duration {
+        switch wait {
+        case .peer(let after): bucket(after)
+        case .address(let after?) where after > .zero: bucket(after)
+        case .provider(let after?) where after > .zero: bucket(after)
+        case .address: spread(seconds: min(3600, 10 << Int64(min(max(attempt, 1), 12) - 1)), chance)
+        case .provider: spread(seconds: step(providerSteps, attempt), chance)
+        case .lost: spread(seconds: step(lostSteps, attempt), chance)
+        }
+    }
+
+    private static func step(_ steps: [Int64], _ attempt: Int) -> Int64 { steps[min(max(attempt, 1), steps.count) - 1] }
+
+    /// Rounds a wait up to one of few, because all devices with the same one share a slice.
+    private static func bucket(_ after: Duration) -> Duration {
+        let steps: [Int64] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400]
+        return steps.first { .seconds($0) >= after }.map { .seconds($0) } ?? longest
+    }
+
+    /// From the wait itself to a fifth more.
+    private static func spread(seconds: Int64, _ chance: UInt64) -> Duration {
+        .milliseconds(seconds * 1000 + Int64(chance % UInt64(seconds * 200)))
+    }
+}
+
+/// Our own words in the delivery log, beside the providers'. `docs/states.md` lists them.
+enum Reason {
+    static let cancelled = "Cancelled"
+    /// A remark of an acceptance.
+    static let environmentHealed = "EnvironmentHealed"
+    static let expired = "Expired"
+    static let gaveUp = "GaveUp"
+    static let lostAnswer = "LostAnswer"
+    /// Where it is sent again: with what became of the request.
+    static func lostAnswer(_ cause: String) -> String {
+        cause.isEmpty || cause == lostAnswer ? lostAnswer : "\(lostAnswer) \(cause)"
+    }
+    static let lateAnswer = "LateAnswer"
+    static let messageFailed = "MessageFailed"
+    static let noCredential = "NoCredential"
+    static let noProvider = "NoProvider"
+    static let retirementDoubted = "RetirementDoubted"
+}

@@ -1,0 +1,203 @@
+internal import Logging
+internal import PealCore
+
+/// Works one leased slice off: receives it from the dispatcher or the direct lane, and hands its devices to a provider
+/// page by page, or settles them without a send where the message's state says so.
+struct SliceWorker: Sendable {
+    let context: DeliveryContext
+
+    /// Returns when the slice is done, given back or lost. `askedAt` is the uptime at which its lease was asked for.
+    func work(_ slice: Slice, askedAt: Duration) async {
+        context.leases.add(slice, askedAt: askedAt)
+        defer { context.leases.remove(slice) }
+        do {
+            // Before the state is read, so that no interruption falls between the two.
+            let control = context.messages.addControl(slice.id.message)
+            defer { context.messages.removeControl(control, of: slice.id.message) }
+            guard !control.isStopped else { return await giveBack(slice, readyAt: nil) }
+            guard let opening = try await context.open(slice) else { return }
+            await follow(opening, slice, control)
+        } catch {
+            context.logger.error(
+                "a slice could not be read",
+                metadata: ["message": "\(slice.id.message)", "window": "\(slice.id.window)", "error": "\(error)"])
+            await giveBack(slice, readyAt: context.time.now + .seconds(5))
+        }
+    }
+
+    private func follow(_ opening: SliceOpening, _ slice: Slice, _ control: SendControl) async {
+        switch opening.course {
+        case .release(let readyAt):
+            await giveBack(slice, readyAt: readyAt)
+        case .settleRest(let outcome, let reason):
+            var rest = SliceRest(
+                context: context, slice: slice, candidates: opening.candidates, left: opening.candidates.count)
+            await rest.settle(outcome, reason: reason)
+        case .send(let access, let provider):
+            guard let key = context.accessKey(slice) else { return }
+            var run = SliceRun(
+                context: context, slice: slice, opening: opening, access: access, key: key, provider: provider,
+                control: control)
+            await run.send()
+        }
+    }
+
+    /// Ends a lease without having done anything.
+    func giveBack(_ slice: Slice, readyAt: Timestamp?) async {
+        _ = await context.settler.settle([
+            Settlement(
+                slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: slice.cursor,
+                cursorAfter: slice.cursor, counts: slice.counts, logRow: nil, next: .release(readyAt: readyAt))
+        ])
+    }
+}
+
+/// What a worker finds when it opens a slice: receives the slice, hands on what is to be done with it.
+struct SliceOpening: Sendable {
+    /// What follows from the message's state, its life, and the credential.
+    enum Course: Sendable {
+        case send(Access, any Provider)
+        /// Everybody left in the slice ends without a send.
+        case settleRest(Outcome, reason: String)
+        /// Given back: the store holds it, or it comes back later.
+        case release(readyAt: Timestamp?)
+    }
+
+    let work: MessageWork
+    let candidates: KeySet
+    let course: Course
+    /// Of the credential, as `AccessCache.version` tells it.
+    let accessVersion: Int
+}
+
+extension DeliveryContext {
+    /// How old a message's state may be when a slice is opened. Changes made by this process are known at once.
+    private static let stateLife: Duration = .seconds(1)
+
+    /// Reads what the slice needs, all at once.
+    /// - Returns: nil when its message is gone.
+    func open(_ slice: Slice) async throws -> SliceOpening? {
+        let key = accessKey(slice)
+        let uptime = time.uptime
+        let interruptions = messages.interruptions
+        let version = key.map { access.version(of: $0) } ?? 0
+        let known = messages.work(slice.id.message, notBefore: uptime - Self.stateLife)
+        let knownAccess = key.flatMap { access.find($0, now: uptime) }
+        let found = try await store.read { reader in
+            let job = try known?.job ?? reader.job(app: slice.id.app, id: slice.id.message)
+            var access = knownAccess?.access
+            if let key, knownAccess == nil {
+                let stored = try reader.credential(app: key.app, provider: key.provider, environment: key.environment)
+                access = stored.map { Access($0.credential, $0.record) }
+            }
+            return (job: job, access: access, candidates: try reader.candidates(of: slice))
+        }
+        guard let job = found.job else { return nil }
+        if let key, knownAccess == nil { access.keep(found.access, for: key, version: version, now: uptime) }
+        let work = known ?? keep(job, readAt: uptime, readAfter: interruptions)
+        return SliceOpening(
+            work: work, candidates: found.candidates, course: course(slice, work, found.access),
+            accessVersion: version)
+    }
+
+    /// nil where no push network is left, or none that this server speaks.
+    func accessKey(_ slice: Slice) -> AccessCache.Key? {
+        guard let provider = slice.id.route.provider, providers[provider] != nil else { return nil }
+        return AccessCache.Key(app: slice.id.app, provider: provider, environment: slice.id.route.environment)
+    }
+
+    private func keep(_ job: DeliveryJob, readAt: Duration, readAfter interruptions: Int) -> MessageWork {
+        let earlier = messages.work(job.message.id, notBefore: nil)
+        let work =
+            earlier.map { MessageWork(job: job, readAt: readAt, keepingVariantsOf: $0) }
+            ?? MessageWork(job: job, readAt: readAt)
+        messages.keep(work, readAfter: interruptions)
+        return work
+    }
+
+    private func course(_ slice: Slice, _ work: MessageWork, _ access: Access?) -> SliceOpening.Course {
+        switch work.job.message.state {
+        case .cancelled: return .settleRest(.suppressed, reason: Reason.cancelled)
+        case .expired: return .settleRest(.expired, reason: Reason.expired)
+        case .failed: return .settleRest(.suppressed, reason: Reason.messageFailed)
+        case .paused, .scheduled: return .release(readyAt: nil)
+        case .planning, .sending, .sent: break
+        }
+        guard let name = slice.id.route.provider, let provider = providers[name] else {
+            return .settleRest(.suppressed, reason: Reason.noProvider)
+        }
+        let lifetime = work.lifetime(on: slice.id.route)
+        if lifetime.isOver(at: time.now) { return .settleRest(.expired, reason: Reason.expired) }
+        guard let access else { return .settleRest(.suppressed, reason: Reason.noCredential) }
+        return .send(access, provider)
+    }
+}
+
+/// Ends everybody left in a slice without a send: from the set of keys alone, no address is read.
+struct SliceRest: Sendable {
+    private static let devicesPerRow = 4096
+    private static let rowsPerWrite = 8
+
+    let context: DeliveryContext
+    var slice: Slice
+    let candidates: KeySet
+    /// How many there are.
+    var left: Int
+
+    /// Settles all of them as `outcome`; the log names `reason`.
+    mutating func settle(_ outcome: Outcome, reason: String) async {
+        let ending = DeliveryLog.Ending(outcome, reason: reason, attempt: slice.attempt)
+        var isDone = false
+        while !isDone {
+            guard context.leases.end(of: slice) != nil else { return }
+            let earlier = slice.counts
+            var settlements: [Settlement] = []
+            for _ in 0..<Self.rowsPerWrite where !isDone {
+                let keys = candidates.keys(after: slice.cursor, limit: Self.devicesPerRow)
+                isDone = keys.count < Self.devicesPerRow
+                settlements += rows(keys, ending, isLast: isDone)
+            }
+            let askedAt = context.time.uptime
+            let results = await context.settler.settle(settlements)
+            guard results.allSatisfy(\.isApplied) else { return context.leases.lose(slice.id, term: slice.term) }
+            context.leases.renew(slice.id, term: slice.term, askedAt: askedAt)
+            context.count(slice.counts, since: earlier, slice.id.route.provider)
+        }
+    }
+
+    private mutating func rows(_ keys: [DeviceKey], _ ending: DeliveryLog.Ending, isLast: Bool) -> [Settlement] {
+        let zeros = Array(repeating: UInt16(0), count: keys.count)
+        let log = DeliveryLog(keys: keys, endings: [ending], endingOf: zeros, locales: [nil], localeOf: zeros)
+        let through = isLast ? max(slice.keyTo, slice.cursor) : keys.last ?? slice.cursor
+        let now = context.time.now
+        var settlements: [Settlement] = []
+        for (range, data) in log.rows() {
+            settlements.append(
+                step(
+                    to: range.upperBound == keys.count ? through : keys[range.upperBound - 1],
+                    adding: log.counts(range),
+                    Settlement.LogRow(
+                        firstKey: keys[range.lowerBound], lastKey: keys[range.upperBound - 1],
+                        deviceCount: range.count, sentAt: now, tookMilliseconds: 0, data: data)))
+        }
+        if settlements.isEmpty { settlements.append(step(to: through, adding: OutcomeCounts(), nil)) }
+        if isLast {
+            settlements[settlements.count - 1].next = .done
+            settlements[settlements.count - 1].counts.pending = 0
+        }
+        return settlements
+    }
+
+    private mutating func step(
+        to key: DeviceKey, adding counts: OutcomeCounts, _ row: Settlement.LogRow?
+    ) -> Settlement {
+        let cursor = slice.cursor
+        slice.cursor = key
+        left = max(0, left - counts.settled)
+        slice.counts.add(counts)
+        slice.counts.pending = left
+        return Settlement(
+            slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: cursor, cursorAfter: key,
+            counts: slice.counts, logRow: row, next: .keep(leaseUntil: context.leaseEnd))
+    }
+}

@@ -1,0 +1,243 @@
+import Crypto
+import Foundation
+import NIOSSL
+import PealCore
+import SwiftASN1
+import X509
+
+/// Takes the certificate chain and the private key out of a PKCS#12 archive (RFC 7292).
+///
+/// The decoder of BoringSSL, which NIOSSL wraps, knows every cipher that archives come with, but ends the process when
+/// an archive lacks the key or a certificate for it. So the key is taken out here, and the decoder is shown the rest
+/// beside an identity of our own, which it always finds.
+enum PKCS12Archive {
+    /// - Throws: `invalid_field` `passphrase` or `data`.
+    static func identity(in data: [UInt8], passphrase: String) throws(PealError) -> Credential.TLSIdentity {
+        // NIOSSL traps on others, and programs do not agree on how to write them.
+        guard passphrase.utf8.allSatisfy({ $0 > 0 && $0 < 0x80 }) else {
+            throw .invalid("passphrase", "a passphrase may hold ASCII characters only: export the archive with another")
+        }
+        guard let contents = PKCS12Contents(data) else { throw fault("data is not a PKCS#12 archive") }
+        guard contents.keys.count == 1, let packed = contents.keys.first else {
+            throw fault("the archive must hold one private key")
+        }
+        guard let key = privateKey(packed, passphrase) else {
+            throw .invalid("passphrase", "the archive's key cannot be opened with this passphrase")
+        }
+        let rebuilt = PKCS12Rebuilding.archive(contents, passphrase: passphrase)
+        guard let bundle = try? NIOSSLPKCS12Bundle(buffer: rebuilt, passphrase: Array(passphrase.utf8)) else {
+            throw .invalid("passphrase", "the archive's certificates cannot be opened with this passphrase")
+        }
+        // The first is our own.
+        let certificates = bundle.certificateChain.dropFirst().compactMap { certificate in
+            (try? certificate.toDERBytes()).flatMap { try? Certificate(derEncoded: $0) }
+        }
+        guard let leaf = certificates.first(where: { $0.publicKey == key.publicKey }) else {
+            throw fault("the archive holds no certificate for its key")
+        }
+        let chain = [leaf] + certificates.filter { $0 != leaf }
+        do {
+            let pem = try chain.map { try $0.serializeAsPEM().pemString + "\n" }
+            return Credential.TLSIdentity(
+                certificates: pem.joined(), privateKey: try key.serializeAsPEM().pemString + "\n")
+        } catch {
+            throw fault("the archive's key or certificates are of a kind that APNs does not use")
+        }
+    }
+
+    private static func privateKey(_ packed: PKCS12Contents.Key, _ passphrase: String) -> Certificate.PrivateKey? {
+        let name = packed.isEncrypted ? "ENCRYPTED PRIVATE KEY" : "PRIVATE KEY"
+        let pem = PEMDocument(type: name, derBytes: packed.bytes).pemString
+        let opened = try? NIOSSLPrivateKey(bytes: Array(pem.utf8), format: .pem) { setter in
+            setter(Array(passphrase.utf8))
+        }
+        guard let der = try? opened?.derBytes else { return nil }
+        for name in ["RSA PRIVATE KEY", "EC PRIVATE KEY"] {
+            let document = PEMDocument(type: name, derBytes: der)
+            if let key = try? Certificate.PrivateKey(pemDocument: document) { return key }
+        }
+        return nil
+    }
+
+    private static func fault(_ message: String) -> PealError { .invalid("data", message) }
+}
+
+/// The parts of a PKCS#12 archive that stand in the open (RFC 7292 §4): which of them are encrypted, and the private
+/// key, which has an encryption of its own.
+struct PKCS12Contents {
+    struct Key {
+        /// PKCS#8: `EncryptedPrivateKeyInfo` or `PrivateKeyInfo`.
+        let bytes: [UInt8]
+        let isEncrypted: Bool
+    }
+
+    enum Name {
+        static let data: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 7, 1]
+        static let encryptedData: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 7, 6]
+        static let keyBag: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 12, 10, 1, 1]
+        static let shroudedKeyBag: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 12, 10, 1, 2]
+        static let certificateBag: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 12, 10, 1, 3]
+        static let x509Certificate: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 9, 22, 1]
+    }
+
+    private(set) var keys: [Key] = []
+    /// Content infos that only the passphrase opens, as they came.
+    private(set) var encrypted: [ArraySlice<UInt8>] = []
+    /// Safe bags in the open that hold no key, as they came.
+    private(set) var bags: [ArraySlice<UInt8>] = []
+
+    /// nil when it is no archive, or one that is not locked by a passphrase but by another's public key. Tools write
+    /// BER as well as DER.
+    init?(_ archive: [UInt8]) {
+        guard let infos = Self.infos(in: archive) else { return nil }
+        for info in infos {
+            guard let content = Self.content(info) else { return nil }
+            if content.name == Name.encryptedData {
+                encrypted.append(info.encodedBytes)
+            } else if content.name == Name.data {
+                guard let bags = Self.nested(content.value) else { return nil }
+                for bag in bags { guard take(bag) else { return nil } }
+            }
+        }
+    }
+
+    /// The content infos of an archive; nil as in `init`.
+    private static func infos(in archive: [UInt8]) -> [ASN1Node]? {
+        guard let node = try? BER.parse(archive), let parts = children(node), parts.count >= 2,
+            let safe = content(parts[1]), safe.name == Name.data
+        else { return nil }
+        return nested(safe.value)
+    }
+
+    private mutating func take(_ bag: ASN1Node) -> Bool {
+        guard let content = Self.content(bag) else { return false }
+        if content.name == Name.shroudedKeyBag || content.name == Name.keyBag {
+            keys.append(Key(bytes: Array(content.value.encodedBytes), isEncrypted: content.name == Name.shroudedKeyBag))
+        } else {
+            bags.append(bag.encodedBytes)
+        }
+        return true
+    }
+
+    /// A sequence of a name and `[0]` around a value: a content info and a safe bag are both of that form.
+    private static func content(_ node: ASN1Node) -> (name: ASN1ObjectIdentifier, value: ASN1Node)? {
+        guard let parts = children(node), parts.count >= 2,
+            let name = try? ASN1ObjectIdentifier(derEncoded: parts[0]), let value = children(parts[1])?.first
+        else { return nil }
+        return (name, value)
+    }
+
+    /// The elements of a sequence that an octet string holds.
+    private static func nested(_ node: ASN1Node) -> [ASN1Node]? {
+        guard let octets = octets(node), let inner = try? BER.parse(octets) else { return nil }
+        return children(inner)
+    }
+
+    private static func children(_ node: ASN1Node) -> [ASN1Node]? {
+        guard case .constructed(let children) = node.content else { return nil }
+        return Array(children)
+    }
+
+    /// In BER an octet string may come in pieces.
+    private static func octets(_ node: ASN1Node) -> [UInt8]? {
+        switch node.content {
+        case .primitive(let bytes): return node.identifier == .octetString ? Array(bytes) : nil
+        case .constructed(let pieces):
+            var whole: [UInt8] = []
+            for piece in pieces {
+                guard let bytes = octets(piece) else { return nil }
+                whole += bytes
+            }
+            return whole
+        }
+    }
+}
+
+/// Builds an archive from another's certificates and an identity of our own in place of its key: see `PKCS12Archive`.
+enum PKCS12Rebuilding {
+    private static let salt: [UInt8] = Array("salt".utf8)
+    private static let sha256: ASN1ObjectIdentifier = [2, 16, 840, 1, 101, 3, 4, 2, 1]
+
+    static func archive(_ contents: PKCS12Contents, passphrase: String) -> [UInt8] {
+        let safe = sequence { coder in
+            for info in contents.encrypted { coder.serializeRawBytes(info) }
+            for bags in [contents.bags, ownBags.map { $0[...] }] {
+                let octets = sequence { coder in for bag in bags { coder.serializeRawBytes(bag) } }
+                coder.serializeRawBytes(content(PKCS12Contents.Name.data, octetString(octets)))
+            }
+        }
+        return sequence { coder in
+            coder.serializeRawBytes([0x02, 0x01, 0x03])
+            coder.serializeRawBytes(content(PKCS12Contents.Name.data, octetString(safe)))
+            coder.serializeRawBytes(seal(safe, passphrase))
+        }
+    }
+
+    /// A key that is no secret, and a certificate for it that nobody trusts. It comes last, where the decoder looks
+    /// first for the certificate of the key.
+    private static var ownBags: [[UInt8]] {
+        guard let key = try? P256.Signing.PrivateKey(rawRepresentation: Array(repeating: 1, count: 32)),
+            let name = try? DistinguishedName(builder: { CommonName("none") }),
+            let certificate = try? Certificate(
+                version: .v3, serialNumber: .init(bytes: [1]), publicKey: .init(key.publicKey),
+                notValidBefore: Date(timeIntervalSince1970: 0), notValidAfter: Date(timeIntervalSince1970: 1),
+                issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256, extensions: .init(),
+                issuerPrivateKey: .init(key)),
+            let der = try? certificate.serializeAsPEM().derBytes
+        else { return [] }
+        let certificateBag = sequence { coder in
+            coder.serializeRawBytes(content(PKCS12Contents.Name.x509Certificate, octetString(der), isBare: true))
+        }
+        return [
+            content(PKCS12Contents.Name.keyBag, Array(key.derRepresentation)),
+            content(PKCS12Contents.Name.certificateBag, certificateBag),
+        ]
+    }
+
+    /// The `MacData` of RFC 7292 §4, with HMAC-SHA256 and one round: nobody else ever sees the archive.
+    private static func seal(_ safe: [UInt8], _ passphrase: String) -> [UInt8] {
+        // Appendix B.2: diversifier 3, then salt and passphrase (UTF-16, ended by zero), each repeated to whole blocks.
+        var text = passphrase.utf16.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+        text += [0, 0]
+        let material = Array(repeating: UInt8(3), count: 64) + blocks(salt) + blocks(text)
+        let key = SymmetricKey(data: SHA256.hash(data: material))
+        let code = HMAC<SHA256>.authenticationCode(for: safe, using: key)
+        let digest = sequence { coder in
+            coder.serializeRawBytes(sequence { coder in try? coder.serialize(sha256) })
+            coder.serializeRawBytes(octetString(Array(code)))
+        }
+        return sequence { coder in
+            coder.serializeRawBytes(digest)
+            coder.serializeRawBytes(octetString(salt))
+        }
+    }
+
+    private static func blocks(_ bytes: [UInt8]) -> [UInt8] {
+        let count = (bytes.count + 63) / 64 * 64
+        return (0..<count).map { bytes[$0 % bytes.count] }
+    }
+
+    /// A name and `[0]` around a value.
+    /// - Parameter isBare: without the sequence around both.
+    private static func content(_ name: ASN1ObjectIdentifier, _ value: [UInt8], isBare: Bool = false) -> [UInt8] {
+        var coder = DER.Serializer()
+        try? coder.serialize(name)
+        coder.appendConstructedNode(identifier: ASN1Identifier(tagWithNumber: 0, tagClass: .contextSpecific)) {
+            $0.serializeRawBytes(value)
+        }
+        let parts = coder.serializedBytes
+        return isBare ? parts : sequence { $0.serializeRawBytes(parts) }
+    }
+
+    private static func octetString(_ bytes: [UInt8]) -> [UInt8] {
+        var coder = DER.Serializer()
+        coder.appendPrimitiveNode(identifier: .octetString) { $0 += bytes }
+        return coder.serializedBytes
+    }
+
+    private static func sequence(_ write: (inout DER.Serializer) -> Void) -> [UInt8] {
+        var coder = DER.Serializer()
+        coder.appendConstructedNode(identifier: .sequence) { write(&$0) }
+        return coder.serializedBytes
+    }
+}

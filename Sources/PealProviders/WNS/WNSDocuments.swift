@@ -1,0 +1,297 @@
+import PealCore
+
+/// Writes toasts: adaptive ones (`ToastGeneric`, Windows 10 and later), and those of Windows 8's template catalogue
+/// (Microsoft: "The toast template catalog").
+enum WNSToast {
+    enum Template: String, CaseIterable, Sendable {
+        case generic = "ToastGeneric"
+        case text01 = "ToastText01"
+        case text02 = "ToastText02"
+        case text03 = "ToastText03"
+        case text04 = "ToastText04"
+        case imageAndText01 = "ToastImageAndText01"
+        case imageAndText02 = "ToastImageAndText02"
+        case imageAndText03 = "ToastImageAndText03"
+        case imageAndText04 = "ToastImageAndText04"
+
+        /// Texts that the template shows; of an adaptive toast, at most.
+        var textCount: Int {
+            switch self {
+            case .text01, .imageAndText01: 1
+            case .text02, .text03, .imageAndText02, .imageAndText03: 2
+            case .text04, .imageAndText04, .generic: 3
+            }
+        }
+
+        var imagesMax: Int {
+            switch self {
+            case .generic: Limits.templateFieldsMax
+            case .imageAndText01, .imageAndText02, .imageAndText03, .imageAndText04: 1
+            case .text01, .text02, .text03, .text04: 0
+            }
+        }
+    }
+
+    /// - Throws: `invalid_field`, naming the field.
+    static func element(_ fields: PlatformFields) throws(PealError) -> XMLElement {
+        let template: Template = try fields.word("template") ?? .generic
+        let parts = try parts(template, fields)
+        let children: [XMLElement] =
+            if template == .generic {
+                parts.texts.map { XMLElement("text", text: $0) } + parts.images.map { image($0, id: nil) }
+            } else {
+                parts.images.enumerated().map { image($1, id: $0 + 1) } + numbered(parts.texts, template.textCount)
+            }
+        let binding = XMLElement(
+            "binding", [("template", try XMLText(template.rawValue, field: fields.path("template")))], children)
+        var launch = try fields.text("launch")
+        if launch == nil { launch = try fields.data() }
+        return XMLElement(
+            "toast", [("launch", launch)], [XMLElement("visual", [], [binding])] + (try audio(fields)))
+    }
+
+    /// What the author put into `fields`, or what the common fields give.
+    private static func parts(_ template: Template, _ fields: PlatformFields) throws(PealError) -> TemplateFields {
+        guard let own = try fields.object("fields") else {
+            let image = template.imagesMax > 0 ? try fields.image() : nil
+            return TemplateFields(
+                texts: try texts(template, fields),
+                images: image.map { [TemplateFields.Image(source: $0, alternative: nil)] } ?? [])
+        }
+        let parts = try TemplateFields(own, path: fields.path("fields"))
+        guard parts.texts.count <= template.textCount else {
+            throw .invalid(fields.path("fields.text"), "\(template.rawValue) has \(template.textCount) texts")
+        }
+        guard parts.images.count <= template.imagesMax else {
+            throw .invalid(fields.path("fields.image"), "\(template.rawValue) has \(template.imagesMax) images")
+        }
+        return parts
+    }
+
+    /// Of a single text the body is the one to read, of two the title and the body.
+    private static func texts(_ template: Template, _ fields: PlatformFields) throws(PealError) -> [XMLText] {
+        let lines = try fields.lines()
+        switch template.textCount {
+        case 1: return try fields.body().map { [$0] } ?? Array(lines.prefix(1))
+        case 2 where lines.count == 3: return [lines[0], lines[2]]
+        default: return lines
+        }
+    }
+
+    /// Windows 8's templates have each text, also where it is empty.
+    private static func numbered(_ texts: [XMLText], _ count: Int) -> [XMLElement] {
+        (0..<count).map { index in
+            XMLElement("text", [("id", XMLText(Int64(index + 1)))], text: index < texts.count ? texts[index] : "")
+        }
+    }
+
+    private static func image(_ image: TemplateFields.Image, id: Int?) -> XMLElement {
+        XMLElement(
+            "image", [("id", id.map { XMLText(Int64($0)) }), ("src", image.source), ("alt", image.alternative)])
+    }
+
+    /// A sound by Windows' own naming; other names are files of other platforms.
+    private static func audio(_ fields: PlatformFields) throws(PealError) -> [XMLElement] {
+        guard let sound = fields.content.sound,
+            ["ms-winsoundevent:", "ms-appx:", "ms-appdata:"].contains(where: sound.hasPrefix)
+        else { return [] }
+        return [XMLElement("audio", [("src", try XMLText(sound, field: "content.sound"))])]
+    }
+}
+
+/// Writes tiles: adaptive ones in every size by default, one size where the author names it, or a template of Windows
+/// 8's catalogue (Microsoft: "Create adaptive tiles", "The tile template catalog").
+enum WNSTile {
+    enum Size: String, CaseIterable, Sendable {
+        case small = "TileSmall"
+        case medium = "TileMedium"
+        case wide = "TileWide"
+        case large = "TileLarge"
+    }
+
+    /// Sizes that a name of the catalogue begins with, and what their first version (Windows 8.0) was called: who knows
+    /// no second version takes that one.
+    private static let catalogue: [(prefix: String, first: String?)] = [
+        ("TileSquare150x150", "TileSquare"), ("TileWide310x150", "TileWide"), ("TileSquare310x310", nil),
+        ("TileSquare71x71", nil),
+    ]
+
+    /// - Throws: `invalid_field`, naming the field.
+    static func element(_ fields: PlatformFields) throws(PealError) -> XMLElement {
+        let name = try fields.string("template")
+        let own = try fields.object("fields")
+        guard let name else {
+            let parts = try parts(own, fields)
+            return tile([], Size.allCases.map { adaptive($0, parts) })
+        }
+        let parts = try parts(own, fields)
+        if let size = Size(rawValue: name) { return tile([], [adaptive(size, parts)]) }
+        return tile([("version", "2")], [try numbered(name, parts, fields)])
+    }
+
+    private static func tile(_ attributes: [(String, XMLText?)], _ bindings: [XMLElement]) -> XMLElement {
+        XMLElement("tile", [], [XMLElement("visual", attributes, bindings)])
+    }
+
+    private static func parts(_ own: JSON.Members?, _ fields: PlatformFields) throws(PealError) -> TemplateFields {
+        if let own { return try TemplateFields(own, path: fields.path("fields")) }
+        let image = try fields.image()
+        return TemplateFields(
+            texts: try fields.lines(), images: image.map { [.init(source: $0, alternative: nil)] } ?? [])
+    }
+
+    /// The first text is a caption, the others stand below it and wrap; the smallest size has room for one alone.
+    private static func adaptive(_ size: Size, _ parts: TemplateFields) -> XMLElement {
+        var children = parts.images.prefix(size == .small ? 1 : Limits.templateFieldsMax).map { image in
+            XMLElement(
+                "image", [("placement", "background"), ("src", image.source), ("alt", image.alternative)])
+        }
+        for (index, text) in parts.texts.prefix(size == .small ? 1 : Limits.templateFieldsMax).enumerated() {
+            let style: XMLText = index == 0 ? "caption" : "captionSubtle"
+            children.append(
+                XMLElement(
+                    "text", [("hint-style", style), ("hint-wrap", index == 0 ? nil : "true")], text: text))
+        }
+        return XMLElement("binding", [("template", XMLText(of: size))], children)
+    }
+
+    private static func numbered(
+        _ name: String, _ parts: TemplateFields, _ fields: PlatformFields
+    ) throws(PealError) -> XMLElement {
+        let (template, fallback) = try versions(of: name, fields)
+        let images = parts.images.enumerated().map { index, image in
+            XMLElement(
+                "image", [("id", XMLText(Int64(index + 1))), ("src", image.source), ("alt", image.alternative)])
+        }
+        let texts = parts.texts.enumerated().map { index, text in
+            XMLElement("text", [("id", XMLText(Int64(index + 1)))], text: text)
+        }
+        let path = fields.path("template")
+        return XMLElement(
+            "binding",
+            [
+                ("template", try XMLText(template, field: path)),
+                ("fallback", try fallback.map { text throws(PealError) in try XMLText(text, field: path) }),
+            ], images + texts)
+    }
+
+    /// The name in the catalogue's second version, and in its first where it has one.
+    private static func versions(
+        of name: String, _ fields: PlatformFields
+    ) throws(PealError) -> (template: String, fallback: String?) {
+        let isName = name.utf8.allSatisfy(\.isASCIIAlphanumeric)
+        for (prefix, first) in catalogue where isName {
+            if name.hasPrefix(prefix), name.count > prefix.count {
+                let rest = String(name.dropFirst(prefix.count))
+                return (name, rest.contains("IconWithBadge") ? nil : first.map { $0 + rest })
+            }
+            // After the sizes themselves: TileSquare310x310 begins with TileSquare too.
+            guard let first, name.hasPrefix(first), name.utf8.dropFirst(first.utf8.count).first.map(isLetter) ?? false
+            else { continue }
+            return (prefix + name.dropFirst(first.count), name)
+        }
+        throw .invalid(
+            fields.path("template"),
+            "template must be TileSmall, TileMedium, TileWide, TileLarge or a name of the tile template catalogue")
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        byte.isASCIIAlphanumeric && !(0x30...0x39).contains(byte)
+    }
+}
+
+extension XMLText {
+    /// The name of an adaptive tile's size.
+    fileprivate init(of size: WNSTile.Size) {
+        switch size {
+        case .small: self = "TileSmall"
+        case .medium: self = "TileMedium"
+        case .wide: self = "TileWide"
+        case .large: self = "TileLarge"
+        }
+    }
+}
+
+/// Writes badges (Microsoft: "Badge notifications for Windows apps").
+enum WNSBadge {
+    private static let glyphs: Set<String> = [
+        "none", "activity", "alarm", "alert", "attention", "available", "away", "busy", "error", "newMessage", "paused",
+        "playing", "unavailable",
+    ]
+
+    /// - Throws: `missing_field` or `invalid_field`, naming `value`.
+    static func element(_ fields: PlatformFields) throws(PealError) -> XMLElement {
+        XMLElement("badge", [("value", try value(fields))])
+    }
+
+    /// A number from 0, which clears the badge, or a glyph's name. More than 99 is shown as `99+`, and may be given so.
+    private static func value(_ fields: PlatformFields) throws(PealError) -> XMLText {
+        let path = fields.path("value")
+        guard let value = fields["value"] ?? fields.content.badge.map(JSON.integer) else { throw .missing(path) }
+        if let text = value.stringValue {
+            if glyphs.contains(text) { return try XMLText(text, field: path) }
+            if text == "99+" { return XMLText(100) }
+        }
+        let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
+        let digits = value.stringValue.flatMap { $0.utf8.allSatisfy(isDigit) ? Int64($0) : nil }
+        guard let number = value.integerValue ?? digits, (0...Int64(Int32.max)).contains(number) else {
+            throw .invalid(
+                path, "a badge is a whole number from 0, 99+, or one of \(glyphs.sorted().joined(separator: ", "))")
+        }
+        return XMLText(number)
+    }
+}
+
+/// `fields` of a template that numbers its texts and images: `{"text":[…],"image":[…]}`. A null keeps the place of a
+/// text that stays empty. An image is its address, or `{"src":…,"alt":…}`.
+struct TemplateFields: Sendable {
+    struct Image: Sendable {
+        let source: XMLText
+        let alternative: XMLText?
+    }
+
+    let texts: [XMLText]
+    let images: [Image]
+
+    /// - Throws: `invalid_field`, naming the element.
+    init(_ members: JSON.Members, path: String) throws(PealError) {
+        var texts: [XMLText] = []
+        for (index, value) in try Self.list(members["text"], "\(path).text").enumerated() {
+            texts.append(try Self.text(value, "\(path).text[\(index)]") ?? "")
+        }
+        var images: [Image] = []
+        for (index, value) in try Self.list(members["image"], "\(path).image").enumerated() {
+            images.append(try Self.image(value, "\(path).image[\(index)]"))
+        }
+        self.texts = texts
+        self.images = images
+    }
+
+    init(texts: [XMLText], images: [Image]) {
+        self.texts = texts
+        self.images = images
+    }
+
+    private static func list(_ value: JSON?, _ field: String) throws(PealError) -> [JSON] {
+        guard let value, !value.isNull else { return [] }
+        guard let list = value.arrayValue else { throw .invalid(field, "must be a list, not \(value.typeName)") }
+        guard list.count <= Limits.templateFieldsMax else {
+            throw .invalid(field, "there are at most \(Limits.templateFieldsMax)")
+        }
+        return list
+    }
+
+    private static func text(_ value: JSON, _ field: String) throws(PealError) -> XMLText? {
+        if value.isNull { return nil }
+        guard let text = value.stringValue else { throw .invalid(field, "must be a string, not \(value.typeName)") }
+        return try XMLText(text, field: field)
+    }
+
+    private static func image(_ value: JSON, _ field: String) throws(PealError) -> Image {
+        guard value.objectValue != nil else {
+            return Image(source: try text(value, field) ?? "", alternative: nil)
+        }
+        guard let source = try text(value["src"] ?? .null, "\(field).src") else { throw .missing("\(field).src") }
+        return Image(source: source, alternative: try text(value["alt"] ?? .null, "\(field).alt"))
+    }
+}

@@ -1,0 +1,144 @@
+internal import PealAPI
+internal import PealCore
+internal import PealDelivery
+internal import PealReports
+internal import PealStore
+
+/// What operations may ask of the running server.
+struct ServerOperations: Operations {
+    let store: SQLStore
+    let delivery: DeliveryService
+    let courier: WebhookCourier
+
+    func readiness() async -> [(subsystem: String, failure: String?)] {
+        [
+            ("store", await store.isReady() ? nil : "the store does not answer or is not migrated"),
+            ("delivery", delivery.isRunning ? nil : "the workers are not running"),
+        ]
+    }
+
+    func stoppedApps() async -> Int {
+        ((try? await store.read { try $0.census() })?.appsStopped) ?? 0
+    }
+
+    func stoppedCredentials() async -> [(app: AppID, record: CredentialRecord)] {
+        (try? await store.read { try $0.stoppedCredentials(limit: Limits.credentialsListedMax) }) ?? []
+    }
+
+    func metrics() async -> String {
+        let census = try? await store.read { try $0.census() }
+        let credentials = try? await store.read { try CredentialMetrics($0) }
+        return MetricsText.render(
+            delivery.metrics.snapshot, webhooks: courier.metrics.snapshot, census: census, credentials: credentials)
+    }
+}
+
+/// Prometheus' text format, version 0.0.4. Labels carry no names, users, addresses or provider texts.
+enum MetricsText {
+    static func render(
+        _ delivery: DeliveryMetrics.Snapshot, webhooks: WebhookMetrics.Snapshot, census: StoreCensus?,
+        credentials: CredentialMetrics?
+    ) -> String {
+        var text = ""
+        family("peal_notifications_total", "counter", "Notifications that ended, by provider and outcome.", into: &text)
+        for (series, count) in delivery.notifications.sorted(by: { name($0.key) < name($1.key) }) {
+            text += "peal_notifications_total{\(name(series))} \(count)\n"
+        }
+        single("peal_pages_total", "counter", "Pages handed to providers.", delivery.pages, into: &text)
+        single("peal_settles_total", "counter", "Settlements written.", delivery.settles, into: &text)
+        single(
+            "peal_settles_refused_total", "counter", "Settlements refused because the lease was lost.",
+            delivery.settlesRefused, into: &text)
+        single("peal_retries_total", "counter", "Devices put off to be tried again.", delivery.retries, into: &text)
+        single(
+            "peal_stragglers_total", "counter", "Devices answered after their page had settled.", delivery.stragglers,
+            into: &text)
+        single(
+            "peal_pages_lent_total", "counter", "Pages without an answer for a second, whose place others got.",
+            delivery.pagesLent, into: &text)
+        single("peal_breaker_trips_total", "counter", "Routes paused or stopped.", delivery.breakerTrips, into: &text)
+        single(
+            "peal_leases_taken_back_total", "counter", "Leases taken back from processes that ended.",
+            delivery.leasesTakenBack, into: &text)
+        single(
+            "peal_leases_extended_total", "counter", "Leases extended without a settlement.",
+            delivery.leasesExtended, into: &text)
+        single(
+            "peal_credentials_ending", "gauge", "Credentials that end within 30 days.", delivery.credentialsEnding,
+            into: &text)
+        single(
+            "peal_credentials_ended", "gauge", "Credentials that have ended.", delivery.credentialsEnded, into: &text)
+        render(webhooks, into: &text)
+        single("peal_store_up", "gauge", "Whether the store answers.", census == nil ? 0 : 1, into: &text)
+        if let census { render(census, into: &text) }
+        if let credentials { text += credentials.text }
+        return text
+    }
+
+    private static func render(_ webhooks: WebhookMetrics.Snapshot, into text: inout String) {
+        let name = "peal_webhook_deliveries_total"
+        family(name, "counter", "Attempts to deliver to webhooks, by outcome.", into: &text)
+        let outcomes = [
+            ("delivered", webhooks.delivered), ("retried", webhooks.retried), ("failed", webhooks.failed),
+        ]
+        for (outcome, count) in outcomes { text += "\(name){outcome=\"\(outcome)\"} \(count)\n" }
+    }
+
+    private static func render(_ census: StoreCensus, into text: inout String) {
+        single("peal_messages_unfinished", "gauge", "Messages not ended.", census.messagesUnfinished, into: &text)
+        single("peal_slices_ready", "gauge", "Slices that may be leased.", census.slicesReady, into: &text)
+        single("peal_slices_waiting", "gauge", "Slices due later.", census.slicesWaiting, into: &text)
+        single("peal_slices_leased", "gauge", "Slices at work.", census.slicesLeased, into: &text)
+        single("peal_apps_stopped", "gauge", "Apps with a stopped provider.", census.appsStopped, into: &text)
+    }
+
+    private static func single(
+        _ name: String, _ type: String, _ meaning: String, _ value: Int, into text: inout String
+    ) {
+        family(name, type, meaning, into: &text)
+        text += "\(name) \(value)\n"
+    }
+
+    /// What stands before the series of one name.
+    static func family(_ name: String, _ type: String, _ meaning: String, into text: inout String) {
+        text += "# HELP \(name) \(meaning)\n# TYPE \(name) \(type)\n"
+    }
+
+    private static func name(_ series: DeliveryMetrics.Series) -> String {
+        "provider=\"\(series.provider?.rawValue ?? "none")\",outcome=\"\(series.outcome.name)\""
+    }
+}
+
+/// What metrics tell of credentials, by the app's id.
+struct CredentialMetrics: Sendable {
+    typealias Listed = (app: AppID, record: CredentialRecord)
+
+    /// Those that end.
+    let ending: [Listed]
+    let stopped: [Listed]
+
+    /// Both lists are cut at `Limits.credentialsListedMax`.
+    init(_ store: any StoreReading) throws {
+        ending = try store.endingCredentials(limit: Limits.credentialsListedMax)
+        stopped = try store.stoppedCredentials(limit: Limits.credentialsListedMax)
+    }
+
+    /// In Prometheus' format.
+    var text: String {
+        var text = ""
+        var name = "peal_credential_expires_at_seconds"
+        MetricsText.family(name, "gauge", "When a credential ends, in seconds since 1970.", into: &text)
+        for listed in ending {
+            text += "\(name){\(Self.labels(listed))} \(listed.record.expiresAt?.seconds ?? 0)\n"
+        }
+        name = "peal_credential_stopped"
+        MetricsText.family(name, "gauge", "1 for each credential that its provider refuses.", into: &text)
+        for listed in stopped { text += "\(name){\(Self.labels(listed))} 1\n" }
+        return text
+    }
+
+    private static func labels(_ listed: Listed) -> String {
+        "app=\"\(listed.app)\",provider=\"\(listed.record.provider.rawValue)\""
+            + ",environment=\"\(listed.record.environment.rawValue)\""
+    }
+}

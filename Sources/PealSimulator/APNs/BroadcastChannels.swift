@@ -1,0 +1,221 @@
+import Foundation
+import Synchronization
+
+/// The broadcast channels of all apps, each environment apart.
+package final class BroadcastChannels: Sendable {
+    private struct Owner: Hashable {
+        let environment: PushEnvironment
+        let bundleID: String
+    }
+
+    private struct Channel {
+        let id: String
+        let keepsNewest: Bool
+    }
+
+    private let channels = Mutex<[Owner: [Channel]]>([:])
+
+    /// No channels.
+    package init() {}
+
+    /// Adds a channel of an app; says no when the app has too many.
+    func add(_ id: String, keepsNewest: Bool, environment: PushEnvironment, bundleID: String) -> Bool {
+        channels.withLock { channels in
+            let owner = Owner(environment: environment, bundleID: bundleID)
+            guard channels[owner, default: []].count < SimulatorLimits.channelsPerAppMax else { return false }
+            channels[owner, default: []].append(Channel(id: id, keepsNewest: keepsNewest))
+            return true
+        }
+    }
+
+    /// Whether a channel keeps the newest message; nil when there is no such channel.
+    func keepsNewest(_ id: String, environment: PushEnvironment, bundleID: String) -> Bool? {
+        channels.withLock { channels in
+            channels[Owner(environment: environment, bundleID: bundleID)]?.first { $0.id == id }?.keepsNewest
+        }
+    }
+
+    /// Takes a channel away; says whether there was one.
+    func remove(_ id: String, environment: PushEnvironment, bundleID: String) -> Bool {
+        channels.withLock { channels in
+            let owner = Owner(environment: environment, bundleID: bundleID)
+            guard let place = channels[owner]?.firstIndex(where: { $0.id == id }) else { return false }
+            channels[owner]?.remove(at: place)
+            return true
+        }
+    }
+
+    /// The ids of an app's channels, in the order they were made.
+    func ids(environment: PushEnvironment, bundleID: String) -> [String] {
+        channels.withLock { $0[Owner(environment: environment, bundleID: bundleID), default: []].map(\.id) }
+    }
+}
+
+/// The listener on which apps manage their broadcast channels
+/// (https://developer.apple.com/documentation/usernotifications/sending-channel-management-requests-to-apns).
+struct ChannelManagement: PushNetwork {
+    let provider = PushProvider.apns
+    let environment: PushEnvironment
+    let device: APNsJudge
+    let channels: BroadcastChannels
+    let ids: IDSource
+    /// In the fast mode anybody may manage any app.
+    let mode: SimulatorMode
+
+    var expired: FaultAnswer { APNsNetwork.expired }
+
+    func judge(_ request: PushRequest, memory: inout ConnectionMemory, milliseconds: Int64) -> Judgement {
+        let headers = [(name: "apns-request-id", value: BroadcastJudge.requestID(request) ?? ids.uuid())]
+        do throws(APNsRefusal) {
+            var answer = try carryOut(request, &memory, milliseconds / 1_000)
+            answer.set(headers)
+            let credential = request.credentials("bearer").map { Fingerprint.of($0, isFoldingCase: false) }
+            return .accepted(Acceptance(kind: .management, answer: answer, credential: credential))
+        } catch {
+            let text = APNsReason.json(error.reason.rawValue)
+            return .declined(.json(error.reason.status, text, headers: headers))
+        }
+    }
+
+    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> Answer {
+        let headers = acceptance.answer.headers.filter { $0.name == "apns-request-id" }
+        return .json(fault.status, APNsReason.json(fault.reason, fault.timestamp), headers: headers)
+    }
+
+    private func carryOut(
+        _ request: PushRequest, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
+    ) throws(APNsRefusal) -> Answer {
+        let parts = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
+        guard parts.count == 4, parts[0] == "1", parts[1] == "apps", !parts[2].isEmpty else {
+            throw APNsRefusal(.badPath)
+        }
+        if mode == .strict {
+            try device.checkDuplicates(request)
+            try device.authenticate(request, &memory, nowSeconds)
+            guard memory.bundleIDs.contains(parts[2]) else { throw APNsRefusal(.topicDisallowed) }
+            if let id = request.value("apns-request-id"), !APNsJudge.isUUID(id) {
+                throw APNsRefusal(.badRequestParameters)
+            }
+        }
+        switch (parts[3], request.method) {
+        case ("channels", "POST"): return try create(request, parts[2])
+        case ("channels", "GET"): return try read(request, parts[2])
+        case ("channels", "DELETE"): return try delete(request, parts[2])
+        case ("all-channels", "GET"): return list(parts[2])
+        case ("channels", _), ("all-channels", _): throw APNsRefusal(.methodNotAllowed)
+        default: throw APNsRefusal(.badPath)
+        }
+    }
+
+    private func create(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> Answer {
+        guard let body = JSONValue(bytes: request.body), body.members != nil,
+            let policy = body["message-storage-policy"]?.integer, policy == 0 || policy == 1
+        else { throw APNsRefusal(.badRequestPayload) }
+        guard let type = body["push-type"] else { throw APNsRefusal(.missingPushType) }
+        guard type.string?.lowercased() == PushType.liveactivity.rawValue else { throw APNsRefusal(.invalidPushType) }
+        let id = Data(ids.bytes(16)).base64EncodedString()
+        guard channels.add(id, keepsNewest: policy == 1, environment: environment, bundleID: bundleID) else {
+            throw APNsRefusal(.cannotCreateChannel)
+        }
+        return Answer(201, headers: [("apns-channel-id", id)])
+    }
+
+    private func read(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> Answer {
+        let id = try BroadcastJudge.channelID(request)
+        let keepsNewest = channels.keepsNewest(id, environment: environment, bundleID: bundleID)
+        guard let keepsNewest else { throw APNsRefusal(.channelNotRegistered) }
+        let body = [("message-storage-policy", keepsNewest ? "1" : "0"), ("push-type", "\"LiveActivity\"")]
+        return .json(200, JSONText.object(body))
+    }
+
+    private func delete(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> Answer {
+        let id = try BroadcastJudge.channelID(request)
+        guard channels.remove(id, environment: environment, bundleID: bundleID) else {
+            throw APNsRefusal(.channelNotRegistered)
+        }
+        return Answer(204)
+    }
+
+    private func list(_ bundleID: String) -> Answer {
+        let names = channels.ids(environment: environment, bundleID: bundleID).map(JSONText.quoted)
+        return .json(200, JSONText.object([("channels", "[" + names.joined(separator: ",") + "]")]))
+    }
+}
+
+/// Judges a notification to a broadcast channel, `POST /4/broadcasts/apps/<bundle id>`
+/// (https://developer.apple.com/documentation/usernotifications/sending-broadcast-push-notification-requests-to-apns).
+struct BroadcastJudge: Sendable {
+    private static let prefix = "/4/broadcasts/apps/"
+    /// Who sends is checked as with any other notification.
+    let device: APNsJudge
+    let channels: BroadcastChannels
+
+    /// Whether `request` is for a channel at all.
+    static func concerns(_ request: PushRequest) -> Bool {
+        request.path.hasPrefix("/4/broadcasts")
+    }
+
+    /// The `apns-request-id` of the sender, when it is a UUID.
+    static func requestID(_ request: PushRequest) -> String? {
+        request.value("apns-request-id").flatMap { APNsJudge.isUUID($0) ? $0 : nil }
+    }
+
+    /// Gives the id of the channel, or throws what is wrong.
+    func judge(
+        _ request: PushRequest, memory: inout ConnectionMemory, nowSeconds: Int64
+    ) throws(APNsRefusal) -> String {
+        guard request.path.hasPrefix(Self.prefix) else { throw APNsRefusal(.badPath) }
+        guard request.method == "POST" else { throw APNsRefusal(.methodNotAllowed) }
+        let bundleID = String(request.path.dropFirst(Self.prefix.count))
+        guard !bundleID.isEmpty, !bundleID.contains(where: { $0 == "/" || $0 == "?" }) else {
+            throw APNsRefusal(.badPath)
+        }
+        try device.checkDuplicates(request)
+        try device.authenticate(request, &memory, nowSeconds)
+        guard memory.bundleIDs.contains(bundleID) else { throw APNsRefusal(.topicDisallowed) }
+        let keepsNewest = try checkChannel(request, bundleID)
+        try checkHeaders(request, keepsNewest: keepsNewest)
+        try checkPayload(request)
+        return request.value("apns-channel-id") ?? ""
+    }
+
+    private func checkChannel(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> Bool {
+        let id = try Self.channelID(request)
+        let found = channels.keepsNewest(id, environment: device.environment, bundleID: bundleID)
+        guard let found else { throw APNsRefusal(.channelNotRegistered) }
+        return found
+    }
+
+    /// The channel that a request names: base64.
+    static func channelID(_ request: PushRequest) throws(APNsRefusal) -> String {
+        guard let id = request.value("apns-channel-id"), !id.isEmpty else { throw APNsRefusal(.missingChannelID) }
+        guard id.utf8.count <= SimulatorLimits.channelIDBytesMax, Data(base64Encoded: id) != nil else {
+            throw APNsRefusal(.badChannelID)
+        }
+        return id
+    }
+
+    /// A channel without storage takes nothing that is to be kept.
+    private func checkHeaders(_ request: PushRequest, keepsNewest: Bool) throws(APNsRefusal) {
+        guard let type = request.value("apns-push-type") else { throw APNsRefusal(.missingPushType) }
+        guard type.lowercased() == PushType.liveactivity.rawValue else { throw APNsRefusal(.invalidPushType) }
+        try device.checkExpiration(request)
+        if !keepsNewest, let expiration = request.value("apns-expiration"), Int64(expiration) != 0 {
+            throw APNsRefusal(.badExpirationDate)
+        }
+        try device.checkPriority(request, .liveactivity)
+        if let id = request.value("apns-request-id"), !APNsJudge.isUUID(id) { throw APNsRefusal(.badRequestParameters) }
+    }
+
+    /// A Live Activity can be updated and ended this way, but not started.
+    private func checkPayload(_ request: PushRequest) throws(APNsRefusal) {
+        guard !request.body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
+        guard request.bodyBytes <= SimulatorLimits.broadcastPayloadBytesMax else { throw APNsRefusal(.payloadTooLarge) }
+        guard let payload = JSONValue(bytes: request.body), payload.members != nil else {
+            throw APNsRefusal(.payloadEmpty)
+        }
+        guard let event = payload["aps"]?["event"]?.string, ["update", "end"].contains(event),
+            payload["aps"]?["timestamp"]?.integer != nil
+        else { throw APNsRefusal(.badRequestPayload) }
+    }
+}

@@ -1,4 +1,0 @@
-/// Asks a connection to say GOAWAY with `reason` and to close.
-struct Farewell: Sendable {
-    let reason: String
-}

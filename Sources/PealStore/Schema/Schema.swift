@@ -1,0 +1,301 @@
+/// The first schema. Times are milliseconds, ids 16 bytes, flags 0 or 1; hot tables name an app by its small number.
+enum Schema1 {
+    static let apps = [
+        """
+        CREATE TABLE app (
+            app BIGINT PRIMARY KEY, id {bytes} NOT NULL UNIQUE, name {text} NOT NULL, bundle_id {text},
+            richie_app_id {text}, devtodev_app_id {text}, settings {bytes} NOT NULL, created_at BIGINT NOT NULL,
+            device_seq BIGINT NOT NULL, topic_seq BIGINT NOT NULL)
+        """,
+        "CREATE TABLE counter (name {text} PRIMARY KEY, value BIGINT NOT NULL)",
+        "CREATE TABLE setting (name {text} PRIMARY KEY, value {bytes} NOT NULL)",
+        """
+        CREATE TABLE api_key (
+            id {bytes} PRIMARY KEY, app BIGINT NOT NULL, dialect {text} NOT NULL, public_half {text} NOT NULL,
+            scopes {text} NOT NULL, platform {text}, environment {text}, created_at BIGINT NOT NULL,
+            expires_at BIGINT, secret_hash {bytes} NOT NULL, shared_secret {bytes}, UNIQUE (dialect, public_half))
+        """,
+        "CREATE INDEX api_key_app ON api_key (app, created_at)",
+        """
+        CREATE TABLE credential (
+            app BIGINT NOT NULL, provider {text} NOT NULL, environment {text} NOT NULL, sealed {bytes} NOT NULL,
+            kind {text} NOT NULL, fingerprint {text} NOT NULL, facts {bytes} NOT NULL, created_at BIGINT NOT NULL,
+            expires_at BIGINT, health BIGINT NOT NULL, health_at BIGINT NOT NULL, health_reason {text},
+            PRIMARY KEY (app, provider, environment))
+        """,
+        """
+        CREATE TABLE idempotency (
+            scope {bytes} NOT NULL, request_key {text} NOT NULL, digest {bytes} NOT NULL, status BIGINT NOT NULL,
+            body {bytes} NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (scope, request_key))
+        """,
+        "CREATE INDEX idempotency_at ON idempotency (at)",
+        """
+        CREATE TABLE audit (
+            number BIGINT PRIMARY KEY, at BIGINT NOT NULL, app BIGINT, actor {text} NOT NULL, action {text} NOT NULL,
+            object {text} NOT NULL)
+        """,
+        "CREATE INDEX audit_app ON audit (app, number)",
+    ]
+}
+
+extension Schema1 {
+    /// `since` of a device and of a topic's member is when it joined that stream of its route: a message reaches only
+    /// who joined before its cutoff. `device_topic` is the truth of subscriptions, of retired devices too;
+    /// `topic_member` has the active ones in the order that sending reads. The indexes of streams hold every column
+    /// that their statements name, those of their own condition too: only then are they read alone.
+    static let devices = [
+        """
+        CREATE TABLE device (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, id {bytes} NOT NULL, route BIGINT NOT NULL,
+            state BIGINT NOT NULL, address {bytes} NOT NULL, address_key {bytes} NOT NULL,
+            address_rev BIGINT NOT NULL, user_id {text}, locale BIGINT NOT NULL, zone BIGINT NOT NULL,
+            interactive BIGINT NOT NULL, registered_at BIGINT NOT NULL, since BIGINT NOT NULL, retired_at BIGINT,
+            retired_reason {text}, PRIMARY KEY (app, seq)) {clustered} {updated}
+        """,
+        "CREATE UNIQUE INDEX device_id ON device (app, id)",
+        "CREATE UNIQUE INDEX device_address ON device (app, address_key)",
+        "CREATE INDEX device_user ON device (app, user_id, seq, route, state) WHERE user_id IS NOT NULL",
+        "CREATE INDEX device_active ON device (app, route, seq, since, state) WHERE state = 1",
+        "CREATE INDEX device_plain ON device (app, route, seq, state, interactive) WHERE interactive = 0",
+        """
+        CREATE TABLE device_detail (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, detail {bytes} NOT NULL, PRIMARY KEY (app, seq)) {clustered}
+        """,
+        """
+        CREATE TABLE topic (
+            app BIGINT NOT NULL, topic BIGINT NOT NULL, name {text} NOT NULL, expires_at BIGINT,
+            PRIMARY KEY (app, topic))
+        """,
+        "CREATE UNIQUE INDEX topic_name ON topic (app, name)",
+        """
+        CREATE TABLE device_topic (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, topic BIGINT NOT NULL, since BIGINT NOT NULL,
+            PRIMARY KEY (app, seq, topic)) {clustered}
+        """,
+        """
+        CREATE TABLE topic_member (
+            app BIGINT NOT NULL, topic BIGINT NOT NULL, route BIGINT NOT NULL, seq BIGINT NOT NULL,
+            since BIGINT NOT NULL, PRIMARY KEY (app, topic, route, seq)) {clustered}
+        """,
+        """
+        CREATE TABLE word (
+            number BIGINT PRIMARY KEY, kind BIGINT NOT NULL, name {text} NOT NULL, UNIQUE (kind, name))
+        """,
+    ]
+}
+
+extension Schema1 {
+    /// `message` is narrow because it changes; what an author wrote lies beside it and never does.
+    static let messages = [
+        """
+        CREATE TABLE message (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, state BIGINT NOT NULL, dialect {text} NOT NULL,
+            campaign_id {text}, created_at BIGINT NOT NULL, start_at BIGINT, expires_at BIGINT NOT NULL,
+            cutoff_at BIGINT, first_sent_at BIGINT, ended_at BIGINT, failure {text}, slices_open BIGINT NOT NULL,
+            counts {bytes}, PRIMARY KEY (app, message)) {clustered} {updated}
+        """,
+        "CREATE INDEX message_due ON message (start_at) WHERE state = 1",
+        "CREATE INDEX message_planning ON message (app, message) WHERE state = 2",
+        "CREATE INDEX message_unfinished ON message (app, state) WHERE state < 5",
+        "CREATE INDEX message_ended ON message (ended_at) WHERE ended_at IS NOT NULL",
+        "CREATE INDEX message_campaign ON message (app, campaign_id, message) WHERE campaign_id IS NOT NULL",
+        """
+        CREATE TABLE message_content (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, audience {bytes} NOT NULL, content {bytes} NOT NULL,
+            options {bytes} NOT NULL, source {bytes}, PRIMARY KEY (app, message))
+        """,
+        """
+        CREATE TABLE message_predicate (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, predicate {bytes} NOT NULL, PRIMARY KEY (app, message))
+        """,
+        """
+        CREATE TABLE message_keys (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, route BIGINT NOT NULL, keys {bytes} NOT NULL,
+            PRIMARY KEY (app, message, route))
+        """,
+        """
+        CREATE TABLE message_address (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, route BIGINT NOT NULL, n BIGINT NOT NULL,
+            address {bytes} NOT NULL, address_key {bytes} NOT NULL,
+            PRIMARY KEY (app, message, route, n)) {clustered}
+        """,
+    ]
+}
+
+extension Schema1 {
+    /// `window_no` is the first key of the slice's window, so that the window of a key is the last one not above it.
+    /// `delivery_page` is an ordinary table: its rows are large, and in a clustered one they would spill.
+    static let delivery = [
+        """
+        CREATE TABLE slice (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, route BIGINT NOT NULL, window_no BIGINT NOT NULL,
+            part BIGINT NOT NULL, state BIGINT NOT NULL, lane BIGINT NOT NULL, rank BIGINT NOT NULL,
+            ready_at BIGINT NOT NULL, attempt BIGINT NOT NULL, key_from BIGINT NOT NULL, key_to BIGINT NOT NULL,
+            keys {bytes}, cursor BIGINT NOT NULL, pages BIGINT NOT NULL, estimate BIGINT NOT NULL,
+            counts {bytes} NOT NULL, owner {text}, term BIGINT NOT NULL, lease_until BIGINT NOT NULL,
+            PRIMARY KEY (app, message, route, window_no, part)) {clustered} {updated}
+        """,
+        "CREATE INDEX slice_ready ON slice (app, route, lane, rank) WHERE state = 1",
+        "CREATE INDEX slice_waiting ON slice (ready_at) WHERE state = 0",
+        "CREATE INDEX slice_leased ON slice (owner) WHERE state = 2",
+        """
+        CREATE TABLE delivery_page (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, route BIGINT NOT NULL, window_no BIGINT NOT NULL,
+            part BIGINT NOT NULL, page BIGINT NOT NULL, first_key BIGINT NOT NULL, last_key BIGINT NOT NULL,
+            n BIGINT NOT NULL, sent_at BIGINT NOT NULL, took BIGINT NOT NULL, data {bytes} NOT NULL,
+            PRIMARY KEY (app, message, route, window_no, part, page))
+        """,
+    ]
+}
+
+/// The second schema: webhooks, what waits to be told to them, and the requests made of it.
+enum Schema2 {
+    /// `outbox` is read by webhook in order of time and emptied as it is read; `webhook_delivery` keeps what was sent
+    /// for a while, its body only as long as it may be sent again.
+    static let webhooks = [
+        """
+        CREATE TABLE webhook (
+            app BIGINT NOT NULL, webhook BIGINT NOT NULL, name {text} NOT NULL, url {text} NOT NULL,
+            kind {text} NOT NULL, sealed {bytes} NOT NULL, created_at BIGINT NOT NULL, changed_at BIGINT NOT NULL,
+            disabled_at BIGINT, PRIMARY KEY (app, webhook))
+        """,
+        "CREATE UNIQUE INDEX webhook_name ON webhook (app, name)",
+        """
+        CREATE TABLE outbox (
+            app BIGINT NOT NULL, webhook BIGINT NOT NULL, created_at BIGINT NOT NULL, id {bytes} NOT NULL,
+            due_at BIGINT NOT NULL, type {text} NOT NULL, message {bytes}, payload {bytes},
+            PRIMARY KEY (app, webhook, created_at, id))
+        """,
+        """
+        CREATE TABLE webhook_delivery (
+            app BIGINT NOT NULL, id {bytes} NOT NULL, webhook BIGINT NOT NULL, type {text} NOT NULL,
+            state BIGINT NOT NULL, item_count BIGINT NOT NULL, attempts BIGINT NOT NULL, last_status BIGINT,
+            last_error {text}, created_at BIGINT NOT NULL, started_at BIGINT NOT NULL, next_at BIGINT NOT NULL,
+            ended_at BIGINT, body {bytes}, owner {text}, term BIGINT NOT NULL, lease_until BIGINT NOT NULL,
+            PRIMARY KEY (app, id)) {updated}
+        """,
+        "CREATE INDEX webhook_delivery_due ON webhook_delivery (app, webhook, next_at, lease_until) WHERE state = 0",
+        "CREATE INDEX webhook_delivery_newest ON webhook_delivery (app, webhook, id)",
+        "CREATE INDEX webhook_delivery_ended ON webhook_delivery (state, ended_at) WHERE ended_at IS NOT NULL",
+    ]
+}
+
+/// Devices by their identifiers elsewhere. `device_detail` keeps what is shown; by this audiences are looked up.
+enum Schema3 {
+    static let identifiers = [
+        """
+        CREATE TABLE device_identifier (
+            app BIGINT NOT NULL, kind {text} NOT NULL, value {text} NOT NULL, seq BIGINT NOT NULL,
+            PRIMARY KEY (app, kind, value, seq)) {clustered}
+        """,
+        "CREATE INDEX device_identifier_device ON device_identifier (app, seq)",
+    ]
+}
+
+/// The fourth schema: geofences and what devices tell of messages.
+enum Schema4 {
+    /// `geofence_series` gives each app's numbers and instants of change. A tombstone stays until no device can hold
+    /// what was deleted: `told_until` is the latest end that any version of the geofence had.
+    static let geofences = [
+        """
+        CREATE TABLE geofence_series (
+            app BIGINT PRIMARY KEY, geofence BIGINT NOT NULL, location BIGINT NOT NULL, location_group BIGINT NOT NULL,
+            changed_at BIGINT NOT NULL)
+        """,
+        """
+        CREATE TABLE geofence (
+            app BIGINT NOT NULL, geofence BIGINT NOT NULL, tags {bytes} NOT NULL, trigger_type {text} NOT NULL,
+            starts_at BIGINT NOT NULL, expires_at BIGINT NOT NULL, reach {text} NOT NULL, data {bytes} NOT NULL,
+            created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL, told_until BIGINT NOT NULL,
+            PRIMARY KEY (app, geofence))
+        """,
+        """
+        CREATE TABLE geofence_place (
+            app BIGINT NOT NULL, geofence BIGINT NOT NULL, position BIGINT NOT NULL, location BIGINT NOT NULL,
+            PRIMARY KEY (app, geofence, position)) {clustered}
+        """,
+        "CREATE INDEX geofence_place_location ON geofence_place (app, location, geofence)",
+        """
+        CREATE TABLE geofence_tombstone (
+            app BIGINT NOT NULL, geofence BIGINT NOT NULL, deleted_at BIGINT NOT NULL, told_until BIGINT NOT NULL,
+            PRIMARY KEY (app, geofence)) {clustered}
+        """,
+        "CREATE INDEX geofence_tombstone_over ON geofence_tombstone (told_until)",
+        """
+        CREATE TABLE location (
+            app BIGINT NOT NULL, location BIGINT NOT NULL, name {text} NOT NULL, latitude {text} NOT NULL,
+            longitude {text} NOT NULL, radius {text} NOT NULL, created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL,
+            PRIMARY KEY (app, location)) {clustered}
+        """,
+        """
+        CREATE TABLE location_group (
+            app BIGINT NOT NULL, location_group BIGINT NOT NULL, name {text} NOT NULL, description {text} NOT NULL,
+            created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL, PRIMARY KEY (app, location_group)) {clustered}
+        """,
+        """
+        CREATE TABLE location_group_place (
+            app BIGINT NOT NULL, location_group BIGINT NOT NULL, position BIGINT NOT NULL, location BIGINT NOT NULL,
+            PRIMARY KEY (app, location_group, position)) {clustered}
+        """,
+        "CREATE INDEX location_group_place_location ON location_group_place (app, location)",
+    ]
+
+    /// `receipt_count` is the sum over `receipt`, which may have a row for each device of a message.
+    static let receipts = [
+        """
+        CREATE TABLE receipt (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, seq BIGINT NOT NULL, kind BIGINT NOT NULL,
+            at BIGINT NOT NULL, PRIMARY KEY (app, message, seq, kind)) {clustered}
+        """,
+        "CREATE INDEX receipt_device ON receipt (app, seq)",
+        """
+        CREATE TABLE receipt_count (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, kind BIGINT NOT NULL, n BIGINT NOT NULL,
+            PRIMARY KEY (app, message, kind)) {clustered} {updated}
+        """,
+        """
+        CREATE TABLE geofence_trigger (
+            app BIGINT NOT NULL, geofence BIGINT NOT NULL, location BIGINT NOT NULL, seq BIGINT NOT NULL,
+            at BIGINT NOT NULL, PRIMARY KEY (app, geofence, location, seq, at)) {clustered}
+        """,
+        "CREATE INDEX geofence_trigger_device ON geofence_trigger (app, seq)",
+        "CREATE INDEX geofence_trigger_at ON geofence_trigger (at)",
+        "CREATE INDEX topic_named ON topic (name, app)",
+    ]
+}
+
+/// Windows of delivery: one row for each user of a message with a window, and who is in which arm of a campaign's
+/// experiment.
+enum Schema5 {
+    /// `due_at` is when the clock acts: the fallback of an open moment, the end of a claim. Indexes name every column
+    /// of their own condition.
+    static let moments = [
+        "ALTER TABLE message ADD COLUMN window_until BIGINT",
+        "ALTER TABLE message ADD COLUMN window_method {text}",
+        "ALTER TABLE message ADD COLUMN window_hold BIGINT",
+        """
+        CREATE TABLE moment (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, user_id {text} NOT NULL, state BIGINT NOT NULL,
+            rev BIGINT NOT NULL, arm BIGINT NOT NULL, claimable BIGINT NOT NULL, fallback_at BIGINT NOT NULL,
+            deadline BIGINT NOT NULL, due_at BIGINT NOT NULL, awaits_device BIGINT NOT NULL, route BIGINT NOT NULL,
+            had_device BIGINT NOT NULL, device BIGINT, tried {bytes} NOT NULL, claim_id {bytes}, claim_until BIGINT,
+            has_ledger BIGINT NOT NULL, cancel_requested BIGINT NOT NULL, outcome BIGINT, reason {text} NOT NULL,
+            request_key {text}, name_key {bytes}, PRIMARY KEY (app, message, user_id)) {clustered} {updated}
+        """,
+        "CREATE INDEX moment_open ON moment (due_at) WHERE state = 1",
+        "CREATE INDEX moment_claimed ON moment (due_at) WHERE state = 2",
+        "CREATE INDEX moment_user ON moment (app, user_id, deadline) WHERE state = 1",
+        "CREATE UNIQUE INDEX moment_name ON moment (app, name_key) WHERE name_key IS NOT NULL",
+        """
+        CREATE TABLE experiment (
+            app BIGINT NOT NULL, campaign_id {text} NOT NULL, salt {text} NOT NULL, started_at BIGINT NOT NULL,
+            PRIMARY KEY (app, campaign_id))
+        """,
+        """
+        CREATE TABLE experiment_arm (
+            app BIGINT NOT NULL, campaign_id {text} NOT NULL, user_id {text} NOT NULL, arm BIGINT NOT NULL,
+            assigned_at BIGINT NOT NULL, PRIMARY KEY (app, campaign_id, user_id)) {clustered}
+        """,
+        "CREATE INDEX experiment_arm_user ON experiment_arm (app, user_id)",
+    ]
+}

@@ -1,0 +1,210 @@
+internal import PealCore
+
+extension StoreSession {
+    /// A registration that changes nothing and is younger than this writes nothing.
+    private static let unchangedLife = Duration.seconds(60)
+
+    func register(
+        _ registration: DeviceRegistration, app: AppKey, now: Timestamp
+    ) throws -> DeviceRegistration.Result {
+        let result = try place(registration, app: app, now: now)
+        try wakeMoments(app: app, userID: registration.userID, now: now)
+        return result
+    }
+
+    private func place(
+        _ registration: DeviceRegistration, app: AppKey, now: Timestamp
+    ) throws -> DeviceRegistration.Result {
+        let addressKey = DeviceRow.addressKey(of: registration.address)
+        let known = try deviceRow(app: app, id: registration.id)
+        if let known, known.addressKey == addressKey {
+            return try update(known, registration, addressKey, app: app, now: now)
+        }
+        let holder = try deviceRow(app: app, addressKey: addressKey)
+        if holder == nil {
+            let corrected = try corrected(registration, app: app)
+            if corrected.address != registration.address { return try place(corrected, app: app, now: now) }
+        }
+        guard let holder else {
+            if let known { return try update(known, registration, addressKey, app: app, now: now) }
+            return try insert(registration, addressKey, app: app, now: now)
+        }
+        if registration.identityOnMove == .knownID {
+            return try update(holder, registration, addressKey, app: app, now: now)
+        }
+        if known == nil, holder.retirement == nil {
+            return try takeOver(holder, registration, addressKey, app: app, now: now)
+        }
+        try release(holder, app: app, now: now)
+        if let known { return try update(known, registration, addressKey, app: app, now: now) }
+        return try insert(registration, addressKey, app: app, now: now)
+    }
+
+    private func insert(
+        _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp
+    ) throws -> DeviceRegistration.Result {
+        var row = DeviceRow(registration, key: try nextDeviceKey(app: app), addressKey: addressKey, now: now)
+        row.locale = try number(of: registration.locale, .locale)
+        row.zone = try number(of: registration.timeZone, .timeZone)
+        try insertRow(row, app: app)
+        let detail = DetailCoding.encode(registration.detail)
+        if !detail.isEmpty { try putDetail(detail, app: app, device: row.key) }
+        if !registration.detail.identifiers.isEmpty {
+            try putIdentifiers(registration.detail.identifiers, app: app, device: row.key, isNew: true)
+        }
+        let topics = Set((registration.topics ?? []).map(ExactText.init)).sorted().map(\.text)
+        for topic in topics {
+            try subscribe(row, try topicNumber(app: app, name: topic, now: now), app: app, now: now)
+        }
+        return result(row, registration, topics: topics, isNew: true)
+    }
+
+    private func result(
+        _ row: DeviceRow, _ registration: DeviceRegistration, topics: [String], isNew: Bool
+    ) -> DeviceRegistration.Result {
+        let device = Device(
+            id: row.id, key: row.key, address: row.address, userID: row.userID, topics: topics,
+            locale: registration.locale, timeZone: registration.timeZone, detail: registration.detail,
+            isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: nil)
+        return .init(device: device, isNew: isNew)
+    }
+
+    /// Lays a registration over what is known. The key stays and, on the same route, so does the place in every
+    /// stream: a device that opens its app during a send is not dropped from it.
+    private func update(
+        _ old: DeviceRow, _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp,
+        isNew: Bool = false
+    ) throws -> DeviceRegistration.Result {
+        var row = old
+        row.address = registration.address
+        row.addressKey = addressKey
+        row.userID = registration.userID
+        row.locale = try number(of: registration.locale, .locale)
+        row.zone = try number(of: registration.timeZone, .timeZone)
+        row.isInteractive = registration.isInteractive
+        row.retirement = nil
+        row.registeredAt = now
+        if row.address != old.address || old.retirement != nil { row.revision += 1 }
+        let moves = row.route != old.route || old.retirement != nil
+        if moves { row.since = now }
+
+        let detail = DetailCoding.encode(registration.detail)
+        let sameDetail = try self.detail(app: app, device: row.key) == detail
+        // One that expired counts no more: who names it again subscribes to a new topic.
+        let before = try subscriptions(app: app, device: row.key).filter { $0.expiresAt.map { $0 > now } ?? true }
+        let known = Set(before.map { ExactText($0.name) })
+        let topics = registration.topics.map { Set($0.map(ExactText.init)) } ?? known
+        let sameTopics = topics == known
+        if sameDetail, sameTopics, !isNew, isUnchanged(row, old), now - old.registeredAt < Self.unchangedLife {
+            return result(old, registration, topics: topics.sorted().map(\.text), isNew: false)
+        }
+        try updateRow(row, app: app)
+        if !sameDetail {
+            try putDetail(detail, app: app, device: row.key)
+            try putIdentifiers(registration.detail.identifiers, app: app, device: row.key, isNew: false)
+        }
+        if moves { try move(old, to: row, before.map(\.number), app: app, now: now) }
+        if !sameTopics { try change(row, from: before, to: topics, app: app, now: now) }
+        return result(row, registration, topics: topics.sorted().map(\.text), isNew: isNew)
+    }
+
+    private func isUnchanged(_ row: DeviceRow, _ old: DeviceRow) -> Bool {
+        row.revision == old.revision && row.since == old.since
+            && row.userID.map(ExactText.init) == old.userID.map(ExactText.init) && row.locale == old.locale
+            && row.zone == old.zone && row.isInteractive == old.isInteractive
+    }
+
+    /// A new id for a known installation: the row keeps its key, so that a running message finds it once, and the old
+    /// id lives on as a retired device.
+    private func takeOver(
+        _ holder: DeviceRow, _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp
+    ) throws -> DeviceRegistration.Result {
+        var past = holder
+        past.key = try nextDeviceKey(app: app)
+        past.addressKey = Self.freedAddressKey(holder.id)
+        past.retirement = .init(at: now, reason: Self.addressMoved)
+        var registration = registration
+        registration.topics = registration.topics ?? []
+        try connection.execute(
+            "UPDATE device SET id = $3 WHERE app = $1 AND seq = $2",
+            [.int(app), .int(holder.key), .id(registration.id)])
+        try insertRow(past, app: app)
+        try putDetail(try detail(app: app, device: holder.key), app: app, device: past.key)
+        try connection.execute(
+            """
+            INSERT INTO device_topic (app, seq, topic, since)
+            SELECT app, $3, topic, since FROM device_topic WHERE app = $1 AND seq = $2
+            """, [.int(app), .int(holder.key), .int(past.key)])
+        var row = holder
+        row.id = registration.id
+        return try update(row, registration, addressKey, app: app, now: now, isNew: true)
+    }
+
+    /// Takes its address from a device, which is retired if it was not.
+    func release(_ holder: DeviceRow, app: AppKey, now: Timestamp) throws {
+        var row = holder
+        row.addressKey = Self.freedAddressKey(holder.id)
+        row.retirement = holder.retirement ?? .init(at: now, reason: Self.addressMoved)
+        try updateRow(row, app: app)
+        if holder.retirement == nil { try leaveStreams(app: app, device: holder.key, route: holder.route) }
+    }
+
+    private static let addressMoved = "AddressMoved"
+
+    /// Fills the place of an address that is another's now: unique, as ids are.
+    private static func freedAddressKey(_ id: DeviceID) -> [UInt8] { id.bytes }
+}
+
+extension StoreSession {
+    /// Moves devices that were reached in their provider's other environment there, whoever has the lease by now. Each
+    /// comes into the streams of its new route only now, so that no window of a running message sees it twice.
+    func move(_ settlement: Settlement, now: Timestamp) throws {
+        for reached in settlement.moves.sorted(by: { $0.key < $1.key }) {
+            let app = settlement.slice.app
+            let row = try connection.first(
+                "SELECT \(DeviceRow.columns) FROM device WHERE app = $1 AND seq = $2", [.int(app), .int(reached.key)],
+                DeviceRow.init)
+            guard let row, row.revision == reached.revision, row.retirement == nil, row.route != reached.route else {
+                continue
+            }
+            try move(row, to: reached.route, app: app, now: now)
+        }
+    }
+
+    private func move(_ old: DeviceRow, to route: Route, app: AppKey, now: Timestamp) throws {
+        var row = old
+        row.address = Address(route: route, bytes: old.address.bytes)
+        row.addressKey = DeviceRow.addressKey(of: row.address)
+        if let holder = try deviceRow(app: app, addressKey: row.addressKey) {
+            // The same installation registered there too: one of the two is enough.
+            guard holder.retirement != nil else { return try release(old, app: app, now: now) }
+            try release(holder, app: app, now: now)
+        }
+        row.since = now
+        try updateRow(row, app: app)
+        var detail = try DetailCoding.decode(try self.detail(app: app, device: row.key))
+        detail.environmentDisproved = old.route.environment
+        try putDetail(DetailCoding.encode(detail), app: app, device: row.key)
+        let topics = try subscriptions(app: app, device: row.key).map(\.number)
+        try move(old, to: row, topics, app: app, now: now)
+        try audit(
+            AuditEntry(
+                at: now, app: app, actor: "delivery", action: "device.environment",
+                object: "device \(row.id): \(old.route.environment.rawValue) to \(route.environment.rawValue)"))
+    }
+
+    /// A registration as the provider's proof has it: who was reached in the other environment with the same address,
+    /// and named the wrong one then too, stays where it is.
+    func corrected(_ registration: DeviceRegistration, app: AppKey) throws -> DeviceRegistration {
+        guard let route = registration.address.route.otherEnvironment else { return registration }
+        let elsewhere = Address(route: route, bytes: registration.address.bytes)
+        guard let row = try deviceRow(app: app, addressKey: DeviceRow.addressKey(of: elsewhere)),
+            try DetailCoding.decode(try detail(app: app, device: row.key)).environmentDisproved
+                == registration.address.route.environment
+        else { return registration }
+        var registration = registration
+        registration.address = elsewhere
+        registration.detail.environmentDisproved = elsewhere.route.otherEnvironment?.environment
+        return registration
+    }
+}

@@ -1,0 +1,175 @@
+internal import PealCore
+
+/// A message's content as compact JSON, without loss: numbers and member order of the author's own objects stay.
+enum ContentCoding {
+    /// Deeper than any request: the stored form wraps an author's object in a few levels of its own.
+    static let depthMax = Limits.jsonDepthMax * 2
+
+    static func encode(_ content: Content) -> [UInt8] {
+        let platforms = Platform.allCases.compactMap { platform -> (String, JSON)? in
+            guard let own = content.platforms[platform] else { return nil }
+            let options = OptionsCoding.json(own.options)
+            return (platform.rawValue, ["fields": .object(own.fields), "options": options])
+        }
+        return JSON.compact([
+            ("title", content.title.map(json)), ("subtitle", content.subtitle.map(json)),
+            ("body", content.body.map(json)), ("image_url", content.imageURL.map(JSON.string)),
+            ("data", content.data.isEmpty ? nil : .object(content.data)), ("badge", content.badge.map(JSON.integer)),
+            ("sound", content.sound.map(JSON.string)), ("thread_id", content.threadID.map(JSON.string)),
+            ("category", content.category.map(JSON.string)),
+            ("default_locale", content.defaultLocale.map(JSON.string)),
+            ("platforms", platforms.isEmpty ? nil : .object(.init(platforms))),
+        ]).bytes
+    }
+
+    static func decode(_ bytes: [UInt8]) throws -> Content {
+        guard let json = try? JSONParser.parse(bytes, depthMax: depthMax) else { throw PealError.damaged("a content") }
+        var content = Content()
+        content.title = json["title"].flatMap(text)
+        content.subtitle = json["subtitle"].flatMap(text)
+        content.body = json["body"].flatMap(text)
+        content.imageURL = json["image_url"]?.stringValue
+        content.data = json["data"]?.objectValue ?? .init()
+        content.badge = json["badge"]?.integerValue
+        content.sound = json["sound"]?.stringValue
+        content.threadID = json["thread_id"]?.stringValue
+        content.category = json["category"]?.stringValue
+        content.defaultLocale = json["default_locale"]?.stringValue
+        for (name, own) in json["platforms"]?.objectValue?.pairs ?? JSON.Members().pairs {
+            guard let platform = Platform(rawValue: name) else { continue }
+            content.platforms[platform] = .init(
+                fields: own["fields"]?.objectValue ?? .init(),
+                options: OptionsCoding.platformOptions(own["options"] ?? .null))
+        }
+        return content
+    }
+
+    private static func json(_ text: LocalizedText) -> JSON {
+        switch text {
+        case .plain(let text): .string(text)
+        case .localized(let texts):
+            .object(.init(texts.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
+        }
+    }
+
+    private static func text(_ json: JSON) -> LocalizedText? {
+        if let text = json.stringValue { return .plain(text) }
+        guard let texts = json.objectValue else { return nil }
+        return .localized(texts.pairs.reduce(into: [:]) { $0[$1.0] = $1.1.stringValue })
+    }
+}
+
+/// How a message is to be sent, as compact JSON.
+enum OptionsCoding {
+    static func encode(_ options: MessageOptions) -> [UInt8] {
+        var json = json(common(options))
+        if case .object(var members) = json {
+            members["lost_answer"] = .string(options.lostAnswer.rawValue)
+            json = .object(members)
+        }
+        return json.bytes
+    }
+
+    static func decode(_ bytes: [UInt8]) throws -> MessageOptions {
+        guard let json = try? JSONParser.parse(bytes) else { throw PealError.damaged("a message's options") }
+        let common = platformOptions(json)
+        var options = MessageOptions()
+        options.priority = common.priority
+        options.life = common.life
+        options.collapseKey = common.collapseKey
+        options.isBackground = common.isBackground ?? false
+        options.environment = common.environment
+        options.lostAnswer = json["lost_answer"]?.stringValue.flatMap(MessageOptions.LostAnswer.init) ?? .resend
+        return options
+    }
+
+    private static func common(_ options: MessageOptions) -> PlatformOptions {
+        var common = PlatformOptions()
+        common.priority = options.priority
+        common.life = options.life
+        common.collapseKey = options.collapseKey
+        common.isBackground = options.isBackground
+        common.environment = options.environment
+        return common
+    }
+
+    static func json(_ options: PlatformOptions) -> JSON {
+        let life: (String, JSON?) =
+            switch options.life {
+            case .until(let instant): ("until", .integer(instant.milliseconds))
+            case .seconds(let seconds): ("seconds", .integer(seconds))
+            case nil: ("until", nil)
+            }
+        return JSON.compact([
+            ("priority", options.priority.map { .string($0.rawValue) }), life,
+            ("collapse_key", options.collapseKey.map(JSON.string)),
+            ("background", options.isBackground.map(JSON.bool)),
+            ("environment", options.environment.map { .string($0.rawValue) }),
+        ])
+    }
+
+    static func platformOptions(_ json: JSON) -> PlatformOptions {
+        var options = PlatformOptions()
+        options.priority = json["priority"]?.stringValue.flatMap(MessageOptions.Priority.init)
+        if let instant = json["until"]?.integerValue { options.life = .until(Timestamp(milliseconds: instant)) }
+        if let seconds = json["seconds"]?.integerValue { options.life = .seconds(seconds) }
+        options.collapseKey = json["collapse_key"]?.stringValue
+        options.isBackground = json["background"]?.boolValue
+        options.environment = json["environment"]?.stringValue.flatMap(Environment.init(rawValue:))
+        return options
+    }
+}
+
+/// An audience as compact JSON: what the author named, before anybody is looked up.
+enum AudienceCoding {
+    static func encode(_ audience: Audience) -> [UInt8] {
+        let addresses = audience.addresses.map { address -> JSON in
+            [.integer(address.route.rawValue), .string(Base64URL.encode(address.bytes))]
+        }
+        let platforms = audience.platforms.map { platforms in
+            JSON.array(platforms.map(\.rawValue).sorted().map(JSON.string))
+        }
+        return JSON.compact([
+            ("all", audience.includesAll ? true : nil), ("devices", list(audience.devices.map(\.description))),
+            ("identifiers", identifiers(audience)), ("users", list(audience.users)), ("topics", list(audience.topics)),
+            ("addresses", addresses.isEmpty ? nil : .array(addresses)), ("platforms", platforms),
+            ("interactive", audience.interactiveOnly ? true : nil), ("not_topics", list(audience.excludedTopics)),
+        ]).bytes
+    }
+
+    static func decode(_ bytes: [UInt8]) throws -> Audience {
+        guard let json = try? JSONParser.parse(bytes) else { throw PealError.damaged("an audience") }
+        var audience = Audience()
+        audience.includesAll = json["all"] != nil
+        audience.devices = texts(json["devices"]).compactMap { DeviceID($0) }
+        audience.identifiers = (json["identifiers"]?.arrayValue ?? []).compactMap(identifier)
+        audience.users = texts(json["users"])
+        audience.topics = texts(json["topics"])
+        audience.addresses = (json["addresses"]?.arrayValue ?? []).compactMap(address)
+        audience.platforms = json["platforms"].map { Set(texts($0).compactMap(Platform.init)) }
+        audience.interactiveOnly = json["interactive"] != nil
+        audience.excludedTopics = texts(json["not_topics"])
+        return audience
+    }
+
+    private static func identifiers(_ audience: Audience) -> JSON? {
+        let pairs = audience.identifiers.map { JSON.array([.string($0.kind.rawValue), .string($0.value)]) }
+        return pairs.isEmpty ? nil : .array(pairs)
+    }
+
+    private static func identifier(_ json: JSON) -> DeviceIdentifier? {
+        let parts = texts(json)
+        return parts.count == 2 ? DeviceIdentifier.Kind(rawValue: parts[0]).map { .init($0, parts[1]) } : nil
+    }
+
+    private static func address(_ json: JSON) -> Address? {
+        guard let parts = json.arrayValue, parts.count == 2, let route = parts[0].integerValue.flatMap(Route.init),
+            let bytes = parts[1].stringValue.flatMap({ Base64URL.decode($0) })
+        else { return nil }
+        return Address(route: route, bytes: bytes)
+    }
+
+    private static func list(_ texts: [String]) -> JSON? { texts.isEmpty ? nil : .array(texts.map(JSON.string)) }
+
+    private static func texts(_ json: JSON?) -> [String] { (json?.arrayValue ?? []).compactMap(\.stringValue) }
+}

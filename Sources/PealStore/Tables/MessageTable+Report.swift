@@ -1,0 +1,130 @@
+internal import PealCore
+
+extension StoreSession {
+    func report(app: AppKey, id: MessageID) throws -> MessageReport? {
+        guard let message = try message(app: app, id: id) else { return nil }
+        var platforms: [Platform: OutcomeCounts] = [:]
+        for (route, counts) in try routeCounts(message) {
+            platforms[route.platform, default: .init()].add(counts)
+        }
+        return MessageReport(
+            message: message, platforms: platforms, receipts: try receiptCounts(app: app, message: id))
+    }
+
+    /// One step of the index for each name: a campaign may have any number of messages.
+    func campaignIDs(app: AppKey, after name: String?, limit: Int) throws -> [String] {
+        var names: [String] = []
+        while names.count < limit {
+            let last = names.last ?? name ?? ""
+            let next = try connection.first(SearchSQL.nextCampaign, [.int(app), .text(last)]) { $0.text(0) }
+            guard let next else { break }
+            names.append(next)
+        }
+        return names
+    }
+
+    /// By route: what was folded at the end, else the sum of the slices.
+    private func routeCounts(_ message: Message) throws -> [Route: OutcomeCounts] {
+        let folded = try connection.first(
+            "SELECT counts FROM message WHERE app = $1 AND message = $2", [.int(message.app), .id(message.id)]
+        ) { $0.bytesIfPresent(0) }
+        if let bytes = folded ?? nil { return try CountsCoding.decodeRoutes(bytes) }
+        return try openCounts(message)
+    }
+
+    /// Of a message that has not ended: its users where it has a window, else what its slices say.
+    func openCounts(_ message: Message) throws -> [Route: OutcomeCounts] {
+        try message.windowUntil == nil
+            ? sliceCounts(app: message.app, id: message.id) : momentCounts(app: message.app, id: message.id)
+    }
+
+    /// The sum of a message's slices by route. What a slice still holds is what its worker last said, else its estimate
+    /// without what is settled.
+    func sliceCounts(app: AppKey, id: MessageID) throws -> [Route: OutcomeCounts] {
+        var routes: [Route: OutcomeCounts] = [:]
+        try connection.query(
+            "SELECT route, counts, estimate, state FROM slice WHERE app = $1 AND message = $2", [.int(app), .id(id)]
+        ) { row in
+            var counts = try CountsCoding.decode(row.bytes(1))
+            let isDone = row.int(3) == SliceRow.stateDone
+            if isDone {
+                counts.pending = 0
+            } else if counts.pending == 0 {
+                counts.pending = max(0, Int(row.int(2)) - counts.settled)
+            }
+            routes[try row.route(0), default: .init()].add(counts)
+        }
+        return routes
+    }
+}
+
+/// Counts of outcomes, packed; the first byte is the version of the layout.
+enum CountsCoding {
+    private static let version: UInt8 = 1
+
+    static func encode(_ counts: OutcomeCounts) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(version)
+        write(counts, to: &writer)
+        return writer.bytes
+    }
+
+    static func decode(_ bytes: [UInt8]) throws -> OutcomeCounts {
+        var reader = try open(bytes)
+        return try counts(&reader)
+    }
+
+    /// The final counts of a message, by route.
+    static func encode(_ routes: [Route: OutcomeCounts]) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(version)
+        writer.int(routes.count)
+        for (route, counts) in routes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            writer.int(Int(route.rawValue))
+            write(counts, to: &writer)
+        }
+        return writer.bytes
+    }
+
+    static func decodeRoutes(_ bytes: [UInt8]) throws -> [Route: OutcomeCounts] {
+        var reader = try open(bytes)
+        var routes: [Route: OutcomeCounts] = [:]
+        for _ in 0..<(try reader.int()) {
+            guard let route = Route(rawValue: Int64(try reader.int())) else { throw PealError.damaged("a route") }
+            routes[route] = try counts(&reader)
+        }
+        return routes
+    }
+
+    private static func open(_ bytes: [UInt8]) throws -> ByteReader {
+        var reader = ByteReader(bytes)
+        guard try reader.byte() == version else { throw PealError.damaged("counts of a later version") }
+        return reader
+    }
+
+    private static func write(_ counts: OutcomeCounts, to writer: inout ByteWriter) {
+        for number in [
+            counts.accepted, counts.rejected, counts.retired, counts.expired, counts.suppressed, counts.pending,
+            counts.reasons.count,
+        ] { writer.int(number) }
+        for (reason, number) in counts.reasons.sorted(by: { $0.key < $1.key }) {
+            writer.text(reason)
+            writer.int(number)
+        }
+    }
+
+    private static func counts(_ reader: inout ByteReader) throws -> OutcomeCounts {
+        var counts = OutcomeCounts()
+        counts.accepted = try reader.int()
+        counts.rejected = try reader.int()
+        counts.retired = try reader.int()
+        counts.expired = try reader.int()
+        counts.suppressed = try reader.int()
+        counts.pending = try reader.int()
+        for _ in 0..<(try reader.int()) {
+            let reason = try reader.text()
+            counts.reasons[reason] = try reader.int()
+        }
+        return counts
+    }
+}
