@@ -118,7 +118,7 @@ struct VerdictEffectTests {
         let conclusion = Conclusion(
             [fates], locales: [nil],
             terms: .init(
-                attempt: 0, lifetime: lifetime(from: now), now: now, readyAt: readyAt, suspiciousUntil: nil,
+                attempt: 0, life: life(from: now), now: now, readyAt: readyAt, suspiciousUntil: nil,
                 stragglersLeasedUntil: now, keepsTail: false, holdsAddresses: false),
             chance: 0)
         #expect(conclusion.retirements.isEmpty == (row.address == .kept))
@@ -143,10 +143,7 @@ struct VerdictEffectTests {
         }
     }
 
-    private func lifetime(from now: Timestamp) -> Lifetime {
-        let message = PealCore.Message(
-            id: MessageID(high: 1, low: 1), app: 1, state: .sending, dialect: .native, campaignID: nil, createdAt: now,
-            startAt: nil, expiresAt: now + .seconds(7200))
-        return Lifetime(message, options: .init())
+    private func life(from now: Timestamp) -> PlatformLife {
+        MessageLife(start: now, end: now + .seconds(7200)).under(.init())
     }
 }

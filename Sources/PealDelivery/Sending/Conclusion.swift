@@ -7,7 +7,7 @@ struct Conclusion: Sendable {
     struct Terms: Sendable {
         /// Sends tried before this one.
         var attempt: Int
-        var lifetime: Lifetime
+        var life: PlatformLife
         var now: Timestamp
         /// When what was not tried is ready again.
         var readyAt: Timestamp
@@ -135,8 +135,8 @@ struct Conclusion: Sendable {
         let delay = delays[wait] ?? BackOff.delay(wait, attempt: attempt, chance: chance)
         delays[wait] = delay
         var readyAt = terms.now + delay
-        if wait == .lost, attempt == 1, terms.lifetime.isOver(at: readyAt) { readyAt = soon(before: readyAt) }
-        if terms.lifetime.isOneAttempt || terms.lifetime.isOver(at: readyAt) {
+        if wait == .lost, attempt == 1, terms.life.isOver(at: readyAt) { readyAt = soon(before: readyAt) }
+        if terms.life.isOneAttempt || terms.life.isOver(at: readyAt) {
             return DeliveryLog.Ending(.expired, reason: wait == .lost ? Reason.lostAnswer : reason, attempt: attempt)
         }
         if isTried, attempt >= Limits.attemptsMax {
@@ -149,7 +149,7 @@ struct Conclusion: Sendable {
 
     /// A lost answer is asked for once more however short the message's life is, as long as any is left.
     private func soon(before readyAt: Timestamp) -> Timestamp {
-        let left = terms.lifetime.end - terms.now
+        let left = terms.life.end - terms.now
         return left > .zero ? terms.now + left / 2 : readyAt
     }
 

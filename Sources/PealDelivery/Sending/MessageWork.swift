@@ -25,13 +25,9 @@ final class MessageWork: Sendable {
         variants = Mutex(earlier.variants.withLock { $0 })
     }
 
-    func options(on route: Route) -> MessageOptions {
-        let options = job.options.resolved(for: route.platform, in: job.content)
-        guard job.message.windowUntil != nil else { return options }
-        return options.inWindow(of: job.message.id, on: route.platform)
-    }
+    func options(on route: Route) -> MessageOptions { job.options(on: route.platform) }
 
-    func lifetime(on route: Route) -> Lifetime { Lifetime(job.message, options: options(on: route)) }
+    func life(on route: Route) -> PlatformLife { job.message.life.under(options(on: route)) }
 
     /// The renderings for a route. Most networks are told how long a message is still worth something, counted from
     /// when they get it, so for those a rendering is soon made anew; APNs is told an instant.
@@ -41,34 +37,12 @@ final class MessageWork: Sendable {
         variants.withLock { known in
             let key = Key(route: route, fingerprint: access.fingerprint)
             if let found = known[key], route.platform == .ios || found.isFresh(at: now) { return found }
-            let order = RenderOrder(
-                message: job.message.id, content: job.content, options: options(on: route), locale: nil, route: route,
-                providerAppID: access.providerAppID, expiresAt: lifetime(on: route).told, now: now)
+            let order = RenderOrder(job, route: route, providerAppID: access.providerAppID, now: now)
             let made = Variants(order: order, provider: provider)
             known[key] = made
             return made
         }
     }
-}
-
-/// Until when a message is worth sending on one platform.
-struct Lifetime: Sendable, Hashable {
-    let end: Timestamp
-    /// What the provider is told: an end that was asked for stands as it is, also beyond what the engine works for.
-    let told: Timestamp
-    /// Asked for with a life of 0 seconds: whoever cannot be reached at the first try is not tried again.
-    let isOneAttempt: Bool
-
-    init(_ message: Message, options: MessageOptions) {
-        let start = message.startAt ?? message.createdAt
-        isOneAttempt = options.life == .seconds(0)
-        end =
-            isOneAttempt
-            ? start + .seconds(Limits.oneAttemptSeconds) : min(message.expiresAt, options.expiry(start: start))
-        told = options.life == nil || isOneAttempt ? end : options.expiry(start: start)
-    }
-
-    func isOver(at now: Timestamp) -> Bool { now >= end }
 }
 
 /// The messages worked on lately, the least recently used ones dropped, and the switches by which each is interrupted.

@@ -41,7 +41,7 @@ extension SliceRun {
 
     private func reasonToHalt() -> Halt? {
         if context.stop.isOn || control.isStopped { return .interrupted }
-        if lifetime.isOver(at: context.time.now) { return .expired }
+        if life.isOver(at: context.time.now) { return .expired }
         if isOutdated { return .outdated }
         return context.leases.end(of: slice) == nil ? .lostLease : nil
     }

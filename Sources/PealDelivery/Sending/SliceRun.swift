@@ -23,7 +23,7 @@ struct SliceRun: Sendable {
     let candidates: KeySet
     let work: MessageWork
     let options: MessageOptions
-    let lifetime: Lifetime
+    let life: PlatformLife
     let access: Access
     let key: AccessCache.Key
     let accessVersion: Int
@@ -47,7 +47,7 @@ struct SliceRun: Sendable {
         candidates = opening.candidates
         work = opening.work
         options = opening.work.options(on: slice.id.route)
-        lifetime = opening.work.lifetime(on: slice.id.route)
+        life = opening.work.life(on: slice.id.route)
         self.access = access
         self.key = key
         accessVersion = opening.accessVersion
@@ -167,7 +167,7 @@ extension SliceRun {
         let conclusion = Conclusion(
             group, locales: locales,
             terms: Conclusion.Terms(
-                attempt: slice.attempt, lifetime: lifetime, now: now, readyAt: readyAt,
+                attempt: slice.attempt, life: life, now: now, readyAt: readyAt,
                 suspiciousUntil: report.trustsSuspicious ? nil : max(readyAt, now + .seconds(1)),
                 stragglersLeasedUntil: context.leaseEnd, keepsTail: true,
                 holdsAddresses: slice.id.holdsAddresses),
@@ -203,7 +203,7 @@ extension SliceRun {
         context.leases.add(list, askedAt: askedAt)
         context.latecomers.put(
             Latecomer(
-                slice: list, page: page, places: places, locales: locales, lifetime: lifetime,
+                slice: list, page: page, places: places, locales: locales, life: life,
                 lostAnswer: options.lostAnswer, key: key, accessVersion: accessVersion,
                 until: askedAt + .seconds(Limits.requestTimeoutSeconds + 2)))
     }

@@ -127,8 +127,8 @@ extension DeliveryContext {
         guard let key, let provider = providers[key.provider] else {
             return .settleRest(.suppressed, reason: Reason.noProvider)
         }
-        let lifetime = work.lifetime(on: slice.id.route)
-        if lifetime.isOver(at: time.now) { return .settleRest(.expired, reason: Reason.expired) }
+        let life = work.life(on: slice.id.route)
+        if life.isOver(at: time.now) { return .settleRest(.expired, reason: Reason.expired) }
         guard let access else { return .settleRest(.suppressed, reason: Reason.noCredential) }
         return .send(access, key, provider)
     }

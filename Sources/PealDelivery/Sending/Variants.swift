@@ -96,9 +96,8 @@ final class Variants: Sendable {
     }
 
     private func rendered(_ locale: String?) -> Variant {
-        let own = RenderOrder(
-            message: order.message, content: order.content, options: order.options, locale: locale,
-            route: order.route, providerAppID: order.providerAppID, expiresAt: order.expiresAt, now: order.now)
+        var own = order
+        own.locale = locale
         do {
             return Variant(locale: locale, notification: try provider.render(own), failure: nil)
         } catch {

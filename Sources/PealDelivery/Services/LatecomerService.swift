@@ -48,7 +48,7 @@ struct LatecomerService: Sendable {
         let conclusion = Conclusion(
             [fates], locales: latecomer.locales,
             terms: Conclusion.Terms(
-                attempt: slice.attempt, lifetime: latecomer.lifetime, now: now, readyAt: readyAt,
+                attempt: slice.attempt, life: latecomer.life, now: now, readyAt: readyAt,
                 suspiciousUntil: report.trustsSuspicious ? nil : readyAt, stragglersLeasedUntil: now,
                 keepsTail: false, holdsAddresses: slice.id.holdsAddresses),
             chance: context.randomness.next())
@@ -78,7 +78,7 @@ struct Latecomer: Sendable {
     /// Ascending; the keys of `slice` in their order.
     let places: [Int]
     let locales: [String?]
-    let lifetime: Lifetime
+    let life: PlatformLife
     let lostAnswer: MessageOptions.LostAnswer
     let key: AccessCache.Key
     let accessVersion: Int

@@ -65,10 +65,11 @@ struct Bench: Sendable {
         var content = Content()
         content.title = title
         content.defaultLocale = "en"
+        let life = MessageLife(options, content, start: startAt ?? now, secondsMax: lifeSeconds)
         return MessageDraft(
             id: randomness.timeOrderedIdentifier(at: now), app: app, dialect: .native, audience: audience,
             content: content, options: options, startAt: startAt, createdAt: now,
-            expiresAt: (startAt ?? now) + .seconds(lifeSeconds))
+            expiresAt: life.end)
     }
 
     /// Makes a message durable as the API does; a small one is handed to `engine`.
