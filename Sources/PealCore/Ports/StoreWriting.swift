@@ -58,6 +58,8 @@ package protocol StoreWriting: StoreReading {
     /// Cuts the message into slices and sets it sending (or sent, when nobody is in its audience). An explicit audience
     /// of at most `Limits.directDevicesMax` comes back leased to `owner`, when one is given.
     func plan(app: AppKey, id: MessageID, owner: String?, now: Timestamp) throws -> Plan
+    /// The same for a message that this transaction inserted, which is not read again.
+    func plan(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan
 
     /// Messages whose start has come, moved to planning, and messages found in planning. At most `limit`.
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)]
