@@ -1,0 +1,57 @@
+/// A message as a worker sees it.
+package struct DeliveryJob: Sendable {
+    package let message: Message
+    package let content: Content
+    package let options: MessageOptions
+
+    package init(message: Message, content: Content, options: MessageOptions) {
+        self.message = message
+        self.content = content
+        self.options = options
+    }
+
+    /// The draft as a worker will see it.
+    package init(_ draft: MessageDraft) {
+        self.init(message: Message(draft), content: draft.content, options: draft.options)
+    }
+
+    /// The options in force on one platform.
+    package func options(on platform: Platform) -> MessageOptions {
+        let options = options.resolved(for: platform, in: content)
+        return message.windowUntil == nil ? options : options.inWindow(of: message.id, on: platform)
+    }
+}
+
+/// An app's way through one push network.
+package struct ActiveRoute: Sendable, Hashable {
+    package let app: AppKey
+    package let route: Route
+
+    package init(app: AppKey, route: Route) {
+        self.app = app
+        self.route = route
+    }
+}
+
+package struct Plan: Sendable {
+    package let state: Message.State
+    package let leasedSlices: [Slice]
+
+    package init(state: Message.State, leasedSlices: [Slice]) {
+        self.state = state
+        self.leasedSlices = leasedSlices
+    }
+}
+
+/// A row of the delivery log with its place.
+package struct StoredLogRow: Sendable {
+    package let slice: Slice.ID
+    package let page: Int
+    package let row: Settlement.LogRow
+
+    package init(slice: Slice.ID, page: Int, row: Settlement.LogRow) {
+        self.slice = slice
+        self.page = page
+        self.row = row
+    }
+}
