@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import PealCore
+internal import PealServer
 
 /// `peal key`: the keys with which callers open an app.
 struct KeyCommand: AsyncParsableCommand {
@@ -31,7 +31,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The API it opens: \(APIKey.Dialect.allCases.map(\.rawValue).joined(separator: ", "))."))
+            "The API it opens: \(servedKeyKinds.joined(separator: ", "))."))
     var dialect: String?
 
     @Option(

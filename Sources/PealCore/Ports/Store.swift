@@ -50,8 +50,8 @@ package protocol AppWriting {
 }
 
 package protocol KeyReading {
-    /// The key with that public half; expired ones too.
-    func storedKey(_ dialect: APIKey.Dialect, publicHalf: String) throws -> StoredKey?
+    /// The key with that public half, even when it has expired.
+    func storedKey(_ dialect: DialectName, publicHalf: String) throws -> StoredKey?
     func keys(app: AppKey) throws -> [APIKey]
 }
 
