@@ -32,6 +32,8 @@ package protocol MessageWriting {
     /// Cuts the message into slices and sets it sending (or sent, when nobody is in its audience). An explicit audience
     /// of at most `Limits.directDevicesMax` comes back leased to `owner`, when one is given.
     func plan(app: AppKey, id: MessageID, owner: String?, now: Timestamp) throws -> Plan
+    /// The same for a message that this transaction inserted, which is not read again.
+    func plan(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan
 }
 
 package struct Plan: Sendable {
