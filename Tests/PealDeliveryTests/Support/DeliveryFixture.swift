@@ -67,7 +67,7 @@ struct DeliveryFixture: Sendable {
         content.defaultLocale = "en"
         let life = MessageLife(options, content, start: startAt ?? now, secondsMax: lifeSeconds)
         return MessageDraft(
-            id: randomness.timeOrderedIdentifier(at: now), app: app, dialect: .native, audience: audience,
+            id: randomness.timeOrderedIdentifier(at: now), app: app, dialect: "native", audience: audience,
             content: content, options: options, startAt: startAt, createdAt: now,
             expiresAt: life.end)
     }

@@ -23,7 +23,7 @@ struct ContextPushReader {
         let life = MessageLife(
             MessageOptions(), sent, window: window, start: now, secondsMax: limits.messageLifeSeconds)
         return MessageDraft(
-            id: id, app: app, dialect: .contextpush, campaignID: target.campaignID, audience: audience,
+            id: id, app: app, dialect: .contextPush, campaignID: target.campaignID, audience: audience,
             content: sent, createdAt: now, expiresAt: life.end, source: source, window: window)
     }
 
