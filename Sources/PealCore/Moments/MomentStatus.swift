@@ -1,9 +1,9 @@
-/// What authors are told when one person's message comes into another state at a device.
+/// What is reported to authors when one person's message changes its state at a device.
 package struct MomentStatus: Sendable, Hashable {
     package var moment: Moment
     package var status: Moment.Status
     package var campaignID: String?
-    /// The address of the device that it is about, as the app registered it; nil where no device had it.
+    /// The address of the device, as the app registered it; nil where no device had the message.
     package var deviceAddress: String?
     /// The author's own content (`MessageDraft.source`).
     package var source: [UInt8]?
@@ -22,7 +22,7 @@ package struct MomentStatus: Sendable, Hashable {
     }
 }
 
-/// How well a device can be reached in the background. The raw value stands in webhooks.
+/// How well a device can be reached in the background. The raw value is part of webhooks.
 package enum DeviceClassification: String, CaseIterable, Sendable, Hashable {
     case unknown, available, unavailable
 }
@@ -49,12 +49,12 @@ package struct DeviceTransition: Sendable, Hashable {
     }
 }
 
-/// Writes what webhooks of kind `contextpush` are told, in their dialect's words: called inside the transaction that
-/// makes it true.
+/// Writes the items of webhooks of kind `contextpush` in their dialect. It is called inside the transaction that
+/// changes the state.
 package protocol MomentNoticeWriter: Sendable {
     /// An item of `message_status`.
     func item(_ status: MomentStatus) -> JSON
     /// An item of `device_transition`.
-    /// - Parameter id: the event's own, by which a repetition is known.
+    /// - Parameter id: The event's id, by which receivers recognize a repetition.
     func item(_ transition: DeviceTransition, id: OutboxEventID) -> JSON
 }
