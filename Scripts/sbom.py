@@ -54,14 +54,14 @@ def licences(expression):
 
 
 def component(kind, name, version, licence, purl):
-    made = {"type": kind, "bom-ref": purl, "name": name, "licenses": licences(licence), "purl": purl}
+    item = {"type": kind, "bom-ref": purl, "name": name, "licenses": licences(licence), "purl": purl}
     if version:
-        made["version"] = version
-    return made
+        item["version"] = version
+    return item
 
 
 def swift_packages():
-    """A component for every resolved package, by identity."""
+    """A component for each resolved package, by identity."""
     documented = documented_packages()
     components = {}
     for name, (location, version, revision) in resolved_packages().items():
@@ -71,23 +71,23 @@ def swift_packages():
         if documented[name][1] != licence:
             raise Problem(f"{name}: docs/dependencies.md says {documented[name][1]}, its licence file {licence}")
         path = location.removeprefix("https://")
-        made = component("library", name, version, licence, f"pkg:swift/{path}@{version}")
-        made["externalReferences"] = [{"type": "vcs", "url": location, "comment": f"revision {revision}"}]
-        made["components"] = [
+        item = component("library", name, version, licence, f"pkg:swift/{path}@{version}")
+        item["externalReferences"] = [{"type": "vcs", "url": location, "comment": f"revision {revision}"}]
+        item["components"] = [
             bundled(library, package, listed, terms) for library, package, listed, terms in bundled_libraries()
             if package == name]
-        if not made["components"]:
-            del made["components"]
-        components[name] = made
+        if not item["components"]:
+            del item["components"]
+        components[name] = item
     return components
 
 
 def bundled(library, package, listed, licence):
     location = resolved_packages()[package][0]
     version = bundled_version(library, checkout(location)) or listed
-    made = component("library", library, version, licence, f"pkg:generic/{library}@{version}")
-    made["bom-ref"] += f"#{package}"
-    return made
+    item = component("library", library, version, licence, f"pkg:generic/{library}@{version}")
+    item["bom-ref"] += f"#{package}"
+    return item
 
 
 def swift_version():
@@ -96,7 +96,7 @@ def swift_version():
 
 
 def system_components():
-    made = []
+    item = []
     for name, debian, licence in system_libraries():
         if debian is None:
             version = swift_version()
@@ -107,16 +107,16 @@ def system_components():
             # The version's characters that a package URL must not hold as they are (an epoch's colon, a plus sign).
             encoded = (version or "").replace(":", "%3A").replace("+", "%2B")
             purl = f"pkg:deb/debian/{debian}@{encoded}?arch={architecture}" if found else f"pkg:generic/{name}"
-        made.append(component("library", debian or name, version, licence, purl))
-    return made
+        item.append(component("library", debian or name, version, licence, purl))
+    return item
 
 
 def relations(packages, system):
-    """Who depends on whom, as `swift package show-dependencies` tells."""
-    told = output("swift", "package", "show-dependencies", "--format", "json")
-    if told is None:
+    """The dependency graph, from `swift package show-dependencies`."""
+    listed = output("swift", "package", "show-dependencies", "--format", "json")
+    if listed is None:
         raise Problem("swift package show-dependencies failed")
-    root = json.loads(told)
+    root = json.loads(listed)
     edges = {}
 
     def walk(node):
@@ -125,16 +125,16 @@ def relations(packages, system):
             walk(child)
 
     walk(root)
-    references = {name: made["bom-ref"] for name, made in packages.items()}
+    references = {name: item["bom-ref"] for name, item in packages.items()}
     references[root["identity"]] = ROOT_REFERENCE
     graph = {
         references[name]: sorted(references[child] for child in children) for name, children in edges.items()}
-    graph[ROOT_REFERENCE] = sorted(graph[ROOT_REFERENCE] + [made["bom-ref"] for made in system])
-    for made in system:
-        graph[made["bom-ref"]] = []
-    for made in packages.values():
-        inner = [part["bom-ref"] for part in made.get("components", [])]
-        graph[made["bom-ref"]] = sorted(graph.get(made["bom-ref"], []) + inner)
+    graph[ROOT_REFERENCE] = sorted(graph[ROOT_REFERENCE] + [item["bom-ref"] for item in system])
+    for item in system:
+        graph[item["bom-ref"]] = []
+    for item in packages.values():
+        inner = [part["bom-ref"] for part in item.get("components", [])]
+        graph[item["bom-ref"]] = sorted(graph.get(item["bom-ref"], []) + inner)
         graph.update({reference: [] for reference in inner})
     return [{"ref": reference, "dependsOn": graph[reference]} for reference in sorted(graph)]
 
@@ -142,7 +142,7 @@ def relations(packages, system):
 def document():
     packages, system = swift_packages(), system_components()
     version = peal_version()
-    made = {
+    bom = {
         "$schema": "http://cyclonedx.org/schema/bom-1.5.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
@@ -153,17 +153,17 @@ def document():
         "components": sorted([*packages.values(), *system], key=lambda item: item["bom-ref"]),
         "dependencies": relations(packages, system),
     }
-    # A name made of the content instead of a random one: the same inputs give the same file.
-    name = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(made, sort_keys=True))
-    made["serialNumber"] = f"urn:uuid:{name}"
-    return made
+    # A name bom of the content instead of a random one: the same inputs give the same file.
+    name = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(bom, sort_keys=True))
+    bom["serialNumber"] = f"urn:uuid:{name}"
+    return bom
 
 
 def main():
     path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / ".build" / "sbom.json"
-    made = document()
-    path.write_text(json.dumps(made, indent=2, sort_keys=True) + "\n")
-    print(f"{path}: {len(made['components'])} components")
+    bom = document()
+    path.write_text(json.dumps(bom, indent=2, sort_keys=True) + "\n")
+    print(f"{path}: {len(bom['components'])} components")
 
 
 if __name__ == "__main__":
