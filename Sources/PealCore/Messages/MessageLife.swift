@@ -15,8 +15,8 @@ package struct MessageLife: Sendable, Hashable {
     /// The life of a new message.
     ///
     /// The message's own expiry counts as given, even beyond `secondsMax`. Without one the message lives for
-    /// `secondsMax`, and with a delivery window until late alerts are given up. A platform's own expiry counts up to the
-    /// later of the message's expiry and `secondsMax`.
+    /// `secondsMax`, and with a delivery window until late alerts are given up. A platform's own expiry counts up to
+    /// the later of the message's expiry and `secondsMax`.
     /// - Parameters:
     ///   - options: The message's own; `content` holds those of its platforms.
     ///   - secondsMax: The configured life.
