@@ -3,7 +3,8 @@ import PealCore
 import PealTesting
 import Testing
 
-/// A preview shows what is sent: path, headers and body of every request, from the API's answer to the provider's order.
+/// A preview shows what is sent: path, headers and body of every request, from the API's answer to the provider's
+/// order.
 @Suite("A preview", .timeLimit(.minutes(5)))
 struct PreviewBytesTests {
     private static let day: Int64 = 24 * 3600
