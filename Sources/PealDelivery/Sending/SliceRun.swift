@@ -18,7 +18,7 @@ struct SliceRun: Sendable {
     }
 
     let context: DeliveryContext
-    /// As it stands in the store.
+    /// As it is stored.
     var slice: Slice
     let candidates: KeySet
     let work: MessageWork
