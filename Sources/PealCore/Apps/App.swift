@@ -90,7 +90,7 @@ extension AppSettings {
         ]
     }
 
-    /// Lays what `json` gives over these settings; unknown members and nulls are passed over.
+    /// Applies the members of `json` to these settings. Unknown members and nulls are ignored.
     /// - Throws: `invalid_field` for a value of another type; `not_supported` for a limit that is not built yet.
     package mutating func apply(_ json: JSON, path: String = "settings") throws(PealError) {
         guard json.objectValue != nil else { throw .invalid(path, "\(path) must be an object, not \(json.typeName)") }

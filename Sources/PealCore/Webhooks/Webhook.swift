@@ -1,6 +1,6 @@
-/// Where an app wants to be told of what happened, and how Peal proves there that it is Peal.
+/// Where an app receives events, and how Peal authenticates itself there.
 package struct Webhook: Sendable, Hashable {
-    /// Its number on this server, never given twice.
+    /// Its number on this server, never reused.
     package var key: WebhookKey
     package var app: AppKey
     /// The author's own name for it, unique in the app.
@@ -10,7 +10,7 @@ package struct Webhook: Sendable, Hashable {
     package var authentication: Authentication
     package var createdAt: Timestamp
     package var changedAt: Timestamp
-    /// When its receiver said that it is gone; nothing is sent to it until it is put again.
+    /// When its receiver answered that it is gone. Nothing is sent to it until it is put again.
     package var disabledAt: Timestamp?
 
     package init(
@@ -32,26 +32,27 @@ package struct Webhook: Sendable, Hashable {
 }
 
 extension Webhook {
-    /// What a webhook is told, and in which shape. The raw value is stored and stands in the API.
+    /// Which events a webhook receives, and in which shape. The raw value is stored and part of the API.
     package enum Kind: String, CaseIterable, Sendable, Hashable {
         /// One request when a Richie task is done: its analytics callback.
         case richieReport = "richie_report"
-        /// ContextPush's `message_status` and `device_transition`, gathered into arrays.
+        /// ContextPush's `message_status` and `device_transition`, collected in arrays.
         case contextpush
-        /// One request an event, as Standard Webhooks has it: `{type, timestamp, data}`.
+        /// One request for each event, in the form of Standard Webhooks: `{type, timestamp, data}`.
         case events
 
-        /// Events that share a request.
+        /// How many events share a request.
         package var itemsPerRequestMax: Int { self == .contextpush ? Limits.webhookItemsPerRequestMax : 1 }
 
         /// How long the first event of a request waits for others.
         package var gathering: Duration { self == .contextpush ? .seconds(Limits.webhookGatherSeconds) : .zero }
 
-        /// Requests to one webhook at once. Gathered ones go one after the other, so that they arrive in order.
+        /// Concurrent requests to one webhook. Collected events are sent one request after the other, so that they
+        /// arrive in order.
         package var requestsInFlightMax: Int { self == .contextpush ? 1 : Limits.webhookRequestsInFlightMax }
     }
 
-    /// How a receiver knows that a request is from this server.
+    /// How a receiver recognizes requests from this server.
     package enum Authentication: Sendable, Hashable {
         /// HTTP Basic (RFC 7617).
         case basic(username: String, password: String)
@@ -77,7 +78,7 @@ extension Webhook {
     }
 }
 
-/// Which webhook of which app.
+/// Identifies a webhook.
 package struct WebhookPlace: Sendable, Hashable, Comparable {
     package let app: AppKey
     package let webhook: WebhookKey
@@ -96,14 +97,14 @@ package typealias WebhookKey = Int64
 package typealias WebhookDeliveryID = Identifier<WebhookDelivery>
 package typealias OutboxEventID = Identifier<OutboxEvent>
 
-/// Decides where webhooks may lead: over https to public hosts, and to those that the configuration lists.
+/// Decides which URLs webhooks may have: https to public hosts, and hosts that the configuration lists.
 package struct WebhookRules: Sendable {
     /// `host`, `host:port` or `.suffix` that may be private.
     package let allowedHosts: [String]
 
     package init(allowedHosts: [String] = []) { self.allowedHosts = allowedHosts }
 
-    /// Where a URL leads.
+    /// The target of a URL.
     package struct Target: Sendable, Hashable {
         /// The URL with scheme and host in lower case.
         package let url: String
@@ -119,7 +120,7 @@ package struct WebhookRules: Sendable {
         }
     }
 
-    /// Checks a URL. What its host resolves to is judged when a connection is made, by `Target.allows`.
+    /// Checks a URL. The addresses of its host are checked when a connection is made, by `Target.allows`.
     /// - Throws: `invalid_field` for `url`.
     package func target(_ url: String) throws(PealError) -> Target {
         guard url.utf8.count <= Limits.webhookURLBytesMax else {
