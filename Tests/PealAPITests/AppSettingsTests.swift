@@ -51,10 +51,10 @@ import Testing
         "name the field that is wrong",
         arguments: [
             ("5", "settings", PealError.Code.invalidField), (#"{"pivotal":[]}"#, "settings.pivotal", .invalidField),
-            (#"{"pivotal":{"send_receipt":"true"}}"#, "settings[PivotalSettings.send_receipt]", .invalidField),
-            (#"{"contextpush":{"share":1.5}}"#, "settings[.experimentShare]", .invalidField),
-            (#"{"contextpush":{"share":"x"}}"#, "settings[.experimentShare]", .invalidField),
-            (#"{"contextpush":{"share":1e999}}"#, "settings[.experimentShare]", .invalidField),
+            (#"{"pivotal":{"send_receipt":"true"}}"#, "settings.pivotal.send_receipt", .invalidField),
+            (#"{"contextpush":{"share":1.5}}"#, "settings.contextpush.share", .invalidField),
+            (#"{"contextpush":{"share":"x"}}"#, "settings.contextpush.share", .invalidField),
+            (#"{"contextpush":{"share":1e999}}"#, "settings.contextpush.share", .invalidField),
             (#"{"quiet_hours":{}}"#, "settings.quiet_hours", .notSupported),
             (#"{"rate_per_second":5}"#, "settings.rate_per_second", .notSupported),
         ])
