@@ -73,7 +73,7 @@ package struct APIServices: Sendable {
 
 /// What the configuration says to the API.
 package struct APIOptions: Sendable {
-    /// Lifetime of a message that gives none; no message lives longer.
+    /// Life of a message without an expiry, and the longest that a platform's own expiry is worked for.
     package var messageLifeSeconds: Int64
     package var requestBodyBytesMax: Int
     /// Whether `/metrics` is served beside the API; false where it has a port of its own.

@@ -188,7 +188,7 @@ struct DevtodevReader {
         let draft = MessageDraft(
             id: id, app: app.key, dialect: .devtodev, campaignID: campaign, audience: audience.audience,
             content: content, options: options, createdAt: now,
-            expiresAt: Lifetime.end(options, content, start: now, lifeSecondsMax: lifeSecondsMax))
+            expiresAt: MessageLife(options, content, start: now, secondsMax: lifeSecondsMax).end)
         return Request(
             draft: draft, skipped: audience.skipped, notes: notes, windowsName: windowsName ?? "uwp")
     }
