@@ -24,12 +24,12 @@ extension KeyKind {
 }
 
 extension Access {
-    private static let token = Authentication(
+    private static let header = Authentication(
         .contextPush, .token, needs: "a valid key is needed: Authorization: Token CTX-…",
         text: "`Token CTX-…`: a key of dialect contextpush.")
 
     /// A key with that scope.
-    static func contextPush(_ scope: APIKey.Scope) -> Access { Access(token, .appOfKey(scope)) }
+    static func contextPush(_ scope: APIKey.Scope) -> Access { Access(header, .appOfKey(scope)) }
 }
 
 extension Limits {
