@@ -30,7 +30,7 @@ package struct CampaignReport: Sendable, Hashable {
 
     package init(id: String) { self.id = id }
 
-    /// Devices that the push networks did not take, or that nothing was sent to.
+    /// Devices whose push network refused the message, or that nothing was sent to.
     package var failed: Int { total.settled - total.accepted }
 }
 
@@ -48,11 +48,4 @@ package struct MessageFacts: Sendable, Hashable {
         self.report = report
         self.source = source
     }
-}
-
-/// Writes the report of an ended message in the shape that one kind of webhook promises. A dialect has one, beside the
-/// shapes of its requests.
-package protocol ReportComposer: Sendable {
-    /// - Returns: the document; nil when these facts make none, and then the delivery fails as `NoReport`.
-    func compose(_ facts: MessageFacts) -> JSON?
 }

@@ -48,13 +48,3 @@ package struct DeviceTransition: Sendable, Hashable {
         self.at = at
     }
 }
-
-/// Writes the items of webhooks of kind `contextpush` in their dialect. It is called inside the transaction that
-/// changes the state.
-package protocol MomentNoticeWriter: Sendable {
-    /// An item of `message_status`.
-    func item(_ status: MomentStatus) -> JSON
-    /// An item of `device_transition`.
-    /// - Parameter id: The event's id, by which receivers recognize a repetition.
-    func item(_ transition: DeviceTransition, id: OutboxEventID) -> JSON
-}

@@ -1,6 +1,6 @@
-/// Where an app receives events, and how Peal authenticates itself there.
+/// Where an app receives reports of what happened, and how Peal authenticates itself there.
 package struct Webhook: Sendable, Hashable {
-    /// Its number on this server, never reused.
+    /// Its number on this server, never used twice.
     package var key: WebhookKey
     package var app: AppKey
     /// The author's own name for it, unique in the app.
@@ -32,24 +32,13 @@ package struct Webhook: Sendable, Hashable {
 }
 
 extension Webhook {
-    /// Which events a webhook receives, and in which shape. The raw value is stored and part of the API.
-    package enum Kind: String, CaseIterable, Sendable, Hashable {
-        /// One request when a Richie task is done: its analytics callback.
-        case richieReport = "richie_report"
-        /// ContextPush's `message_status` and `device_transition`, collected in arrays.
-        case contextpush
-        /// One request for each event, in the form of Standard Webhooks: `{type, timestamp, data}`.
-        case events
+    /// What a webhook is sent, and in which shape: the name of a `Form`. It is stored and part of the API.
+    package struct Kind: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
+        package let rawValue: String
 
-        /// How many events share a request.
-        package var itemsPerRequestMax: Int { self == .contextpush ? Limits.webhookItemsPerRequestMax : 1 }
+        package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// How long the first event of a request waits for others.
-        package var gathering: Duration { self == .contextpush ? .seconds(Limits.webhookGatherSeconds) : .zero }
-
-        /// Concurrent requests to one webhook. Collected events are sent one request after the other, so that they
-        /// arrive in order.
-        package var requestsInFlightMax: Int { self == .contextpush ? 1 : Limits.webhookRequestsInFlightMax }
+        package init(stringLiteral value: String) { rawValue = value }
     }
 
     /// How a receiver recognizes requests from this server.
@@ -62,7 +51,7 @@ extension Webhook {
         case header(name: String, value: String)
         /// Standard Webhooks 1.0: HMAC-SHA256 under this key over id, time and body.
         case signature(key: [UInt8])
-        /// ContextPush's `X-CTX-Secret`.
+        /// As it is, in the header that the webhook's form names.
         case secret(String)
 
         /// The word in the API.
