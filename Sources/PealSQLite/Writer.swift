@@ -76,7 +76,7 @@ final class Writer: Sendable {
     /// After a deletion of many rows the file shrinks by and by. That it does not is no fault of anybody who waits.
     private static func giveBackPages(_ database: Database) {
         let connection = SQLiteConnection(database)
-        guard let free = try? connection.int("PRAGMA freelist_count", []), free > pagesGivenBack else { return }
+        guard let free = try? connection.value("PRAGMA freelist_count", Int.self), free > pagesGivenBack else { return }
         _ = try? connection.execute("PRAGMA incremental_vacuum(\(pagesGivenBack))", [])
     }
 

@@ -70,16 +70,14 @@ extension MasterKey {
         case true?: return
         case false?: throw StoreStartFailure("the master key is not the one that this database was made with")
         case nil:
-            try connection.execute(
-                "INSERT INTO setting (name, value) VALUES ($1, $2)", [.text(Self.markName), .bytes(mark)])
+            try connection.execute("INSERT INTO setting (name, value) VALUES (\(Self.markName), \(mark))")
         }
     }
 
     /// Whether a database was made with this key; nil of one that is not marked yet.
     func matches(_ connection: any SQLConnection) throws -> Bool? {
-        try connection.first("SELECT value FROM setting WHERE name = $1", [.text(Self.markName)]) {
-            $0.bytes(0) == mark
-        }
+        try connection.value("SELECT value FROM setting WHERE name = \(Self.markName)", [UInt8].self)
+            .map { $0 == mark }
     }
 
     private static let markName = "master_key_check"

@@ -25,15 +25,4 @@ struct StoreSession: StoreWriting {
         self.connection = connection
         self.context = context
     }
-
-    /// The next number of a series, counted from 1; a number may be lost, never given twice.
-    func nextNumber(_ series: String) throws -> Int64 {
-        let number = try connection.int(
-            """
-            INSERT INTO counter (name, value) VALUES ($1, 1)
-            ON CONFLICT (name) DO UPDATE SET value = counter.value + 1 RETURNING value
-            """, [.text(series)])
-        guard let number else { throw PealError.damaged("a counter") }
-        return number
-    }
 }

@@ -73,5 +73,7 @@ package struct Slice: Sendable, Hashable {
         case leased = 2
         /// Its message is paused.
         case held = 3
+        /// Settled to its end. It is kept until its message ends, because its counts are part of the message's.
+        case done = 4
     }
 }

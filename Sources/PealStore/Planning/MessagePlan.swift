@@ -30,12 +30,12 @@ extension StoreSession {
         }
         try store(resolved, app: app, message: id)
         let leaseUntil = now + .seconds(Limits.leaseSeconds)
+        try insertSlices(planned, owner: lease, leaseUntil: leaseUntil)
         try connection.execute(
-            SliceRow.insert,
-            rows: planned.map { SliceRow.values($0.slice, rank: $0.rank, owner: lease, leaseUntil: leaseUntil) })
-        try connection.execute(
-            "UPDATE message SET state = 3, cutoff_at = $3, slices_open = $4 WHERE app = $1 AND message = $2",
-            [.int(app), .id(id), .time(now), .int(planned.count)])
+            """
+            UPDATE message SET state = \(Message.State.sending), cutoff_at = \(now), slices_open = \(planned.count)
+            WHERE \(MessageTable.place(app, id))
+            """)
         return Plan(state: .sending, leasedSlices: lease == nil ? [] : planned.map(\.slice))
     }
 
@@ -44,13 +44,10 @@ extension StoreSession {
         let state: Message.State = message.expiresAt <= now ? .expired : .sent
         try connection.execute(
             """
-            UPDATE message SET state = $3, cutoff_at = $4, ended_at = $4, counts = $5
-            WHERE app = $1 AND message = $2
-            """,
-            [
-                .int(message.app), .id(message.id), .int(state.rawValue), .time(now),
-                .bytes(CountsCoding.encode([Route: OutcomeCounts]())),
-            ])
+            UPDATE message SET state = \(state), cutoff_at = \(now), ended_at = \(now),
+                counts = \(CountsCoding.encode([Route: OutcomeCounts]()))
+            WHERE \(MessageTable.place(message.app, message.id))
+            """)
         try reportEnd(message, state: state, at: now)
         return Plan(state: state, leasedSlices: [])
     }
@@ -106,29 +103,26 @@ extension StoreSession {
 
     /// What the slices are read against.
     private func store(_ resolved: ResolvedAudience, app: AppKey, message: MessageID) throws {
-        let place: [SQLValue] = [.int(app), .id(message)]
-        try connection.execute(
-            "INSERT INTO message_predicate (app, message, predicate) VALUES ($1, $2, $3)",
-            place + [.bytes(PredicateCoding.encode(resolved.predicate))])
+        try insert(resolved.predicate, app: app, message: message)
         if resolved.predicate.hasKeys {
             try connection.execute(
-                "INSERT INTO message_keys (app, message, route, keys) VALUES ($1, $2, $3, $4)",
-                rows: resolved.keys.sorted { $0.key.rawValue < $1.key.rawValue }.map { route, keys in
-                    place + [.route(route), .bytes(KeyListCoding.encode(keys))]
-                })
+                resolved.keys.sorted { $0.key.rawValue < $1.key.rawValue }.map { route, keys in
+                    """
+                    INSERT INTO message_keys (app, message, route, keys)
+                    VALUES (\(app), \(message), \(route), \(KeyListCoding.encode(keys)))
+                    """
+                } as [SQL])
         }
         for (route, addresses) in resolved.addresses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             try connection.execute(
-                """
-                INSERT INTO message_address (app, message, route, n, address, address_key)
-                VALUES ($1, $2, $3, $4, $5, $6)
-                """,
-                rows: addresses.enumerated().map { index, address in
-                    place + [
-                        .route(route), .int(index + 1), .bytes(address.bytes),
-                        .bytes(DeviceRow.addressKey(of: address)),
-                    ]
-                })
+                addresses.enumerated().map { index, address in
+                    """
+                    INSERT INTO message_address \(row: [
+                        "app": app, "message": message, "route": route, "n": index + 1, "address": address.bytes,
+                        "address_key": DeviceTable.addressKey(of: address),
+                    ])
+                    """
+                } as [SQL])
         }
     }
 }

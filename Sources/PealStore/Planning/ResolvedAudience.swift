@@ -40,18 +40,16 @@ extension StoreSession {
             predicate: predicate, routes: ResolvedAudience.routes(audience, environment))
         var keys: [Route: Set<DeviceKey>] = [:]
         func take(_ row: any SQLRow) throws {
-            let route = try row.route(1)
+            let route = try Route(row, 1)
             if resolved.routes.contains(route) { keys[route, default: []].insert(row.int(0)) }
         }
         if !audience.includesAll {
-            try connection.query(
-                HotSQL.findDevice, each: Set(audience.devices).sorted().map { [.int(app), .id($0)] }, take)
-            try connection.query(
-                HotSQL.findIdentifier,
-                each: Set(audience.identifiers).sorted { ($0.kind.rawValue, $0.value) < ($1.kind.rawValue, $1.value) }
-                    .map { [.int(app), .text($0.kind.rawValue), .text($0.value)] }, take)
-            try connection.query(
-                HotSQL.findUser, each: Set(audience.users).sorted().map { [.int(app), .text($0)] }, take)
+            let identifiers = Set(audience.identifiers).sorted {
+                ($0.kind.rawValue, $0.value) < ($1.kind.rawValue, $1.value)
+            }
+            try connection.scan(DeviceTable.byID, Set(audience.devices).sorted().map { (app, $0) }, take)
+            try connection.scan(DeviceTable.byIdentifier, identifiers.map { (app, $0) }, take)
+            try connection.scan(DeviceTable.byUser, Set(audience.users).sorted().map { (app, $0) }, take)
         }
         for address in audience.addresses where resolved.routes.contains(address.route) {
             try resolve(address, app: app, &resolved, &keys)
@@ -65,11 +63,8 @@ extension StoreSession {
 
     private func topicNumbers(app: AppKey, _ names: [String], notExpiredAt now: Timestamp) throws -> [Int64] {
         var numbers: Set<Int64> = []
-        try connection.query(
-            "SELECT topic, expires_at FROM topic WHERE app = $1 AND name = $2",
-            each: Set(names.map(ExactText.init)).sorted().map { [.int(app), .text($0.text)] }
-        ) { row in
-            if let end = row.timeIfPresent(1), end <= now { return }
+        try connection.scan(TopicTable.byName, Set(names.map(ExactText.init)).sorted().map { (app, $0.text) }) { row in
+            if let end = try Timestamp?(row, 1), end <= now { return }
             numbers.insert(row.int(0))
         }
         return numbers.sorted()
@@ -79,9 +74,7 @@ extension StoreSession {
     private func resolve(
         _ address: Address, app: AppKey, _ resolved: inout ResolvedAudience, _ keys: inout [Route: Set<DeviceKey>]
     ) throws {
-        let device = try connection.int(
-            HotSQL.findAddress, [.int(app), .bytes(DeviceRow.addressKey(of: address))])
-        if let device {
+        if let device: DeviceKey = try connection.value(DeviceTable.holder(of: address, app: app)) {
             keys[address.route, default: []].insert(device)
         } else if !(resolved.addresses[address.route] ?? []).contains(where: { $0.identity == address.identity }) {
             resolved.addresses[address.route, default: []].append(address)

@@ -1,4 +1,4 @@
-package import PealCore
+internal import PealCore
 
 /// One statement with its parameters. An interpolated value becomes the next parameter (`$1`, `$2`, …) and never text:
 /// `"SELECT name FROM topic WHERE app = \(app)"`. Column lists, state codes and table names become text.
@@ -6,10 +6,12 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
     package let text: String
     package let values: [SQLValue]
 
-    package init(stringLiteral text: String) {
+    package init(text: String, values: [SQLValue]) {
         self.text = text
-        values = []
+        self.values = values
     }
+
+    package init(stringLiteral text: String) { self.init(text: text, values: []) }
 
     package init(stringInterpolation: StringInterpolation) {
         text = stringInterpolation.text
@@ -30,6 +32,9 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
         /// A parameter.
         package mutating func appendInterpolation(_ value: some SQLStorable) { bind(value.stored) }
 
+        /// A parameter that is NULL for nil.
+        package mutating func appendInterpolation<Value: SQLStorable>(_ value: Value?) { bind(value.stored) }
+
         package mutating func appendInterpolation(_ columns: Columns) { text += columns.text }
 
         /// A stored number as text. The condition of a partial index must be met by text: a parameter does not do.
@@ -42,23 +47,32 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
 
         /// A part of a statement with parameters of its own, which are renumbered.
         package mutating func appendInterpolation(_ part: SQL) {
-            for (index, piece) in part.text.split(separator: "$", omittingEmptySubsequences: false).enumerated() {
-                guard index > 0 else {
-                    text += piece
-                    continue
-                }
-                let digits = piece.prefix { $0.isNumber }
-                text += "$\((Int(digits) ?? 0) + values.count)\(piece.dropFirst(digits.count))"
-            }
+            let offset = values.count
             values += part.values
+            guard offset > 0, !part.values.isEmpty else {
+                text += part.text
+                return
+            }
+            var rest = Substring(part.text)
+            while let dollar = rest.utf8.firstIndex(of: UInt8(ascii: "$")) {
+                let digits = rest[rest.utf8.index(after: dollar)...].prefix { $0.isWholeNumber }
+                text += rest[..<dollar]
+                text += "$"
+                text += String(offset + (Int(digits) ?? 0))
+                rest = rest[digits.endIndex...]
+            }
+            text += rest
         }
 
         /// What an INSERT writes, each column beside its value: `(a, b) VALUES ($1, $2)`.
-        package mutating func appendInterpolation(row: KeyValuePairs<String, any SQLStorable>) {
+        package mutating func appendInterpolation(
+            row: KeyValuePairs<String, any SQLStorable>, _ rest: KeyValuePairs<String, any SQLStorable> = [:]
+        ) {
+            let columns = Array(row) + Array(rest)
             text += "("
-            for (index, column) in row.enumerated() { text += index == 0 ? column.key : ", \(column.key)" }
+            for (index, column) in columns.enumerated() { text += index == 0 ? column.key : ", \(column.key)" }
             text += ") VALUES ("
-            for (index, column) in row.enumerated() {
+            for (index, column) in columns.enumerated() {
                 if index > 0 { text += ", " }
                 bind(column.value.stored)
             }
@@ -92,6 +106,17 @@ package struct Columns: ExpressibleByStringLiteral, Sendable, Hashable {
     /// The same columns of the table that a join calls `alias`.
     package func of(_ alias: String) -> Columns {
         Columns(text: text.split(separator: ", ").map { "\(alias).\($0)" }.joined(separator: ", "))
+    }
+}
+
+/// A statement that runs for many inputs in a row: its text is made once, and what each input binds stands beside it.
+package struct Statement<Input>: Sendable {
+    package let text: String
+    package let values: @Sendable (Input) -> [SQLValue]
+
+    package init(_ text: String, _ values: @escaping @Sendable (Input) -> [SQLValue]) {
+        self.text = text
+        self.values = values
     }
 }
 
@@ -136,6 +161,13 @@ extension SQLConnection {
     /// Hands every row to `row`, which names its columns by number: for statements that answer thousands of rows.
     package func scan(_ sql: SQL, _ row: (any SQLRow) throws -> Void) throws {
         try query(sql.text, sql.values, row)
+    }
+
+    /// Runs `statement` for each of `inputs` and hands every row to `row`.
+    package func scan<Input>(
+        _ statement: Statement<Input>, _ inputs: some Sequence<Input>, _ row: (any SQLRow) throws -> Void
+    ) throws {
+        try query(statement.text, each: inputs.map(statement.values), row)
     }
 
     /// The first row, made into a value; nil when there is none.

@@ -7,7 +7,7 @@ struct Migrator: Sendable {
     /// Runs what is missing.
     /// - Throws: `StoreStartFailure` when the database is newer than this program.
     func migrate(_ connection: any SQLConnection) throws {
-        try connection.execute("CREATE TABLE IF NOT EXISTS migration (version BIGINT PRIMARY KEY)", [])
+        try connection.execute("CREATE TABLE IF NOT EXISTS migration (version BIGINT PRIMARY KEY)")
         let version = try Self.version(connection)
         guard version <= Self.newestVersion else {
             throw StoreStartFailure(
@@ -19,13 +19,13 @@ struct Migrator: Sendable {
             for statement in migration.statements {
                 try connection.execute(dialect.text(of: statement), [])
             }
-            try connection.execute("INSERT INTO migration (version) VALUES ($1)", [.int(migration.version)])
+            try connection.execute("INSERT INTO migration (version) VALUES (\(migration.version))")
         }
     }
 
     /// The version of a database that has the migration table; 0 = none was run.
     static func version(_ connection: any SQLConnection) throws -> Int {
-        Int(try connection.int("SELECT MAX(version) FROM migration", []) ?? 0)
+        try connection.value("SELECT MAX(version) FROM migration") ?? 0
     }
 }
 

@@ -1,39 +1,50 @@
 internal import PealCore
 
-extension StoreSession {
-    private static let columns =
-        "app, id, name, bundle_id, richie_app_id, devtodev_app_id, settings, created_at"
+/// `app`: an app, with the series of its device and topic numbers.
+enum AppTable {
+    static let columns: Columns = "id, app, name, bundle_id, richie_app_id, devtodev_app_id, settings, created_at"
 
-    private static func app(_ row: any SQLRow) throws -> App {
+    static func app(_ row: inout RowReader) throws -> App {
         App(
-            id: try row.id(1), key: row.int(0), name: row.text(2), bundleID: row.textIfPresent(3),
-            richieAppID: row.textIfPresent(4), devtodevAppID: row.textIfPresent(5),
-            settings: try SettingsCoding.decode(row.bytes(6)), createdAt: row.time(7))
+            id: try row.next(), key: try row.next(), name: try row.next(), bundleID: try row.next(),
+            richieAppID: try row.next(), devtodevAppID: try row.next(), settings: try SettingsCoding.decode(row.next()),
+            createdAt: try row.next())
     }
 
+    /// Every table with rows of an app, except `app` itself and the audit log, which records the deletion too.
+    static let tablesOfApp = [
+        "api_key", "credential", "device", "device_detail", "device_identifier", "topic", "device_topic",
+        "topic_member", "message", "message_content", "message_predicate", "message_keys", "message_address", "slice",
+        "delivery_page", "webhook", "outbox", "webhook_delivery", "geofence_series", "geofence", "geofence_place",
+        "geofence_tombstone", "location", "location_group", "location_group_place", "receipt", "receipt_count",
+        "geofence_trigger", "moment", "experiment", "experiment_arm",
+    ]
+}
+
+extension StoreSession {
     func app(_ id: AppID) throws -> App? {
-        try connection.first("SELECT \(Self.columns) FROM app WHERE id = $1", [.id(id)], Self.app)
+        try connection.first("SELECT \(AppTable.columns) FROM app WHERE id = \(id)", AppTable.app)
     }
 
     func app(key: AppKey) throws -> App? {
-        try connection.first("SELECT \(Self.columns) FROM app WHERE app = $1", [.int(key)], Self.app)
+        try connection.first("SELECT \(AppTable.columns) FROM app WHERE app = \(key)", AppTable.app)
     }
 
     func app(devtodevAppID: String) throws -> App? {
         try connection.first(
-            "SELECT \(Self.columns) FROM app WHERE lower(devtodev_app_id) = lower($1) ORDER BY app",
-            [.text(devtodevAppID)], Self.app)
+            "SELECT \(AppTable.columns) FROM app WHERE lower(devtodev_app_id) = lower(\(devtodevAppID)) ORDER BY app",
+            AppTable.app)
     }
 
     func apps(after cursor: AppID?, limit: Int) throws -> [App] {
         try connection.all(
-            "SELECT \(Self.columns) FROM app WHERE id > $1 ORDER BY id LIMIT $2",
-            [.bytes(cursor?.bytes ?? []), .int(limit)], Self.app)
+            "SELECT \(AppTable.columns) FROM app WHERE id > \(cursor?.bytes ?? []) ORDER BY id LIMIT \(limit)",
+            AppTable.app)
     }
 
-    /// Looks through all apps: asked only where a request is refused.
+    /// Scans all apps: used only where a request is refused.
     func hasApp(richieAppID: String) throws -> Bool {
-        try connection.int("SELECT app FROM app WHERE richie_app_id = $1 LIMIT 1", [.text(richieAppID)]) != nil
+        try connection.value("SELECT app FROM app WHERE richie_app_id = \(richieAppID) LIMIT 1", AppKey.self) != nil
     }
 
     func insertApp(_ app: App) throws -> App {
@@ -41,9 +52,14 @@ extension StoreSession {
         app.key = try nextNumber("app")
         let count = try connection.execute(
             """
-            INSERT INTO app (\(Self.columns), device_seq, topic_seq) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0)
+            INSERT INTO app \(row: [
+                "app": app.key, "id": app.id, "name": app.name, "bundle_id": app.bundleID,
+                "richie_app_id": app.richieAppID, "devtodev_app_id": app.devtodevAppID,
+                "settings": SettingsCoding.encode(app.settings), "created_at": app.createdAt, "device_seq": 0,
+                "topic_seq": 0,
+            ])
             ON CONFLICT DO NOTHING
-            """, [.int(app.key), .id(app.id)] + Self.changeable(app) + [.time(app.createdAt)])
+            """)
         guard count == 1 else { throw PealError(.conflict, "an app with that id exists", field: "id") }
         return app
     }
@@ -51,43 +67,64 @@ extension StoreSession {
     func updateApp(_ app: App) throws {
         try connection.execute(
             """
-            UPDATE app SET name = $2, bundle_id = $3, richie_app_id = $4, devtodev_app_id = $5, settings = $6
-            WHERE app = $1
-            """, [.int(app.key)] + Self.changeable(app))
-    }
-
-    private static func changeable(_ app: App) -> [SQLValue] {
-        [
-            .text(app.name), .text(app.bundleID), .text(app.richieAppID), .text(app.devtodevAppID),
-            .bytes(SettingsCoding.encode(app.settings)),
-        ]
+            UPDATE app SET \(set: [
+                "name": app.name, "bundle_id": app.bundleID, "richie_app_id": app.richieAppID,
+                "devtodev_app_id": app.devtodevAppID, "settings": SettingsCoding.encode(app.settings),
+            ])
+            WHERE app = \(app.key)
+            """)
     }
 
     func deleteApp(_ key: AppKey) throws -> Bool {
-        guard try connection.execute("DELETE FROM app WHERE app = $1", [.int(key)]) == 1 else { return false }
-        for table in Self.tablesOfApp {
-            try connection.execute("DELETE FROM \(table) WHERE app = $1", [.int(key)])
+        guard try connection.execute("DELETE FROM app WHERE app = \(key)") == 1 else { return false }
+        for table in AppTable.tablesOfApp {
+            try connection.execute("DELETE FROM \(name: table) WHERE app = \(key)")
         }
         return true
     }
 
-    /// Everything of an app but the audit log, which tells of the deletion too.
-    private static let tablesOfApp = [
-        "api_key", "credential", "device", "device_detail", "device_identifier", "topic", "device_topic",
-        "topic_member", "message", "message_content", "message_predicate", "message_keys", "message_address", "slice",
-        "delivery_page", "webhook", "outbox", "webhook_delivery", "geofence_series", "geofence", "geofence_place",
-        "geofence_tombstone", "location", "location_group", "location_group_place", "receipt", "receipt_count",
-        "geofence_trigger", "moment", "experiment", "experiment_arm",
-    ]
+    func nextDeviceKey(app: AppKey) throws -> DeviceKey {
+        let key = try connection.value(
+            "UPDATE app SET device_seq = device_seq + 1 WHERE app = \(app) RETURNING device_seq", DeviceKey.self)
+        guard let key else { throw PealError.notFound("app") }
+        return key
+    }
 
+    func lastDeviceKey(app: AppKey) throws -> DeviceKey {
+        try connection.value("SELECT device_seq FROM app WHERE app = \(app)") ?? 0
+    }
+
+    func nextTopicNumber(app: AppKey) throws -> Int64 {
+        let number = try connection.value(
+            "UPDATE app SET topic_seq = topic_seq + 1 WHERE app = \(app) RETURNING topic_seq", Int64.self)
+        guard let number else { throw PealError.notFound("app") }
+        return number
+    }
+}
+
+/// `setting` holds server-wide values, `counter` the last number of each series.
+extension StoreSession {
     func setting(_ name: String) throws -> [UInt8]? {
-        try connection.first("SELECT value FROM setting WHERE name = $1", [.text(name)]) { $0.bytes(0) }
+        try connection.value("SELECT value FROM setting WHERE name = \(name)")
     }
 
     func setSetting(_ name: String, _ value: [UInt8]) throws {
         try connection.execute(
-            "INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            [.text(name), .bytes(value)])
+            """
+            INSERT INTO setting (name, value) VALUES (\(name), \(value))
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """)
+    }
+
+    /// The next number of a series, counted from 1. Numbers may be skipped but are never reused.
+    func nextNumber(_ series: String) throws -> Int64 {
+        let number = try connection.value(
+            """
+            INSERT INTO counter (name, value) VALUES (\(series), 1)
+            ON CONFLICT (name) DO UPDATE SET value = counter.value + 1 RETURNING value
+            """, Int64.self)
+        guard let number else { throw PealError.damaged("a counter") }
+        return number
     }
 }
 

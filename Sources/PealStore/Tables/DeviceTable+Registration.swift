@@ -15,7 +15,7 @@ extension StoreSession {
     private func place(
         _ registration: DeviceRegistration, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result {
-        let addressKey = DeviceRow.addressKey(of: registration.address)
+        let addressKey = DeviceTable.addressKey(of: registration.address)
         let known = try deviceRow(app: app, id: registration.id)
         if let known, known.addressKey == addressKey {
             return try update(known, registration, addressKey, app: app, now: now)
@@ -46,7 +46,7 @@ extension StoreSession {
         var row = DeviceRow(registration, key: try nextDeviceKey(app: app), addressKey: addressKey, now: now)
         row.locale = try number(of: registration.locale, .locale)
         row.zone = try number(of: registration.timeZone, .timeZone)
-        try insertRow(row, app: app)
+        try connection.execute(row.insert(app: app))
         let detail = DetailCoding.encode(registration.detail)
         if !detail.isEmpty { try putDetail(detail, app: app, device: row.key) }
         if !registration.detail.identifiers.isEmpty {
@@ -98,7 +98,7 @@ extension StoreSession {
         if sameDetail, sameTopics, !isNew, isUnchanged(row, old), now - old.registeredAt < Self.unchangedLife {
             return result(old, registration, topics: topics.sorted().map(\.text), isNew: false)
         }
-        try updateRow(row, app: app)
+        try connection.execute(row.update(app: app))
         if !sameDetail {
             try putDetail(detail, app: app, device: row.key)
             try putIdentifiers(registration.detail.identifiers, app: app, device: row.key, isNew: false)
@@ -126,15 +126,14 @@ extension StoreSession {
         var registration = registration
         registration.topics = registration.topics ?? []
         try connection.execute(
-            "UPDATE device SET id = $3 WHERE app = $1 AND seq = $2",
-            [.int(app), .int(holder.key), .id(registration.id)])
-        try insertRow(past, app: app)
+            "UPDATE device SET id = \(registration.id) WHERE app = \(app) AND seq = \(holder.key)")
+        try connection.execute(past.insert(app: app))
         try putDetail(try detail(app: app, device: holder.key), app: app, device: past.key)
         try connection.execute(
             """
             INSERT INTO device_topic (app, seq, topic, since)
-            SELECT app, $3, topic, since FROM device_topic WHERE app = $1 AND seq = $2
-            """, [.int(app), .int(holder.key), .int(past.key)])
+            SELECT app, \(past.key), topic, since FROM device_topic WHERE app = \(app) AND seq = \(holder.key)
+            """)
         var row = holder
         row.id = registration.id
         return try update(row, registration, addressKey, app: app, now: now, isNew: true)
@@ -145,7 +144,7 @@ extension StoreSession {
         var row = holder
         row.addressKey = Self.freedAddressKey(holder.id)
         row.retirement = holder.retirement ?? .init(at: now, reason: Self.addressMoved)
-        try updateRow(row, app: app)
+        try connection.execute(row.update(app: app))
         if holder.retirement == nil { try leaveStreams(app: app, device: holder.key, route: holder.route) }
     }
 
@@ -155,15 +154,25 @@ extension StoreSession {
     private static func freedAddressKey(_ id: DeviceID) -> [UInt8] { id.bytes }
 }
 
+/// `device_identifier`: devices by their identifiers elsewhere.
+extension StoreSession {
+    /// Makes a device known by these identifiers and no others.
+    private func putIdentifiers(_ identifiers: [String: String], app: AppKey, device: DeviceKey, isNew: Bool) throws {
+        if !isNew { try connection.execute("DELETE FROM device_identifier WHERE app = \(app) AND seq = \(device)") }
+        try connection.execute(
+            identifiers.sorted { $0.key < $1.key }.map { kind, value in
+                "INSERT INTO device_identifier (app, kind, value, seq) VALUES (\(app), \(kind), \(value), \(device))"
+            } as [SQL])
+    }
+}
+
 extension StoreSession {
     /// Moves devices that were reached in their provider's other environment there, whoever has the lease by now. Each
     /// comes into the streams of its new route only now, so that no window of a running message sees it twice.
     func move(_ settlement: Settlement, now: Timestamp) throws {
         for reached in settlement.moves.sorted(by: { $0.key < $1.key }) {
             let app = settlement.slice.app
-            let row = try connection.first(
-                "SELECT \(DeviceRow.columns) FROM device WHERE app = $1 AND seq = $2", [.int(app), .int(reached.key)],
-                DeviceRow.init)
+            let row = try deviceRow(app: app, key: reached.key)
             guard let row, row.revision == reached.revision, row.retirement == nil, row.route != reached.route else {
                 continue
             }
@@ -174,14 +183,14 @@ extension StoreSession {
     private func move(_ old: DeviceRow, to route: Route, app: AppKey, now: Timestamp) throws {
         var row = old
         row.address = Address(route: route, bytes: old.address.bytes)
-        row.addressKey = DeviceRow.addressKey(of: row.address)
+        row.addressKey = DeviceTable.addressKey(of: row.address)
         if let holder = try deviceRow(app: app, addressKey: row.addressKey) {
             // The same installation registered there too: one of the two is enough.
             guard holder.retirement != nil else { return try release(old, app: app, now: now) }
             try release(holder, app: app, now: now)
         }
         row.since = now
-        try updateRow(row, app: app)
+        try connection.execute(row.update(app: app))
         var detail = try DetailCoding.decode(try self.detail(app: app, device: row.key))
         detail.environmentDisproved = old.route.environment
         try putDetail(DetailCoding.encode(detail), app: app, device: row.key)
@@ -198,7 +207,7 @@ extension StoreSession {
     func corrected(_ registration: DeviceRegistration, app: AppKey) throws -> DeviceRegistration {
         guard let route = registration.address.route.otherEnvironment else { return registration }
         let elsewhere = Address(route: route, bytes: registration.address.bytes)
-        guard let row = try deviceRow(app: app, addressKey: DeviceRow.addressKey(of: elsewhere)),
+        guard let row = try deviceRow(app: app, addressKey: DeviceTable.addressKey(of: elsewhere)),
             try DetailCoding.decode(try detail(app: app, device: row.key)).environmentDisproved
                 == registration.address.route.environment
         else { return registration }
@@ -206,5 +215,43 @@ extension StoreSession {
         registration.address = elsewhere
         registration.detail.environmentDisproved = elsewhere.route.otherEnvironment?.environment
         return registration
+    }
+}
+
+extension DeviceTable {
+    /// Retires an address that its provider called dead, unless the device has registered since.
+    static func retire(_ retirement: Settlement.Retirement, _ route: Route, app: AppKey, now: Timestamp) -> SQL {
+        """
+        UPDATE device SET state = \(code: State.retired), retired_at = \(now),
+            retired_reason = \(retirement.reason)
+        WHERE app = \(app) AND seq = \(retirement.key) AND address_rev = \(retirement.revision)
+            AND registered_at <= \(retirement.notAfter) AND state = \(code: State.active)
+            AND route = \(route)
+        """
+    }
+}
+
+extension StoreSession {
+    func deleteDevice(app: AppKey, id: DeviceID) throws -> Bool {
+        guard let row = try deviceRow(app: app, id: id) else { return false }
+        try erase(app: app, device: row.key, route: row.route)
+        return true
+    }
+
+    /// The delivery log names devices only by numbers that are never given again, so that nothing in it leads to the
+    /// person once the devices are gone.
+    func deleteUser(app: AppKey, userID: String) throws -> Int {
+        let devices = try connection.all(
+            "SELECT seq, route FROM device WHERE app = \(app) AND user_id = \(userID)"
+        ) { row -> (key: DeviceKey, route: Route) in (try row.next(), try row.next()) }
+        for device in devices { try erase(app: app, device: device.key, route: device.route) }
+        return devices.count
+    }
+
+    private func erase(app: AppKey, device: DeviceKey, route: Route) throws {
+        try leaveStreams(app: app, device: device, route: route)
+        for table in ["receipt", "geofence_trigger", "device_topic", "device_identifier", "device_detail", "device"] {
+            try connection.execute("DELETE FROM \(name: table) WHERE app = \(app) AND seq = \(device)")
+        }
     }
 }
