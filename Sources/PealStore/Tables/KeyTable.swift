@@ -25,7 +25,7 @@ enum KeyTable {
 }
 
 extension StoreSession {
-    func storedKey(_ dialect: APIKey.Dialect, publicHalf: String) throws -> StoredKey? {
+    func storedKey(_ dialect: DialectName, publicHalf: String) throws -> StoredKey? {
         try connection.first(
             """
             SELECT \(KeyTable.columns), secret_hash, shared_secret FROM api_key
