@@ -1,8 +1,8 @@
 internal import PealCore
 
 extension StoreSession {
-    /// First records of requests, then messages past their retention with all that is theirs, a part of a long log at a
-    /// time.
+    /// Kept answers first, then webhook deliveries, geofences, and messages past their retention with everything that
+    /// belongs to them. A long log is deleted in pieces.
     func prune(now: Timestamp, limit: Int) throws -> Int {
         var count = try pruneAnswers(now: now, limit: limit)
         if count < limit { count += try pruneWebhooks(now: now, limit: limit - count) }
@@ -11,7 +11,7 @@ extension StoreSession {
         return count
     }
 
-    /// Deliveries past their retention, and events that could not even be made into a request in time.
+    /// Deliveries past their retention, and events that never became a request.
     private func pruneWebhooks(now: Timestamp, limit: Int) throws -> Int {
         var room = limit
         let lives: [(WebhookDelivery.State, Int64)] = [
@@ -28,7 +28,7 @@ extension StoreSession {
         return limit - room
     }
 
-    /// Memories of deleted geofences that every device has dropped by itself, and old crossings.
+    /// Tombstones of geofences that no device can hold any more, and old triggers.
     private func pruneGeofences(now: Timestamp, limit: Int) throws -> Int {
         let count = try connection.execute(GeofenceTable.pruneTombstones(now, limit: limit))
         let earliest = now - .seconds(context.retentionSeconds)

@@ -1,17 +1,19 @@
 internal import PealCore
 
-/// The store's verbs inside one transaction. It lives no longer than that.
+/// The store's verbs inside one transaction. Each file in `Tables` has the verbs of its tables, `Planning` those that
+/// cut a message into slices and read them. A session must not outlive its transaction.
 struct StoreSession: StoreWriting {
-    /// What outlives a session.
+    /// What all sessions share.
     struct Context: Sendable {
         let masterKey: MasterKey
         let retentionSeconds: Int64
         let dialect: SQLDialect
-        /// Writes what webhooks are told of moments; nil = they are told nothing.
+        /// Composes webhook notices about moments; nil sends none.
         let noticeWriter: (any MomentNoticeWriter)?
     }
 
-    /// What this transaction has looked up already; gone with it, so a transaction undone leaves nothing wrong behind.
+    /// What this transaction has looked up. It ends with the transaction, so that one that is undone leaves nothing
+    /// wrong.
     final class Memo {
         var words: [ExactText: Int64] = [:]
         var topics: [ExactText: Int64] = [:]

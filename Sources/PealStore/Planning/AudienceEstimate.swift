@@ -1,7 +1,7 @@
 internal import PealCore
 
 extension StoreSession {
-    /// Rows that one guess may read; beyond them a stream's length follows from its density.
+    /// The most rows that an estimate reads; a longer stream is estimated from its density.
     private static let sampleMax = 4096
     private static let sampleMin = 16
 
@@ -51,7 +51,7 @@ extension StoreSession {
         }
     }
 
-    /// About how many devices of the route the audience holds; 0 only when there are none.
+    /// About how many devices of the route are in the audience; 0 only when there are none.
     func estimate(app: AppKey, _ resolved: ResolvedAudience, _ route: Route) throws -> Int {
         let predicate = resolved.predicate
         let addresses = resolved.addresses[route]?.count ?? 0
@@ -66,7 +66,7 @@ extension StoreSession {
         return addresses + min(count, all)
     }
 
-    /// The length of a stream: counted while short, else its first rows' density over its whole range.
+    /// The length of a stream: counted while it is short, otherwise the density of its first rows over its whole range.
     private func sampled(_ stream: StreamSample, rowsMax: Int) throws -> Int {
         let read = try connection.first(stream.first(rowsMax)) {
             row -> (count: Int, first: DeviceKey, last: DeviceKey) in
@@ -80,7 +80,7 @@ extension StoreSession {
     }
 }
 
-/// The two statements that tell about how long a stream of devices is: its first rows, and its last key.
+/// The two statements that estimate the length of a stream of devices: its first rows, and its last key.
 struct StreamSample {
     let first: (_ rowsMax: Int) -> SQL
     let last: SQL

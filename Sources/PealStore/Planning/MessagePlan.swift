@@ -39,7 +39,7 @@ extension StoreSession {
         return Plan(state: .sending, leasedSlices: lease == nil ? [] : planned.map(\.slice))
     }
 
-    /// Nobody is in the audience: the message is over before it began.
+    /// The audience is empty: the message ends at once.
     private func endUnsent(_ message: Message, now: Timestamp) throws -> Plan {
         let state: Message.State = message.expiresAt <= now ? .expired : .sent
         try connection.execute(
@@ -52,7 +52,7 @@ extension StoreSession {
         return Plan(state: state, leasedSlices: [])
     }
 
-    /// The slices of every route with somebody in it, each with its rank: its position in the message.
+    /// The slices of every route that is not empty, each with its rank: its position in the message.
     private func cut(
         _ resolved: ResolvedAudience, app: AppKey, message: MessageID
     ) throws -> [(slice: Slice, rank: Int)] {
@@ -101,7 +101,7 @@ extension StoreSession {
             estimate: estimate, lane: .bulk)
     }
 
-    /// What the slices are read against.
+    /// Stores what the slices are evaluated against.
     private func store(_ resolved: ResolvedAudience, app: AppKey, message: MessageID) throws {
         try insert(resolved.predicate, app: app, message: message)
         if resolved.predicate.hasKeys {
@@ -138,8 +138,8 @@ struct WindowPlan: Sendable, Hashable {
     let lastKey: DeviceKey
 
     /// - Parameters:
-    ///   - lastKey: the highest key given so far.
-    ///   - audience: about how many devices of one route will be found among all keys.
+    ///   - lastKey: the highest key assigned so far.
+    ///   - audience: about how many devices of one route are among all keys.
     init(lastKey: DeviceKey, audience: Int) {
         self.lastKey = lastKey
         var keys = Limits.windowKeys
@@ -158,14 +158,15 @@ struct WindowPlan: Sendable, Hashable {
         return first...min(lastKey, first + keys - 1)
     }
 
-    /// The share of window `index` in `audience`: the shares add up to it.
+    /// The share of range `index` in `audience`. The shares add up to it.
     func estimate(_ index: Int, of audience: Int) -> Int {
         guard count > 0 else { return 0 }
         return audience * (index + 1) / count - audience * index / count
     }
 }
 
-/// Cuts a sorted list of keys into slices: of a bounded number of keys, and of a bounded range so that its bitmap is.
+/// Cuts a sorted list of keys into slices. Each has a bounded number of keys, and a bounded range so that its bitmap is
+/// bounded too.
 enum ListPlan {
     static func cut(_ keys: [DeviceKey]) -> [[DeviceKey]] {
         var lists: [[DeviceKey]] = []

@@ -1,10 +1,10 @@
 internal import PealCore
 
-/// What is left of an audience after planning: topics have numbers, named devices and users are keys. Evaluated for
-/// every slice, so it is small and needs no look-ups.
+/// An audience after planning: topics are numbers, and named devices and users are keys. It is evaluated for every
+/// slice, so it is small and needs no look-ups.
 struct Predicate: Sendable, Hashable {
     var includesAll = false
-    /// Everybody is named: the slices carry their keys.
+    /// Every member is named: the slices carry their keys.
     var isList = false
     var interactiveOnly = false
     /// There are named devices besides the streams, in `message_keys`.
@@ -92,7 +92,7 @@ extension StoreSession {
         return set
     }
 
-    /// The union of everybody the predicate includes. Each stream is read once.
+    /// The union of all that the predicate includes. Each stream is read once.
     func streams(
         _ predicate: Predicate, of id: Slice.ID, range: ClosedRange<DeviceKey>, cutoff: Timestamp
     ) throws -> KeySet {
@@ -118,7 +118,7 @@ extension StoreSession {
         ) { row in try KeyListCoding.decode(row.next()) } ?? []
     }
 
-    /// Who must not get it, at this moment: leaving the audience takes effect at once.
+    /// Removes those whom the predicate excludes now: leaving the audience takes effect at once.
     func exclude(
         from set: inout KeySet, _ predicate: Predicate, app: AppKey, route: Route, range: ClosedRange<DeviceKey>
     ) throws {

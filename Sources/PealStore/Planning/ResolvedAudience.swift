@@ -1,9 +1,9 @@
 internal import PealCore
 
-/// An audience after its names were looked up.
+/// An audience whose names have been looked up.
 struct ResolvedAudience {
     var predicate: Predicate
-    /// Where it may be sent at all.
+    /// The routes that it may be sent on.
     var routes: [Route]
     /// Named devices, sorted, by route.
     var keys: [Route: [DeviceKey]] = [:]
@@ -25,8 +25,7 @@ struct ResolvedAudience {
 }
 
 extension StoreSession {
-    /// Looks up everything that the audience names. Topics that have expired reach nobody; excluded ones exclude all
-    /// the same.
+    /// Looks up everything that the audience names. A topic that has expired neither includes nor excludes anybody.
     func resolve(
         app: AppKey, _ audience: Audience, environment: Environment?, now: Timestamp
     ) throws -> ResolvedAudience {
@@ -70,7 +69,7 @@ extension StoreSession {
         return numbers.sorted()
     }
 
-    /// An address that a device has is that device; others are sent to as they are, each once.
+    /// An address that a device has stands for that device. Other addresses are sent to directly, each once.
     private func resolve(
         _ address: Address, app: AppKey, _ resolved: inout ResolvedAudience, _ keys: inout [Route: Set<DeviceKey>]
     ) throws {
@@ -81,7 +80,7 @@ extension StoreSession {
         }
     }
 
-    /// Takes from named devices who is excluded at this moment, so that nobody else is counted or planned for.
+    /// Removes named devices that are excluded now, so that only the others are counted and planned for.
     private func narrow(_ resolved: inout ResolvedAudience, app: AppKey) throws {
         let predicate = resolved.predicate
         guard predicate.interactiveOnly || !predicate.excludedTopics.isEmpty else { return }

@@ -37,7 +37,8 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
 
         package mutating func appendInterpolation(_ columns: Columns) { text += columns.text }
 
-        /// A stored number as text. The condition of a partial index must be met by text: a parameter does not do.
+        /// A state's number as text. SQLite uses a partial index only where its condition is written out, not for a
+        /// parameter.
         package mutating func appendInterpolation<Code: RawRepresentable>(code: Code) where Code.RawValue == Int64 {
             text += String(code.rawValue)
         }
@@ -45,7 +46,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
         /// The name of a table or a column.
         package mutating func appendInterpolation(name: String) { text += name }
 
-        /// A part of a statement with parameters of its own, which are renumbered.
+        /// A part of a statement. Its parameters are renumbered.
         package mutating func appendInterpolation(_ part: SQL) {
             let offset = values.count
             values += part.values
@@ -109,7 +110,7 @@ package struct Columns: ExpressibleByStringLiteral, Sendable, Hashable {
     }
 }
 
-/// A statement that runs for many inputs in a row: its text is made once, and what each input binds stands beside it.
+/// A statement that runs for many inputs in a row. Its text is built once; the values of an input are beside it.
 package struct Statement<Input>: Sendable {
     package let text: String
     package let values: @Sendable (Input) -> [SQLValue]
@@ -120,15 +121,15 @@ package struct Statement<Input>: Sendable {
     }
 }
 
-/// Reads the columns of one row, each once, in the order in which the statement names them. Their types follow from
-/// where they go.
+/// Reads the columns of one row in the order in which the statement names them, each once. The type of a column is
+/// inferred from its use.
 package struct RowReader {
     private let row: any SQLRow
     private var column = 0
 
     package init(_ row: any SQLRow) { self.row = row }
 
-    /// - Throws: `internal` when the column holds what its type cannot be.
+    /// - Throws: `internal` when the column's value is not valid for its type.
     package mutating func next<Value: SQLStorable>(_ type: Value.Type = Value.self) throws -> Value {
         defer { column += 1 }
         return try Value(row, column)
@@ -139,7 +140,7 @@ extension SQLConnection {
     @discardableResult
     package func execute(_ sql: SQL) throws -> Int { try execute(sql.text, sql.values) }
 
-    /// Runs statements of one text, as made by one function, in order.
+    /// Runs statements with the same text, in order.
     /// - Returns: how many rows each changed.
     @discardableResult
     package func execute(_ batch: [SQL]) throws -> [Int] {
@@ -150,7 +151,7 @@ extension SQLConnection {
         return try execute(text, rows: batch.map(\.values))
     }
 
-    /// Hands every row to `read`.
+    /// Passes every row to `read`.
     package func query(_ sql: SQL, _ read: (inout RowReader) throws -> Void) throws {
         try query(sql.text, sql.values) { row in
             var reader = RowReader(row)
@@ -158,12 +159,12 @@ extension SQLConnection {
         }
     }
 
-    /// Hands every row to `row`, which names its columns by number: for statements that answer thousands of rows.
+    /// Passes every row to `row`, which reads columns by number: for statements with thousands of rows.
     package func scan(_ sql: SQL, _ row: (any SQLRow) throws -> Void) throws {
         try query(sql.text, sql.values, row)
     }
 
-    /// Runs `statement` for each of `inputs` and hands every row to `row`.
+    /// Runs `statement` for each of `inputs` and passes every row to `row`.
     package func scan<Input>(
         _ statement: Statement<Input>, _ inputs: some Sequence<Input>, _ row: (any SQLRow) throws -> Void
     ) throws {
@@ -194,6 +195,6 @@ extension SQLConnection {
         try all(sql) { try $0.next() }
     }
 
-    /// The number that a `SELECT COUNT(*)` answers.
+    /// The result of a `SELECT COUNT(*)`.
     package func count(_ sql: SQL) throws -> Int { try value(sql) ?? 0 }
 }

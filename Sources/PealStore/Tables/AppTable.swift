@@ -128,7 +128,7 @@ extension StoreSession {
     }
 }
 
-/// An app's settings as compact JSON. What is not there has its default.
+/// An app's settings as compact JSON. A missing setting has its default.
 enum SettingsCoding {
     static func encode(_ settings: AppSettings) -> [UInt8] { settings.json.bytes }
 

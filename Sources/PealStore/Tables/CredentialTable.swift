@@ -1,7 +1,7 @@
 internal import Crypto
 internal import PealCore
 
-/// `credential`: what an app proves itself with to a provider, sealed, and how its last use went.
+/// `credential`: the sealed credentials of an app for its providers, and whether their last use succeeded.
 enum CredentialTable {
     static let columns: Columns = """
         provider, environment, kind, fingerprint, facts, created_at, expires_at, health, health_at, health_reason
@@ -144,7 +144,7 @@ extension StoreSession {
     }
 }
 
-/// A credential as the bytes that are sealed: JSON, its `kind` telling the members.
+/// A credential as the bytes that are sealed: JSON whose `kind` decides its members.
 enum CredentialCoding {
     static func encode(_ credential: Credential) -> [UInt8] {
         JSON.compact([("kind", .string(credential.kind))] + members(credential)).bytes
@@ -193,7 +193,7 @@ enum CredentialCoding {
         ]
     }
 
-    /// - Throws: when the bytes are not what `encode` made for that provider.
+    /// - Throws: when `encode` did not write the bytes for that provider.
     static func decode(_ bytes: [UInt8], _ provider: ProviderName) throws -> Credential {
         guard let json = try? JSONParser.parse(bytes) else { throw PealError.damaged("a credential") }
         return try CredentialMembers(json: json).credential(provider)

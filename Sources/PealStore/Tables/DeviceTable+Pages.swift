@@ -2,8 +2,8 @@ internal import PealCore
 
 /// The statements that read the devices of a page.
 extension DeviceTable {
-    /// A range of keys, whoever is in it. State and route are judged by the reader: named here, they would draw the
-    /// statement to an index and from there to the table row by row.
+    /// All devices in a range of keys. The reader checks state and route: if the statement named them, SQLite would use
+    /// an index and look up each row from there.
     static func range(app: AppKey, _ range: ClosedRange<DeviceKey>) -> SQL {
         """
         SELECT seq, address, address_rev, locale, state, route FROM device
@@ -30,7 +30,7 @@ extension DeviceTable {
 }
 
 extension StoreSession {
-    /// From one wanted device in three on, reading the whole range costs less than looking each one up.
+    /// When at least one device in three is wanted, reading the whole range costs less than looking each one up.
     private static let densityInverse: Int64 = 3
 
     func page(

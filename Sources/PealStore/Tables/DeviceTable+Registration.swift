@@ -1,7 +1,7 @@
 internal import PealCore
 
 extension StoreSession {
-    /// A registration that changes nothing and is younger than this writes nothing.
+    /// A registration that changes nothing writes nothing if the last one is younger than this.
     private static let unchangedLife = Duration.seconds(60)
 
     func register(
@@ -69,8 +69,8 @@ extension StoreSession {
         return .init(device: device, isNew: isNew)
     }
 
-    /// Lays a registration over what is known. The key stays and, on the same route, so does the place in every
-    /// stream: a device that opens its app during a send is not dropped from it.
+    /// Applies a registration to a known device. Its key stays and, on the same route, its place in every stream: a
+    /// device that opens its app during a send is not dropped from it.
     private func update(
         _ old: DeviceRow, _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp,
         isNew: Bool = false
@@ -90,7 +90,7 @@ extension StoreSession {
 
         let detail = DetailCoding.encode(registration.detail)
         let sameDetail = try self.detail(app: app, device: row.key) == detail
-        // One that expired counts no more: who names it again subscribes to a new topic.
+        // An expired topic does not count: naming it again subscribes to a new topic.
         let before = try subscriptions(app: app, device: row.key).filter { $0.expiresAt.map { $0 > now } ?? true }
         let known = Set(before.map { ExactText($0.name) })
         let topics = registration.topics.map { Set($0.map(ExactText.init)) } ?? known
@@ -139,7 +139,7 @@ extension StoreSession {
         return try update(row, registration, addressKey, app: app, now: now, isNew: true)
     }
 
-    /// Takes its address from a device, which is retired if it was not.
+    /// Takes the address from a device and retires the device.
     func release(_ holder: DeviceRow, app: AppKey, now: Timestamp) throws {
         var row = holder
         row.addressKey = Self.freedAddressKey(holder.id)
@@ -150,7 +150,7 @@ extension StoreSession {
 
     private static let addressMoved = "AddressMoved"
 
-    /// Fills the place of an address that is another's now: unique, as ids are.
+    /// Replaces the key of an address that now belongs to another device. It is unique because ids are.
     private static func freedAddressKey(_ id: DeviceID) -> [UInt8] { id.bytes }
 }
 
@@ -167,8 +167,8 @@ extension StoreSession {
 }
 
 extension StoreSession {
-    /// Moves devices that were reached in their provider's other environment there, whoever has the lease by now. Each
-    /// comes into the streams of its new route only now, so that no window of a running message sees it twice.
+    /// Moves devices that were reached in their provider's other environment, whoever holds the lease by now. Each
+    /// joins the streams of its new route now, so that no message being sent meets it twice.
     func move(_ settlement: Settlement, now: Timestamp) throws {
         for reached in settlement.moves.sorted(by: { $0.key < $1.key }) {
             let app = settlement.slice.app
@@ -202,8 +202,8 @@ extension StoreSession {
                 object: "device \(row.id): \(old.route.environment.rawValue) to \(route.environment.rawValue)"))
     }
 
-    /// A registration as the provider's proof has it: who was reached in the other environment with the same address,
-    /// and named the wrong one then too, stays where it is.
+    /// Corrects a registration by what the provider proved: a device that was reached in the other environment with the
+    /// same address, and named the wrong one before, stays where it is.
     func corrected(_ registration: DeviceRegistration, app: AppKey) throws -> DeviceRegistration {
         guard let route = registration.address.route.otherEnvironment else { return registration }
         let elsewhere = Address(route: route, bytes: registration.address.bytes)

@@ -1,7 +1,8 @@
 internal import Crypto
 internal import PealCore
 
-/// `device`: one row an installation, in the order of the app's keys; `device_detail` holds what sending does not need.
+/// `device`: one row for each installation, in the order of the app's keys. `device_detail` has what sending does not
+/// need.
 enum DeviceTable {
     static let columns: Columns = """
         seq, id, route, state, address, address_key, address_rev, user_id, locale, zone, interactive, registered_at, \
@@ -54,7 +55,7 @@ enum DeviceTable {
         """
     }
 
-    /// The active devices of a route that show nothing a person could press.
+    /// The active devices of a route that are not interactive.
     static func plain(app: AppKey, _ route: Route, _ range: ClosedRange<DeviceKey>) -> SQL {
         """
         SELECT seq FROM device
@@ -68,7 +69,7 @@ enum DeviceTable {
         case active = 1
     }
 
-    /// What tells addresses apart: the first 16 bytes of SHA-256 over the route and the address. Addresses are long and
+    /// The identity of an address: the first 16 bytes of SHA-256 over the route and the address. Addresses are long and
     /// would fill an index.
     static func addressKey(of address: Address) -> [UInt8] {
         var hash = SHA256()
@@ -208,7 +209,8 @@ extension StoreSession {
     }
 }
 
-/// What is known of a device beyond sending, as compact JSON. Nothing known = no bytes, and no row.
+/// What is known of a device but not needed for sending, as compact JSON. Without any detail there are no bytes and no
+/// row.
 enum DetailCoding {
     static func encode(_ detail: DeviceDetail) -> [UInt8] {
         guard detail != DeviceDetail() else { return [] }

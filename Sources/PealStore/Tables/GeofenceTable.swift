@@ -7,7 +7,7 @@ enum GeofenceTable {
         geofence, tags, trigger_type, starts_at, expires_at, reach, data, created_at, updated_at
         """
 
-    /// The locations are read apart.
+    /// The locations are read separately.
     static func geofence(_ row: inout RowReader) throws -> Geofence {
         let id: Int64 = try row.next()
         let (tags, trigger, startsAt): ([UInt8], Geofence.Trigger, Int64) = (
@@ -139,8 +139,8 @@ extension StoreSession {
 
 /// The series of changes and numbers that geofences, locations and groups share.
 extension StoreSession {
-    /// An instant after every earlier change of the app's. The row is locked by it, so that changes become visible in
-    /// the order of their instants.
+    /// An instant after all earlier changes of the app. Taking it locks the row, so that changes become visible in the
+    /// order of their instants.
     func nextChange(app: AppKey, now: Timestamp) throws -> Timestamp {
         let at: Timestamp? = try connection.value(
             """
@@ -155,7 +155,7 @@ extension StoreSession {
         return at
     }
 
-    /// The next number of `series`, a column of the table; `nextChange` has made the row.
+    /// The next number of `series`, a column of the table. `nextChange` has created the row.
     func nextInSeries(_ series: String, app: AppKey) throws -> Int64 {
         let number: Int64? = try connection.value(
             """

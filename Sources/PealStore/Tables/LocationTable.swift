@@ -108,7 +108,7 @@ extension StoreSession {
 enum LocationGroupTable {
     static let columns: Columns = "location_group, name, description, created_at, updated_at"
 
-    /// The locations are read apart.
+    /// The locations are read separately.
     static func group(_ row: inout RowReader) throws -> LocationGroup {
         LocationGroup(
             id: try row.next(), plan: .init(name: try row.next(), text: try row.next(), locationIDs: []),

@@ -11,7 +11,7 @@ extension StoreSession {
             message: message, platforms: platforms, receipts: try receiptCounts(app: app, message: id))
     }
 
-    /// By route: what was folded at the end, else the sum of the slices.
+    /// By route: the counts stored when the message ended, otherwise the sum of its slices.
     private func routeCounts(_ message: Message) throws -> [Route: OutcomeCounts] {
         let folded: [UInt8]? = try connection.value(
             "SELECT counts FROM message WHERE \(MessageTable.place(message.app, message.id))")
@@ -19,14 +19,14 @@ extension StoreSession {
         return try openCounts(message)
     }
 
-    /// Of a message that has not ended: its users where it has a window, else what its slices say.
+    /// The counts of a message that has not ended: of its users if it has a delivery window, otherwise of its slices.
     func openCounts(_ message: Message) throws -> [Route: OutcomeCounts] {
         try message.windowUntil == nil
             ? sliceCounts(app: message.app, id: message.id) : momentCounts(app: message.app, id: message.id)
     }
 
-    /// The sum of a message's slices by route. What a slice still holds is what its worker last said, else its estimate
-    /// without what is settled.
+    /// The sum of a message's slices by route. What is pending in a slice is what its worker last reported, or else its
+    /// estimate minus what is settled.
     func sliceCounts(app: AppKey, id: MessageID) throws -> [Route: OutcomeCounts] {
         var routes: [Route: OutcomeCounts] = [:]
         try connection.query(

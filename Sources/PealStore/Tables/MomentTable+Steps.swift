@@ -1,7 +1,7 @@
 internal import Crypto
 internal import PealCore
 
-/// Moving moments on: the one compare-and-set, and what goes with it.
+/// Moving moments on: the one compare-and-set, and what follows from it.
 extension StoreSession {
     func apply(_ event: MomentEvent, to moment: Moment, now: Timestamp) throws -> MomentStep? {
         guard let step = try change(moment, by: event, now: now) else { return nil }
@@ -9,7 +9,7 @@ extension StoreSession {
         return step
     }
 
-    /// As `apply`, but for the alert's slice.
+    /// Like `apply`, but without inserting the alert's slice.
     private func change(_ moment: Moment, by event: MomentEvent, now: Timestamp) throws -> MomentStep? {
         let step = moment.after(event, at: now)
         let dueAt = MomentTable.dueAt(step.moment, now: now)
@@ -27,7 +27,7 @@ extension StoreSession {
         return step
     }
 
-    /// One slice for alerts of a message that go out together, before all bulk.
+    /// Inserts one slice for alerts of a message that are sent together. It goes before all bulk slices.
     private func insertAlerts(to devices: [DeviceKey], on route: Route, of place: Moment.Place) throws {
         let keys = devices.sorted()
         guard let first = keys.first, let last = keys.last else { return }
@@ -79,14 +79,14 @@ extension StoreSession {
         try connection.execute("DELETE FROM experiment_arm WHERE app = \(app) AND user_id = \(userID)")
     }
 
-    /// A device of the user registered: what waited only for one goes on.
+    /// Moves on the moments that waited only for the user to register a device.
     func wakeMoments(app: AppKey, userID: String?, now: Timestamp) throws {
         guard let userID else { return }
         let waiting = try connection.all(MomentTable.awaitingDevice(of: userID, app: app), MomentTable.moment)
         for moment in waiting { _ = try apply(.registered, to: moment, now: now) }
     }
 
-    /// Carries the ends of alerts into their moments.
+    /// Applies the outcomes of alerts to their moments.
     func settleMoments(_ settlement: Settlement, now: Timestamp) throws {
         let slice = settlement.slice
         let entries = settlement.alerts
@@ -146,7 +146,7 @@ extension StoreSession {
     }
 }
 
-/// Alerts of one round, by message and route: those of one message go out together.
+/// The alerts of one round by message and route: those of one message are sent together.
 private struct AlertGroups {
     struct Group {
         let place: Moment.Place
@@ -175,7 +175,7 @@ private struct AlertGroups {
     }
 }
 
-/// What webhooks are told of moments, and what messages count of them.
+/// Webhook notices about moments, and the counts of a message with moments.
 extension StoreSession {
     func tell(_ notice: MomentStep.Notice, of moment: Moment, now: Timestamp) throws {
         guard let writer = context.noticeWriter, let message = try message(app: moment.app, id: moment.message),
@@ -208,7 +208,7 @@ extension StoreSession {
             for: [.contextpush])
     }
 
-    /// In the letter case that the app sent.
+    /// In the letter case in which the app sent it.
     private func addressText(app: AppKey, device: DeviceKey) throws -> String? {
         let address = try connection.first(
             "SELECT route, address FROM device WHERE app = \(app) AND seq = \(device)"
@@ -218,7 +218,7 @@ extension StoreSession {
         return detail.addressAsSent ?? address.json.stringValue ?? address.json.text
     }
 
-    /// One a user, by the route of the device that has or had it.
+    /// One count for each user, on the route of the device that has or had the moment.
     func momentCounts(app: AppKey, id: MessageID) throws -> [Route: OutcomeCounts] {
         var routes: [Route: OutcomeCounts] = [:]
         try connection.query(MomentTable.counts(id, app: app)) { row in

@@ -3,7 +3,7 @@ internal import PealCore
 
 /// `moment`: one row for each user of a message with a delivery window.
 enum MomentTable {
-    /// `due_at` is apart: what it says follows from the others and the clock.
+    /// Without `due_at`, which follows from the others and the time.
     private static let columns: Columns = """
         app, message, user_id, state, rev, arm, claimable, fallback_at, deadline, awaits_device, route, had_device, \
         device, tried, claim_id, claim_until, has_ledger, cancel_requested, outcome, reason, request_key
@@ -147,7 +147,7 @@ enum MomentTable {
         """
     }
 
-    /// The first moment that leaves open takes its message along.
+    /// The first moment to leave `open` moves its message to `sending`.
     static func begin(_ message: MessageID, app: AppKey, now: Timestamp) -> SQL {
         """
         UPDATE message SET state = \(Message.State.sending), cutoff_at = \(now)
@@ -155,8 +155,8 @@ enum MomentTable {
         """
     }
 
-    /// When the clock acts on it. A claim that ended and may not be sent again is looked at once more when it is given
-    /// up.
+    /// When time moves the moment on. A claim that has ended and must not be sent again is looked at once more when the
+    /// moment is given up.
     static func dueAt(_ moment: Moment, now: Timestamp) -> Timestamp {
         guard moment.state == .claimed, let claim = moment.claim else { return moment.fallbackAt }
         return claim.until > now ? claim.until : moment.givenUpAt
@@ -172,7 +172,7 @@ enum MomentTable {
     }
 }
 
-/// Reading moments, and making them with their message.
+/// Reading moments, and creating them with their message.
 extension StoreSession {
     func moment(_ place: Moment.Place) throws -> Moment? {
         try connection.first(MomentTable.find(place), MomentTable.moment)
@@ -200,12 +200,12 @@ extension StoreSession {
         }
     }
 
-    /// Where a moment counts whose user has no device.
+    /// The route to count a moment on; the first one when its user has no device.
     private static func route(_ target: Moment.Target?, _ routes: [Route]) -> Route {
         target?.route ?? routes.first ?? .apnsProduction
     }
 
-    /// The user's active device seen last, but for those that were tried.
+    /// The user's most recently registered active device, except those already tried.
     func target(
         app: AppKey, userID: String, routes: [Route], but tried: [DeviceKey] = []
     ) throws -> Moment.Target? {
@@ -220,7 +220,7 @@ extension StoreSession {
         return latest?.target
     }
 
-    /// Where the alerts of a message may go.
+    /// The routes that the alerts of a message may take.
     func momentRoutes(app: AppKey, message: MessageID) throws -> [Route] {
         try connection.first(
             "SELECT audience, content, options FROM message_content WHERE \(MessageTable.place(app, message))"
@@ -232,7 +232,7 @@ extension StoreSession {
         } ?? []
     }
 
-    /// Makes the moments of a message that was just inserted.
+    /// Inserts the moments of a message that was just inserted.
     func insertMoments(of draft: MessageDraft, _ window: DeliveryWindow) throws {
         var predicate = Predicate()
         predicate.isList = true
@@ -261,8 +261,8 @@ extension StoreSession {
             "UPDATE message SET slices_open = \(count) WHERE \(MessageTable.place(app, message))")
     }
 
-    /// Lays another draft over a message all of whose moments are open: who stays gets a new revision, who is no
-    /// longer in the audience goes, who is new comes.
+    /// Replaces the draft of a message all of whose moments are open. Users who stay get a new revision, users no
+    /// longer in the audience lose their moment, new users get one.
     func supersede(_ draft: MessageDraft, _ window: DeliveryWindow, now: Timestamp) throws {
         var users = Set(draft.audience.users.map(ExactText.init))
         let count = users.count
@@ -287,7 +287,7 @@ extension StoreSession {
 
 /// Who is in which arm of a campaign's experiment.
 extension StoreSession {
-    /// The arm of a user's message: what the author says, else where the user was assigned, now or before.
+    /// The arm of a user's message: the author's choice, or the arm that the user was assigned to, now or before.
     func arm(of user: String, in draft: MessageDraft, _ window: DeliveryWindow, now: Timestamp) throws -> Arm {
         if let arm = window.method.arm { return arm }
         let campaign = draft.campaignID ?? ""
@@ -310,7 +310,7 @@ extension StoreSession {
         return arm
     }
 
-    /// The salt of a campaign's experiment. Its first message brings it: the random part of its id.
+    /// The salt of a campaign's experiment: the random part of its first message's id.
     private func salt(of campaign: String, in draft: MessageDraft, now: Timestamp) throws -> String {
         try connection.execute(
             """

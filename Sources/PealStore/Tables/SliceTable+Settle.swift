@@ -2,8 +2,8 @@ internal import PealCore
 
 /// The statements of a settlement, in the order in which they run.
 extension SliceTable {
-    /// Moves the cursor, if the lease and the cursor are still the ones that the worker knows. A paused message's slice
-    /// that is given back is held.
+    /// Moves the cursor, if the lease and the cursor are still what the worker knows. A slice of a paused message that
+    /// is released becomes held.
     static func settle(_ settlement: Settlement, now: Timestamp) -> SQL {
         let (state, leaseUntil, readyAt) = after(settlement.next, now: now)
         let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
@@ -31,7 +31,7 @@ extension SliceTable {
         }
     }
 
-    /// A state that a slice of a paused message does not take: it is held instead.
+    /// `state`, or `held` when the message is paused and the slice would wait or be ready.
     private static func heldWherePaused(_ state: Slice.State) -> SQL {
         guard state == .waiting || state == .ready else { return "\(state)" }
         return """
@@ -64,7 +64,7 @@ extension SliceTable {
         """
     }
 
-    /// Makes deferred keys a slice of their own, beside the one that they come from.
+    /// Inserts deferred keys as a slice of their own, a part of the settled one.
     static func insertPart(_ deferral: Settlement.Deferral, of settlement: Settlement) -> SQL {
         let isLeased = deferral.leasedUntil != nil
         let first = deferral.keys.first ?? 0
@@ -84,8 +84,8 @@ extension SliceTable {
 }
 
 extension StoreSession {
-    /// In waves in which each slice comes once, because a page's row in the log is placed by where its slice then
-    /// stands; within a wave in order of place, so that nodes lock rows alike.
+    /// Settles in waves in which each slice occurs once, because a page's row in the log takes its number from its
+    /// slice. Within a wave, slices are sorted by key, so that all nodes lock rows in the same order.
     func settle(_ settlements: [Settlement], now: Timestamp) throws -> [Settlement.Result] {
         var results = settlements.map { _ in Settlement.Result(isApplied: false) }
         var changes = MessageChanges()
@@ -169,7 +169,7 @@ extension StoreSession {
     }
 }
 
-/// What a group of settlements means to their messages.
+/// What a group of settlements changes in their messages.
 struct MessageChanges {
     struct Place: Hashable, Comparable {
         let app: AppKey
@@ -181,9 +181,9 @@ struct MessageChanges {
     }
 
     struct Change {
-        /// Slices added less slices ended.
+        /// Slices added minus slices ended.
         var slicesOpen = 0
-        /// When the first page of the group that tried anything was sent.
+        /// When the first page of the group that sent anything was sent.
         var firstSentAt: Timestamp?
         /// The last settlement of the message in the group.
         var lastIndex = 0
@@ -193,7 +193,7 @@ struct MessageChanges {
 
     private(set) var byMessage: [Place: Change] = [:]
 
-    /// Takes an applied settlement and its position in the group.
+    /// Adds an applied settlement and its position in the group.
     mutating func note(_ settlement: Settlement, at index: Int) {
         let place = Place(app: settlement.slice.app, message: settlement.slice.message)
         var change = byMessage[place] ?? Change()
@@ -207,14 +207,14 @@ struct MessageChanges {
         byMessage[place] = change
     }
 
-    /// Takes the number of slices that were made of a settlement.
+    /// Adds the number of slices that a settlement created.
     mutating func added(_ count: Int, _ slice: Slice.ID) {
         byMessage[Place(app: slice.app, message: slice.message)]?.slicesOpen += count
     }
 }
 
 extension StoreSession {
-    /// Carries a group's progress into its message. Returns the final state when this ended the message.
+    /// Applies a group's progress to its message. Returns the final state when this ended the message.
     func settleMessage(
         _ place: MessageChanges.Place, _ change: MessageChanges.Change, now: Timestamp
     ) throws -> Message.State? {

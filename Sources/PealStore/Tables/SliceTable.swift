@@ -130,7 +130,7 @@ extension StoreSession {
             """)
     }
 
-    /// Leased slices are left to their workers, who give them back when they see the new state.
+    /// Leased slices are left to their workers, who release them when they see the new state.
     func moveSlices(app: AppKey, id: MessageID, to state: Message.State, now: Timestamp) throws {
         typealias State = Slice.State
         let place = MessageTable.place(app, id)

@@ -58,7 +58,7 @@ extension StoreSession {
     /// A topic that a device subscribed to.
     typealias Subscription = (number: Int64, name: String, expiresAt: Timestamp?)
 
-    /// Topics of a device by name, retired or not; expired ones too.
+    /// The topics of a device, retired or not, ordered by name. Expired topics are included.
     func subscriptions(app: AppKey, device: DeviceKey) throws -> [Subscription] {
         try connection.all(
             """
@@ -79,7 +79,7 @@ extension StoreSession {
         return topics
     }
 
-    /// Puts a device into a topic; a device that is in it already keeps its place. Retired devices join no stream.
+    /// Subscribes a device to a topic. A device that is in it already keeps its place. Retired devices join no stream.
     func subscribe(_ row: DeviceRow, _ topic: Int64, app: AppKey, now: Timestamp) throws {
         try connection.execute(
             """

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// `topic`: labels that devices subscribe to, numbered per app. One that has expired is no topic any more.
+/// `topic`: labels that devices subscribe to, numbered per app. An expired topic counts as deleted.
 enum TopicTable {
     static let columns: Columns = "topic, name, expires_at"
 
@@ -14,7 +14,7 @@ enum TopicTable {
 
     static func isLiving(_ now: Timestamp) -> SQL { "(expires_at IS NULL OR expires_at > \(now))" }
 
-    /// Living topics, with or without an expiry as the search says.
+    /// Topics that have not expired, with or without an expiry as the search says.
     private static func matching(_ search: TopicSearch, app: AppKey, now: Timestamp) -> SQL {
         """
         FROM topic WHERE app = \(app) AND ((expires_at IS NULL AND \(search.hasExpiry != true) = 1)
@@ -144,8 +144,8 @@ extension StoreSession {
 
 /// From names to numbers.
 extension StoreSession {
-    /// The number of the topic, which is made now when there is none. One that expired is forgotten with everybody in
-    /// it: a subscription to its name means a new topic.
+    /// The number of the topic, which is created when it does not exist. An expired topic is deleted with its members:
+    /// a subscription to its name means a new topic.
     func topicNumber(app: AppKey, name: String, now: Timestamp) throws -> Int64 {
         if let known = memo.topics[memoKey(app, name)] { return known }
         let expiresAt: Timestamp? = try connection.value(

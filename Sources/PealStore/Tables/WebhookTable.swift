@@ -91,7 +91,7 @@ extension StoreSession {
     }
 }
 
-/// A webhook's authentication as the bytes that are sealed: JSON, its `type` telling the members.
+/// A webhook's authentication as the bytes that are sealed: JSON whose `type` decides its members.
 enum WebhookAuthenticationCoding {
     static func encode(_ authentication: Webhook.Authentication) -> [UInt8] {
         JSON.compact([("type", .string(authentication.type))] + members(authentication)).bytes
@@ -107,7 +107,7 @@ enum WebhookAuthenticationCoding {
         }
     }
 
-    /// - Throws: when the bytes are not what `encode` made.
+    /// - Throws: when `encode` did not write the bytes.
     static func decode(_ bytes: [UInt8]) throws -> Webhook.Authentication {
         guard let json = try? JSONParser.parse(bytes), let secret = json["secret"]?.stringValue else {
             throw PealError.damaged("a webhook")
