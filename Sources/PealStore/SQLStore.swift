@@ -10,15 +10,15 @@ package final class SQLStore: Store {
 
     /// - Parameters:
     ///   - retentionSeconds: how long a finished message and its log are kept.
-    ///   - noticeWriter: composes webhook notices about moments; nil sends none.
+    ///   - composers: decide what each webhook is sent.
     package init(
         engine: any SQLEngine, masterKey: MasterKey, retentionSeconds: Int64 = SQLStore.retentionSecondsDefault,
-        noticeWriter: (any MomentNoticeWriter)? = nil
+        composers: ReportComposers = ReportComposers([])
     ) {
         self.engine = engine
         context = StoreSession.Context(
             masterKey: masterKey, retentionSeconds: retentionSeconds, dialect: engine.dialect,
-            noticeWriter: noticeWriter)
+            composers: composers)
     }
 
     package func read<R: Sendable>(

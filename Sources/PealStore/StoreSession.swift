@@ -8,8 +8,8 @@ struct StoreSession: StoreWriting {
         let masterKey: MasterKey
         let retentionSeconds: Int64
         let dialect: SQLDialect
-        /// Composes webhook notices about moments; nil sends none.
-        let noticeWriter: (any MomentNoticeWriter)?
+        /// Decide what each webhook is sent.
+        let composers: ReportComposers
     }
 
     /// What this transaction has looked up. It ends with the transaction, so that one that is undone leaves nothing

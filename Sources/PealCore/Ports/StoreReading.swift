@@ -3,12 +3,12 @@
 package protocol StoreReading {
     func app(_ id: AppID) throws -> App?
     func app(key: AppKey) throws -> App?
-    /// The app with that devtodev application id, ignoring letter case.
-    func app(devtodevAppID: String) throws -> App?
+    /// The app with that id in a dialect, ignoring letter case.
+    func app(dialect: DialectName, id: String) throws -> App?
     /// In ascending order of id, starting after `cursor`.
     func apps(after cursor: AppID?, limit: Int) throws -> [App]
-    /// Whether any app has that `richie_app_id`.
-    func hasApp(richieAppID: String) throws -> Bool
+    /// Whether any app has exactly that id in a dialect.
+    func hasApp(dialect: DialectName, id: String) throws -> Bool
     /// A server-wide value, such as the hash of the admin token.
     func setting(_ name: String) throws -> [UInt8]?
 

@@ -67,7 +67,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
 
         /// What an INSERT writes, each column beside its value: `(a, b) VALUES ($1, $2)`.
         package mutating func appendInterpolation(
-            row: KeyValuePairs<String, any SQLStorable>, _ rest: KeyValuePairs<String, any SQLStorable> = [:]
+            row: KeyValuePairs<String, any SQLStorable>, _ rest: some Sequence<ColumnValue> = [ColumnValue]()
         ) {
             let columns = Array(row) + Array(rest)
             text += "("
@@ -82,6 +82,12 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
 
         /// What an UPDATE sets, each column beside its value: `a = $1, b = $2`.
         package mutating func appendInterpolation(set: KeyValuePairs<String, any SQLStorable>) {
+            append(set: set)
+        }
+
+        package mutating func appendInterpolation(set: [ColumnValue]) { append(set: set) }
+
+        private mutating func append(set: some Sequence<ColumnValue>) {
             for (index, column) in set.enumerated() {
                 text += index == 0 ? "\(column.key) = " : ", \(column.key) = "
                 bind(column.value.stored)
@@ -95,6 +101,9 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
         }
     }
 }
+
+/// A column and what is written into it; a dictionary literal makes several.
+package typealias ColumnValue = (key: String, value: any SQLStorable)
 
 /// The columns of a table in the order in which its rows are read.
 package struct Columns: ExpressibleByStringLiteral, Sendable, Hashable {

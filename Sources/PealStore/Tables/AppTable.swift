@@ -7,8 +7,31 @@ enum AppTable {
     static func app(_ row: inout RowReader) throws -> App {
         App(
             id: try row.next(), key: try row.next(), name: try row.next(), bundleID: try row.next(),
-            richieAppID: try row.next(), devtodevAppID: try row.next(), settings: try SettingsCoding.decode(row.next()),
+            dialectIDs: try dialectIDs(&row), settings: try SettingsCoding.decode(row.next()),
             createdAt: try row.next())
+    }
+
+    /// The columns in which dialects have ids of their own, in their order. Each is named after its dialect.
+    private static let dialectIDColumns = ["richie_app_id", "devtodev_app_id"].map { name in
+        (name: name, dialect: DialectName(rawValue: String(name.dropLast("_app_id".count))))
+    }
+
+    private static func dialectIDs(_ row: inout RowReader) throws -> [DialectName: String] {
+        var ids: [DialectName: String] = [:]
+        for column in dialectIDColumns { ids[column.dialect] = try row.next(String?.self) }
+        return ids
+    }
+
+    /// What changes of an app, by column.
+    static func changing(_ app: App) -> [ColumnValue] {
+        [
+            ("name", app.name), ("bundle_id", app.bundleID), ("settings", SettingsCoding.encode(app.settings)),
+        ] + dialectIDColumns.map { ($0.name, app.dialectIDs[$0.dialect]) }
+    }
+
+    /// The column with the ids of a dialect; nil for a dialect without.
+    static func idColumn(of dialect: DialectName) -> String? {
+        dialectIDColumns.first { $0.dialect == dialect }?.name
     }
 
     /// Every table with rows of an app, except `app` itself and the audit log, which records the deletion too.
@@ -30,9 +53,10 @@ extension StoreSession {
         try connection.first("SELECT \(AppTable.columns) FROM app WHERE app = \(key)", AppTable.app)
     }
 
-    func app(devtodevAppID: String) throws -> App? {
-        try connection.first(
-            "SELECT \(AppTable.columns) FROM app WHERE lower(devtodev_app_id) = lower(\(devtodevAppID)) ORDER BY app",
+    func app(dialect: DialectName, id: String) throws -> App? {
+        guard let column = AppTable.idColumn(of: dialect) else { return nil }
+        return try connection.first(
+            "SELECT \(AppTable.columns) FROM app WHERE lower(\(name: column)) = lower(\(id)) ORDER BY app",
             AppTable.app)
     }
 
@@ -43,8 +67,9 @@ extension StoreSession {
     }
 
     /// Scans all apps: used only where a request is refused.
-    func hasApp(richieAppID: String) throws -> Bool {
-        try connection.value("SELECT app FROM app WHERE richie_app_id = \(richieAppID) LIMIT 1", AppKey.self) != nil
+    func hasApp(dialect: DialectName, id: String) throws -> Bool {
+        guard let column = AppTable.idColumn(of: dialect) else { return false }
+        return try connection.value("SELECT app FROM app WHERE \(name: column) = \(id) LIMIT 1", AppKey.self) != nil
     }
 
     func insertApp(_ app: App) throws -> App {
@@ -53,11 +78,8 @@ extension StoreSession {
         let count = try connection.execute(
             """
             INSERT INTO app \(row: [
-                "app": app.key, "id": app.id, "name": app.name, "bundle_id": app.bundleID,
-                "richie_app_id": app.richieAppID, "devtodev_app_id": app.devtodevAppID,
-                "settings": SettingsCoding.encode(app.settings), "created_at": app.createdAt, "device_seq": 0,
-                "topic_seq": 0,
-            ])
+                "app": app.key, "id": app.id, "created_at": app.createdAt, "device_seq": 0, "topic_seq": 0,
+            ], AppTable.changing(app))
             ON CONFLICT DO NOTHING
             """)
         guard count == 1 else { throw PealError(.conflict, "an app with that id exists", field: "id") }
@@ -67,10 +89,7 @@ extension StoreSession {
     func updateApp(_ app: App) throws {
         try connection.execute(
             """
-            UPDATE app SET \(set: [
-                "name": app.name, "bundle_id": app.bundleID, "richie_app_id": app.richieAppID,
-                "devtodev_app_id": app.devtodevAppID, "settings": SettingsCoding.encode(app.settings),
-            ])
+            UPDATE app SET \(set: AppTable.changing(app))
             WHERE app = \(app.key)
             """)
     }
@@ -133,12 +152,9 @@ enum SettingsCoding {
     static func encode(_ settings: AppSettings) -> [UInt8] { settings.json.bytes }
 
     static func decode(_ bytes: [UInt8]) throws -> AppSettings {
-        var settings = AppSettings()
-        do {
-            try settings.apply(try JSONParser.parse(bytes))
-        } catch {
+        guard let json = try? JSONParser.parse(bytes), json.objectValue != nil else {
             throw PealError.damaged("an app's settings")
         }
-        return settings
+        return AppSettings(json: json)
     }
 }

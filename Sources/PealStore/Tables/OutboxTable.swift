@@ -3,10 +3,11 @@ internal import PealCore
 /// `outbox`: the events that wait for a webhook, read in order of time and deleted as they are read.
 enum OutboxTable {
     /// Runs for every message that ends: an app without webhooks costs one look-up.
-    static func enqueue(_ event: OutboxEvent, for kind: Webhook.Kind) -> SQL {
+    /// - Parameter gathering: how long the webhook waits for more events.
+    static func enqueue(_ event: OutboxEvent, for kind: Webhook.Kind, gathering: Duration) -> SQL {
         """
         INSERT INTO outbox (app, webhook, created_at, id, due_at, type, message, payload)
-        SELECT app, webhook, \(event.createdAt), \(event.id), \(event.dueAt + kind.gathering), \(event.type),
+        SELECT app, webhook, \(event.createdAt), \(event.id), \(event.dueAt + gathering), \(event.type),
             \(event.message), \(event.payload)
         FROM webhook WHERE app = \(event.app) AND kind = \(kind) AND disabled_at IS NULL
         ON CONFLICT DO NOTHING
@@ -57,15 +58,19 @@ enum OutboxTable {
 extension StoreSession {
     func enqueue(_ event: OutboxEvent, for kinds: [Webhook.Kind]) throws -> Int {
         guard (event.payload?.count ?? 0) <= Limits.webhookPayloadBytesMax else {
-            throw PealError(.internal, "an event of type \(event.type) is larger than webhooks accept")
+            throw PealError(.internal, "an event of type \(event.type) is larger than webhooks may be sent")
         }
-        return try kinds.reduce(into: 0) { $0 += try connection.execute(OutboxTable.enqueue(event, for: $1)) }
+        return try kinds.reduce(into: 0) { count, kind in
+            let gathering = context.composers[kind]?.form.gathering ?? .zero
+            count += try connection.execute(OutboxTable.enqueue(event, for: kind, gathering: gathering))
+        }
     }
 
     /// Reports the end of a message that has no slices any more: only then do its counts add up.
     func reportEnd(_ message: Message, state: Message.State, at: Timestamp) throws {
-        let kinds: [Webhook.Kind] = message.dialect == "richie" ? [.events, .richieReport] : [.events]
-        _ = try enqueue(OutboxEvent(endOf: message.id, app: message.app, state: state, at: at), for: kinds)
+        _ = try enqueue(
+            OutboxEvent(endOf: message.id, app: message.app, state: state, at: at),
+            for: context.composers.kinds(reportingEndsOf: message.dialect))
     }
 
     func dueWebhooks(now: Timestamp) throws -> [WebhookPlace] {
