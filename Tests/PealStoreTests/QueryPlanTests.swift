@@ -158,7 +158,7 @@ private enum HotStatements {
     private static let device = DeviceID(high: 1, low: 1)
     private static let address = Fixture.address(1)
     private static let active = ActiveRoute(app: 1, route: .fcm)
-    private static let slice = Slice.ID(app: 1, message: message, route: .fcm, window: 1, part: 0)
+    private static let slice = Slice.ID(app: 1, message: message, route: .fcm, rangeStart: 1, part: 0)
     private static let logRow = Settlement.LogRow(
         firstKey: 1, lastKey: 1, deviceCount: 1, sentAt: now, tookMilliseconds: 1, data: [])
     private static let webhook = WebhookPlace(app: 1, webhook: 1)

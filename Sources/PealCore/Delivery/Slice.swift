@@ -5,24 +5,24 @@ package struct Slice: Sendable, Hashable {
         package let app: AppKey
         package let message: MessageID
         package let route: Route
-        /// Number of the window of keys; `addressWindow` for addresses that no device owns, `momentWindow` for moments.
-        package let window: Int64
+        /// The first key of its key range; `addressRange` for addresses that no device has, `momentRange` for moments.
+        package let rangeStart: Int64
         /// 0 for the window itself, a random positive number for each list cut out of it.
         package let part: Int64
 
-        package init(app: AppKey, message: MessageID, route: Route, window: Int64, part: Int64) {
+        package init(app: AppKey, message: MessageID, route: Route, rangeStart: Int64, part: Int64) {
             self.app = app
             self.message = message
             self.route = route
-            self.window = window
+            self.rangeStart = rangeStart
             self.part = part
         }
 
-        package static let addressWindow: Int64 = -1
-        package var holdsAddresses: Bool { window == Self.addressWindow }
+        package static let addressRange: Int64 = -1
+        package var holdsAddresses: Bool { rangeStart == Self.addressRange }
         /// Alerts of a message with a window of delivery: the end of each is its user's moment's.
-        package static let momentWindow: Int64 = -2
-        package var isMoment: Bool { window == Self.momentWindow }
+        package static let momentRange: Int64 = -2
+        package var isMoment: Bool { rangeStart == Self.momentRange }
     }
 
     package var id: ID

@@ -40,10 +40,10 @@ extension StoreSession {
     ) throws -> Int {
         var predicate = resolved.predicate
         predicate.hasKeys = false
-        let place = Slice.ID(app: app, message: MessageID(high: 0, low: 0), route: route, window: 0, part: 0)
-        let windows = WindowPlan(lastKey: lastKey, audience: 0)
-        return try (0..<windows.count).reduce(0) { total, index in
-            let range = windows.range(index)
+        let place = Slice.ID(app: app, message: MessageID(high: 0, low: 0), route: route, rangeStart: 0, part: 0)
+        let ranges = KeyRangePlan(lastKey: lastKey, audience: 0)
+        return try (0..<ranges.count).reduce(0) { total, index in
+            let range = ranges.range(index)
             var set = try streams(predicate, of: place, range: range, cutoff: now)
             for key in resolved.keys[route] ?? [] where range.contains(key) { set.insert(key) }
             try exclude(from: &set, predicate, app: app, route: route, range: range)

@@ -58,14 +58,14 @@ extension StoreSession {
     ) throws -> [(slice: Slice, rank: Int)] {
         let lastKey = try lastDeviceKey(app: app)
         return try resolved.routes.flatMap { route -> [(slice: Slice, rank: Int)] in
-            let place = Slice.ID(app: app, message: message, route: route, window: 0, part: 0)
+            let place = Slice.ID(app: app, message: message, route: route, rangeStart: 0, part: 0)
             var slices: [Slice] = []
             if resolved.predicate.isList {
                 slices = ListPlan.cut(resolved.keys[route] ?? []).map { Self.listSlice($0, place) }
             } else {
                 let named = resolved.addresses[route]?.count ?? 0
                 let estimate = try estimate(app: app, resolved, route) - named
-                if estimate > 0 { slices = Self.windowSlices(estimate, lastKey, place) }
+                if estimate > 0 { slices = Self.rangeSlices(estimate, lastKey, place) }
             }
             if let addresses = resolved.addresses[route], !addresses.isEmpty {
                 slices.append(Self.addressSlice(addresses.count, place))
@@ -74,10 +74,10 @@ extension StoreSession {
         }
     }
 
-    private static func windowSlices(_ estimate: Int, _ lastKey: DeviceKey, _ place: Slice.ID) -> [Slice] {
-        let windows = WindowPlan(lastKey: lastKey, audience: estimate)
-        return (0..<windows.count).map { index in
-            slice(windows.range(index), keys: nil, estimate: windows.estimate(index, of: estimate), place)
+    private static func rangeSlices(_ estimate: Int, _ lastKey: DeviceKey, _ place: Slice.ID) -> [Slice] {
+        let ranges = KeyRangePlan(lastKey: lastKey, audience: estimate)
+        return (0..<ranges.count).map { index in
+            slice(ranges.range(index), keys: nil, estimate: ranges.estimate(index, of: estimate), place)
         }
     }
 
@@ -87,15 +87,15 @@ extension StoreSession {
     }
 
     private static func addressSlice(_ count: Int, _ place: Slice.ID) -> Slice {
-        slice(1...DeviceKey(count), keys: nil, estimate: count, place, window: Slice.ID.addressWindow)
+        slice(1...DeviceKey(count), keys: nil, estimate: count, place, rangeStart: Slice.ID.addressRange)
     }
 
     private static func slice(
-        _ range: ClosedRange<DeviceKey>, keys: [DeviceKey]?, estimate: Int, _ place: Slice.ID, window: Int64? = nil
+        _ range: ClosedRange<DeviceKey>, keys: [DeviceKey]?, estimate: Int, _ place: Slice.ID, rangeStart: Int64? = nil
     ) -> Slice {
         Slice(
             id: .init(
-                app: place.app, message: place.message, route: place.route, window: window ?? range.lowerBound,
+                app: place.app, message: place.message, route: place.route, rangeStart: rangeStart ?? range.lowerBound,
                 part: 0),
             keyFrom: range.lowerBound, keyTo: range.upperBound, keys: keys, cursor: range.lowerBound - 1,
             estimate: estimate, lane: .bulk)
@@ -127,9 +127,9 @@ extension StoreSession {
     }
 }
 
-/// How the keys of an app are cut into windows. Wide ones for small audiences, so that a page is not nearly empty;
+/// How the keys of an app are cut into ranges. Wide ones for small audiences, so that a page is not nearly empty;
 /// narrow ones for small apps, so that several workers find something to do.
-struct WindowPlan: Sendable, Hashable {
+struct KeyRangePlan: Sendable, Hashable {
     /// A bitmap of 512 KiB.
     static let keysMax: Int64 = 1 << 22
     private static let slicesWanted: Int64 = 8
@@ -142,9 +142,9 @@ struct WindowPlan: Sendable, Hashable {
     ///   - audience: about how many devices of one route are among all keys.
     init(lastKey: DeviceKey, audience: Int) {
         self.lastKey = lastKey
-        var keys = Limits.windowKeys
-        while keys > Limits.windowKeysMin, keys * Self.slicesWanted > lastKey { keys /= 2 }
-        // Devices in a window, by proportion; at least a page of them is wanted.
+        var keys = Limits.rangeKeys
+        while keys > Limits.rangeKeysMin, keys * Self.slicesWanted > lastKey { keys /= 2 }
+        // Devices in a range, by proportion. A range should hold at least a page of them.
         while keys < Self.keysMax, keys < lastKey,
             Double(audience) * Double(keys) / Double(max(1, lastKey)) < Double(Limits.pageDevicesMax)
         { keys *= 2 }
@@ -173,7 +173,7 @@ enum ListPlan {
         var start = 0
         for index in keys.indices {
             let isFull = index - start >= Limits.listSliceKeysMax
-            if isFull || keys[index] - keys[start] >= WindowPlan.keysMax {
+            if isFull || keys[index] - keys[start] >= KeyRangePlan.keysMax {
                 lists.append(Array(keys[start..<index]))
                 start = index
             }

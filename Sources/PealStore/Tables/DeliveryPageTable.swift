@@ -6,21 +6,21 @@ extension StoreSession {
         app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool
     ) throws -> [StoredLogRow] {
         let place: SQL = "\(MessageTable.place(app, message)) AND route = \(route)"
-        let window: Int64 =
+        let rangeStart: Int64 =
             inAddresses
-            ? Slice.ID.addressWindow
+            ? Slice.ID.addressRange
             : try connection.value(
                 "SELECT MAX(window_no) FROM delivery_page WHERE \(place) AND window_no <= \(key) AND window_no >= 0")
-                ?? Slice.ID.momentWindow
+                ?? Slice.ID.momentRange
         return try connection.all(
             """
             SELECT part, page, first_key, last_key, n, sent_at, took, data FROM delivery_page
-            WHERE \(place) AND window_no = \(window) AND first_key <= \(key) AND last_key >= \(key)
+            WHERE \(place) AND window_no = \(rangeStart) AND first_key <= \(key) AND last_key >= \(key)
             ORDER BY sent_at, part, page
             """
         ) { row in
             StoredLogRow(
-                slice: .init(app: app, message: message, route: route, window: window, part: try row.next()),
+                slice: .init(app: app, message: message, route: route, rangeStart: rangeStart, part: try row.next()),
                 page: try row.next(),
                 row: .init(
                     firstKey: try row.next(), lastKey: try row.next(), deviceCount: try row.next(),

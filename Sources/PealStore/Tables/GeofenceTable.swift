@@ -79,11 +79,11 @@ extension StoreSession {
         try checkLocations(plan.locationIDs, app: app, field: "locations")
         let at = try nextChange(app: app, now: now)
         let id = try nextInSeries("geofence", app: app)
-        let toldUntil = Self.toldUntil(plan, now: now)
+        let heldUntil = Self.heldUntil(plan, now: now)
         try connection.execute(
             """
             INSERT INTO geofence \(row: [
-                "app": app, "geofence": id, "created_at": at, "updated_at": at, "told_until": toldUntil,
+                "app": app, "geofence": id, "created_at": at, "updated_at": at, "told_until": heldUntil,
             ], GeofenceTable.written(plan))
             """)
         try PlaceList.geofence.insert(plan.locationIDs, of: id, app: app, connection)
@@ -93,11 +93,11 @@ extension StoreSession {
     func updateGeofence(_ id: Int64, _ plan: Geofence.Plan, app: AppKey, now: Timestamp) throws -> Geofence? {
         try checkLocations(plan.locationIDs, app: app, field: "locations")
         let at = try nextChange(app: app, now: now)
-        let toldUntil = Self.toldUntil(plan, now: now)
+        let heldUntil = Self.heldUntil(plan, now: now)
         let count = try connection.execute(
             """
             UPDATE geofence SET \(set: GeofenceTable.written(plan)), updated_at = \(at),
-                told_until = CASE WHEN told_until < \(toldUntil) THEN \(toldUntil) ELSE told_until END
+                told_until = CASE WHEN told_until < \(heldUntil) THEN \(heldUntil) ELSE told_until END
             WHERE app = \(app) AND geofence = \(id)
             """)
         guard count == 1 else { return nil }
@@ -107,14 +107,14 @@ extension StoreSession {
     }
 
     func deleteGeofence(_ id: Int64, app: AppKey, now: Timestamp) throws -> Bool {
-        let toldUntil: Timestamp? = try connection.value(
+        let heldUntil: Timestamp? = try connection.value(
             "SELECT told_until FROM geofence WHERE app = \(app) AND geofence = \(id)")
-        guard let toldUntil else { return false }
+        guard let heldUntil else { return false }
         let at = try nextChange(app: app, now: now)
         try connection.execute(
             """
             INSERT INTO geofence_tombstone \(row: [
-                "app": app, "geofence": id, "deleted_at": at, "told_until": toldUntil,
+                "app": app, "geofence": id, "deleted_at": at, "told_until": heldUntil,
             ])
             """)
         try PlaceList.geofence.delete(of: id, app: app, connection)
@@ -124,7 +124,7 @@ extension StoreSession {
 
     /// Phones drop a geofence by themselves when it ends. One that practically never ends is remembered only for a
     /// while.
-    private static func toldUntil(_ plan: Geofence.Plan, now: Timestamp) -> Timestamp {
+    private static func heldUntil(_ plan: Geofence.Plan, now: Timestamp) -> Timestamp {
         min(plan.expiresAt, now + .seconds(Limits.geofenceMemorySeconds))
     }
 

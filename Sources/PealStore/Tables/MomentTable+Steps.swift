@@ -32,7 +32,7 @@ extension StoreSession {
         let keys = devices.sorted()
         guard let first = keys.first, let last = keys.last else { return }
         let id = Slice.ID(
-            app: place.app, message: place.message, route: route, window: Slice.ID.momentWindow,
+            app: place.app, message: place.message, route: route, rangeStart: Slice.ID.momentRange,
             part: try nextNumber("moment"))
         let slice = Slice(
             id: id, keyFrom: first, keyTo: last, keys: keys, cursor: first - 1, estimate: keys.count, lane: .direct)
@@ -121,7 +121,7 @@ extension StoreSession {
             """
             SELECT key_from, keys FROM slice
             WHERE \(MessageTable.place(slice.app, slice.message)) AND route = \(slice.route)
-                AND window_no = \(slice.window) AND state <> \(code: Slice.State.done)
+                AND window_no = \(slice.rangeStart) AND state <> \(code: Slice.State.done)
             """, Self.keys)
         let moments = try alertedMoments(slice, among: left)
         for key in Set(left).subtracting(elsewhere.joined()).sorted() {

@@ -134,7 +134,7 @@ extension StoreSession {
     private static func precedes(_ left: Slice.ID, _ right: Slice.ID) -> Bool {
         if left.app != right.app { return left.app < right.app }
         if left.message != right.message { return left.message < right.message }
-        return (left.route.rawValue, left.window, left.part) < (right.route.rawValue, right.window, right.part)
+        return (left.route.rawValue, left.rangeStart, left.part) < (right.route.rawValue, right.rangeStart, right.part)
     }
 
     /// Makes the deferred keys slices of their own.
@@ -147,7 +147,7 @@ extension StoreSession {
         let parent = settlement.slice
         let leased = try deferrals.filter { $0.leasedUntil != nil }.compactMap { deferral in
             let id = Slice.ID(
-                app: parent.app, message: parent.message, route: parent.route, window: parent.window,
+                app: parent.app, message: parent.message, route: parent.route, rangeStart: parent.rangeStart,
                 part: deferral.part)
             return try connection.first(
                 "SELECT \(SliceTable.columns) FROM slice WHERE \(SliceTable.place(id))"

@@ -9,7 +9,7 @@ enum SliceTable {
 
     static func slice(_ row: inout RowReader, app: AppKey, route: Route) throws -> (slice: Slice, rank: Int64) {
         let id = Slice.ID(
-            app: app, message: try row.next(), route: route, window: try row.next(), part: try row.next())
+            app: app, message: try row.next(), route: route, rangeStart: try row.next(), part: try row.next())
         let slice = Slice(
             id: id, attempt: try row.next(), keyFrom: try row.next(), keyTo: try row.next(),
             keys: try row.next([UInt8]?.self).map(KeyListCoding.decode), cursor: try row.next(),
@@ -20,7 +20,7 @@ enum SliceTable {
 
     static func place(_ id: Slice.ID) -> SQL {
         """
-        app = \(id.app) AND message = \(id.message) AND route = \(id.route) AND window_no = \(id.window) \
+        app = \(id.app) AND message = \(id.message) AND route = \(id.route) AND window_no = \(id.rangeStart) \
         AND part = \(id.part)
         """
     }
@@ -29,7 +29,7 @@ enum SliceTable {
     static func insert(_ slice: Slice, rank: Int, owner: String?, leaseUntil: Timestamp) -> SQL {
         """
         INSERT INTO slice \(row: [
-            "app": slice.id.app, "message": slice.id.message, "route": slice.id.route, "window_no": slice.id.window,
+            "app": slice.id.app, "message": slice.id.message, "route": slice.id.route, "window_no": slice.id.rangeStart,
             "part": slice.id.part, "state": owner == nil ? Slice.State.ready : .leased, "lane": slice.lane,
             "rank": rank, "ready_at": 0, "attempt": slice.attempt, "key_from": slice.keyFrom, "key_to": slice.keyTo,
             "keys": slice.keys.map(KeyListCoding.encode), "cursor": slice.cursor, "pages": 0,
@@ -108,7 +108,7 @@ extension StoreSession {
     func releaseDueSlices(now: Timestamp, limit: Int) throws -> Int {
         let due = try connection.all(SliceTable.due(now, limit: limit)) { row in
             Slice.ID(
-                app: try row.next(), message: try row.next(), route: try row.next(), window: try row.next(),
+                app: try row.next(), message: try row.next(), route: try row.next(), rangeStart: try row.next(),
                 part: try row.next())
         }
         return try connection.execute(
