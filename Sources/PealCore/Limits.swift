@@ -71,8 +71,8 @@ package enum Limits {
     package static let imageURLBytesMax = 2048
 
     // Delivery
-    package static let windowKeys: Int64 = 65_536
-    package static let windowKeysMin: Int64 = 4096
+    package static let rangeKeys: Int64 = 65_536
+    package static let rangeKeysMin: Int64 = 4096
     package static let pageDevicesMax = 1024
     package static let pagesInFlightMax = 16
     package static let pagesInFlightPerSliceMax = 2

@@ -6,13 +6,13 @@ internal import Synchronization
 final class Checkpointer: Sendable {
     /// Pages of 4 KiB between two checkpoints.
     private static let pagesBetween: Int32 = 4000
-    /// 256 MiB: from here on the log is cut even if writers must wait for it.
+    /// 256 MiB. Above this the log is truncated even if writers must wait.
     private static let pagesMax: Int32 = 65_536
 
     private struct State {
         var pages: Int32 = 0
         var pagesAtLast: Int32 = 0
-        /// The file's length: a log that is begun anew does not shorten it.
+        /// The length of the file, which restarting the log does not shorten.
         var pagesHighest: Int32 = 0
         var isRunning = false
     }
@@ -22,13 +22,13 @@ final class Checkpointer: Sendable {
 
     init(path: String) throws {
         var configuration = Configuration()
-        // It waits for nobody: what a reader keeps from being moved is moved the next time.
+        // It does not wait for readers: pages that a reader still needs are moved next time.
         configuration.busyMode = .immediateError
         configuration.label = "peal.checkpointer"
         connection = try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// Has `database` tell the log's length after each of its commits.
+    /// Observes the log's length after each of `database`'s commits.
     func watch(_ database: Database) {
         sqlite3_wal_hook(
             database.sqliteConnection,
@@ -41,16 +41,15 @@ final class Checkpointer: Sendable {
 
     private func committed(_ pages: Int32) {
         state.withLock { state in
-            // A log that is shorter than before was begun anew.
+            // A log that is shorter than before was restarted.
             if pages < state.pagesAtLast { state.pagesAtLast = 0 }
             state.pages = pages
             state.pagesHighest = max(state.pagesHighest, pages)
         }
     }
 
-    /// Called by the writer between two commits. A writer that rests lets the file be cut, one that goes on is not held
-    /// up before the log has reached its limit: then it waits here, because in a running stream of commits nobody else
-    /// finds the gap to cut it.
+    /// Called by the writer between two commits. An idle writer lets the file be truncated; a busy one is not delayed
+    /// until the log reaches its limit. Then it waits here, because a truncation needs a gap between commits.
     func checkpointIfDue(writerRests: Bool) {
         let (isFull, isDue) = state.withLock { state in
             let isLong = state.pages - state.pagesAtLast >= Self.pagesBetween
@@ -70,7 +69,7 @@ final class Checkpointer: Sendable {
         let isDone = (try? database.checkpoint(mode)) != nil
         state.withLock { state in
             state.isRunning = false
-            // A cut that somebody was in the way of is tried again at the next rest.
+            // A truncation that was blocked is retried when the writer is idle next.
             switch (mode, isDone) {
             case (.truncate, true): (state.pages, state.pagesAtLast, state.pagesHighest) = (0, 0, 0)
             default: state.pagesAtLast = state.pages

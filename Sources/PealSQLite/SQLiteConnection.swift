@@ -3,8 +3,8 @@ internal import GRDBSQLite
 internal import PealCore
 internal import PealStore
 
-/// One of GRDB's connections as the store's port: prepared statements are kept by their text, values are bound and
-/// columns read without a detour through Swift's general types.
+/// Adapts one of GRDB's connections to the store's port. Prepared statements are cached by their text; values are bound
+/// and columns read through SQLite's C interface.
 struct SQLiteConnection: SQLConnection {
     private let database: Database
 
@@ -54,7 +54,7 @@ struct SQLiteConnection: SQLConnection {
     private func run(_ statement: OpaquePointer) throws -> Int {
         let before = sqlite3_total_changes(database.sqliteConnection)
         while try step(statement) {}
-        // A statement that changes no table leaves `sqlite3_changes` at its predecessor's figure.
+        // A statement that changes no table leaves `sqlite3_changes` at the value of the one before.
         guard sqlite3_total_changes(database.sqliteConnection) != before else { return 0 }
         return Int(sqlite3_changes(database.sqliteConnection))
     }
@@ -67,10 +67,10 @@ struct SQLiteConnection: SQLConnection {
         }
     }
 
-    /// Lends the prepared statement of `sql`, reset and without values afterwards.
+    /// Lends the prepared statement of `sql`, and resets it and clears its values afterwards.
     private func withStatement<R>(_ sql: String, _ body: (OpaquePointer) throws -> R) throws -> R {
         var prepared = try database.cachedStatement(sql: sql)
-        // The same text is being stepped further up: it needs a statement of its own.
+        // A caller is still stepping the same text: this run needs a statement of its own.
         if sqlite3_stmt_busy(prepared.sqliteStatement) != 0 { prepared = try database.makeStatement(sql: sql) }
         let statement = prepared.sqliteStatement
         defer {
@@ -81,7 +81,7 @@ struct SQLiteConnection: SQLConnection {
     }
 }
 
-/// The present row of a statement that is being stepped.
+/// The current row of a statement that is being stepped.
 struct SQLiteRow: SQLRow {
     let statement: OpaquePointer
 
@@ -96,17 +96,17 @@ struct SQLiteRow: SQLRow {
     }
 
     func withBytes<R>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-        // The pointer must be asked for before the length: asking may convert the value.
+        // The pointer must be read before the length, because reading it may convert the value.
         let start = sqlite3_column_blob(statement, Int32(column))
         let count = Int(sqlite3_column_bytes(statement, Int32(column)))
         return try body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
     }
 }
 
-/// Which value goes where. To SQLite `$2` is a name, numbered by first appearance: binding by position would swap
-/// the values of `… $2 … $1 …` without a word.
+/// Maps a statement's parameters to values. To SQLite `$2` is a name, numbered by first appearance: binding by position
+/// would silently swap the values of `… $2 … $1 …`.
 struct SQLiteParameters {
-    /// Per position in the statement: index into the values.
+    /// For each position in the statement, the index of its value.
     private let valueIndexes: [Int]
 
     init(of statement: OpaquePointer) {
@@ -117,7 +117,7 @@ struct SQLiteParameters {
         }
     }
 
-    /// - Throws: `internal` when the statement names a value that is not there.
+    /// - Throws: `internal` when the statement names a value that is missing.
     func bind(_ values: [SQLValue], to statement: OpaquePointer) throws {
         for (position, index) in valueIndexes.enumerated() {
             guard values.indices.contains(index) else {
@@ -129,7 +129,7 @@ struct SQLiteParameters {
         }
     }
 
-    /// Tells SQLite to copy what it is given.
+    /// Makes SQLite copy the bytes.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private static func bind(_ value: SQLValue, to statement: OpaquePointer, at position: Int32) -> Int32 {
@@ -137,7 +137,7 @@ struct SQLiteParameters {
         case .int(let number): return sqlite3_bind_int64(statement, position, number)
         case .null: return sqlite3_bind_null(statement, position)
         case .text(var text):
-            // An empty string may have no address, and no address would mean NULL.
+            // An empty string may have no address, which SQLite would read as NULL.
             if text.isEmpty { return sqlite3_bind_text(statement, position, "", 0, copied) }
             return text.withUTF8 { bytes in
                 bytes.withMemoryRebound(to: CChar.self) {
@@ -153,7 +153,7 @@ struct SQLiteParameters {
     }
 }
 
-/// What SQLite said when a statement failed. It never carries parameters.
+/// SQLite's error for a failed statement. It never contains parameters.
 struct SQLiteFailure: Error, CustomStringConvertible {
     /// Extended result code.
     let code: Int32
@@ -169,8 +169,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         description = "SQLite error \(code): \(error.message ?? "no message")"
     }
 
-    /// Whether the database itself is in trouble, and not one statement: nothing else of the transaction can be
-    /// trusted.
+    /// Whether the database itself failed, not only one statement: then nothing else in the transaction can be trusted.
     var concernsDatabase: Bool {
         switch code & 0xFF {
         case SQLITE_IOERR, SQLITE_FULL, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_BUSY, SQLITE_LOCKED, SQLITE_CANTOPEN,
@@ -180,12 +179,12 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         }
     }
 
-    /// What a caller is told.
+    /// The error that a caller receives.
     static func refusal(_ error: any Error) -> any Error {
         let failure = error as? SQLiteFailure ?? (error as? DatabaseError).map(SQLiteFailure.init)
         guard let failure else { return error }
         if failure.concernsDatabase { return unavailable }
-        return PealError(.internal, "the database refused a statement: \(failure)")
+        return PealError(.internal, "the database rejected a statement: \(failure)")
     }
 
     static let unavailable = PealError(.unavailable, "the database is not available", retryAfterSeconds: 1)

@@ -11,7 +11,7 @@ package import PealStore
 #endif
 
 /// The embedded database: a pool of GRDB's connections on one file, one writer that groups commits, and a checkpointer.
-/// One process only: a second one on the same file is refused.
+/// Only one process may open a file; a second one is refused.
 package final class SQLiteEngine: SQLEngine {
     private let pool: DatabasePool
     private let writer: Writer
@@ -20,8 +20,8 @@ package final class SQLiteEngine: SQLEngine {
 
     package let dialect = SQLDialect.sqlite
 
-    /// Opens the database at `path` and makes it when there is none.
-    /// - Throws: `StoreStartFailure` when another process has it or it cannot be opened.
+    /// Opens the database at `path`, or creates it.
+    /// - Throws: `StoreStartFailure` when another process has it open or it cannot be opened.
     package init(path: String) throws {
         lock = try FileLock(besideDatabase: path)
         do {
@@ -65,7 +65,7 @@ package final class SQLiteEngine: SQLEngine {
     }
 }
 
-/// How the database file is made and opened.
+/// Creates and opens the database file.
 enum SQLiteFile {
     private static let readersMax = 4
 
@@ -77,7 +77,7 @@ enum SQLiteFile {
         configuration.busyMode = .timeout(10)
         configuration.prepareDatabase { database in
             if !database.configuration.readonly {
-                // These two can only be set before the first table is made; later they change nothing.
+                // These two take effect only before the first table exists.
                 try database.execute(sql: "PRAGMA page_size = 4096")
                 try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
             }
@@ -90,8 +90,8 @@ enum SQLiteFile {
         return pool
     }
 
-    /// Sets on the open writer what GRDB sets otherwise while opening, and reads it back: an acknowledged write must
-    /// be on the disk.
+    /// Sets durability on the open writer, because GRDB sets it differently while opening, and reads it back: an
+    /// acknowledged write must be on disk.
     private static func makeDurable(_ database: Database, path: String) throws {
         try database.execute(sql: "PRAGMA wal_autocheckpoint = 0")
         try database.execute(sql: "PRAGMA synchronous = FULL")
@@ -103,12 +103,12 @@ enum SQLiteFile {
     }
 }
 
-/// Keeps a second process off a database: an exclusive advisory lock (`flock`) on a file beside it, which the system
-/// lets go when the process ends, however it ends.
+/// Keeps a second process off a database: an exclusive advisory lock (`flock`) on a file beside it. The system
+/// releases it when the process ends, even if it is killed.
 final class FileLock: Sendable {
     private let descriptor: Int32
 
-    /// - Throws: `StoreStartFailure` when another process holds the lock or the file cannot be made.
+    /// - Throws: `StoreStartFailure` when another process holds the lock or the file cannot be created.
     init(besideDatabase path: String) throws {
         let file = Self.resolved(path) + ".lock"
         descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -121,14 +121,14 @@ final class FileLock: Sendable {
         }
     }
 
-    /// The database's own path: through a link it is the same database and must be the same lock.
+    /// The resolved path: a database opened through a link must use the same lock.
     private static func resolved(_ path: String) -> String {
         guard let real = realpath(path, nil) else { return path }
         defer { free(real) }
         return String(cString: real)
     }
 
-    /// Lets another process in.
+    /// Lets another process open the database.
     func release() { flock(descriptor, LOCK_UN) }
 
     deinit { close(descriptor) }

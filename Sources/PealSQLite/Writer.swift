@@ -4,9 +4,9 @@ internal import PealCore
 internal import PealStore
 internal import Synchronization
 
-/// The one writer: takes what waits, runs it in one transaction, makes it durable with one fsync, and wakes the
-/// callers. While one commit is on its way to the disk the next batch gathers by itself. It works on the connection's
-/// own thread, so that no task's cancellation can undo a write.
+/// The only writer: runs all waiting writes in one transaction, makes them durable with one fsync, and wakes the
+/// callers. The next batch collects while a commit is being written to disk. It works on the connection's own thread,
+/// so that cancelling a task cannot undo a write.
 final class Writer: Sendable {
     private let pool: DatabasePool
     private let queue = WriteQueue()
@@ -44,7 +44,7 @@ final class Writer: Sendable {
 
     private func commit(_ batch: [WriteItem], _ database: Database) {
         guard database.sqliteConnection != nil else {
-            // The store was closed before this write's turn came.
+            // The store was closed before this write could run.
             for item in batch { item.fail(SQLiteFailure.unavailable) }
             return
         }
@@ -56,7 +56,7 @@ final class Writer: Sendable {
             }
             try Self.run("COMMIT", database)
         } catch {
-            // Nothing of the batch is in the database, whoever is at fault.
+            // Nothing of the batch is in the database, whichever write failed.
             if sqlite3_get_autocommit(database.sqliteConnection) == 0 { try? Self.run("ROLLBACK", database) }
             for item in batch { item.fail(SQLiteFailure.unavailable) }
             return
@@ -70,18 +70,18 @@ final class Writer: Sendable {
         if batch.contains(where: { $0.lane == .rest }) { Self.giveBackPages(database) }
     }
 
-    /// Pages given back to the file system at a time, a few milliseconds of work.
+    /// Pages returned to the file system at a time, a few milliseconds of work.
     private static let pagesGivenBack = 1000
 
-    /// After a deletion of many rows the file shrinks by and by. That it does not is no fault of anybody who waits.
+    /// After many rows were deleted, shrinks the file step by step. A failure here must not fail the writes that wait.
     private static func giveBackPages(_ database: Database) {
         let connection = SQLiteConnection(database)
-        guard let free = try? connection.int("PRAGMA freelist_count", []), free > pagesGivenBack else { return }
+        guard let free = try? connection.value("PRAGMA freelist_count", Int.self), free > pagesGivenBack else { return }
         _ = try? connection.execute("PRAGMA incremental_vacuum(\(pagesGivenBack))", [])
     }
 
-    /// Runs one item; its failure undoes only itself.
-    /// - Throws: when the database itself is in trouble, which ends the whole batch.
+    /// Runs one item. If it fails, only its own changes are undone.
+    /// - Throws: when the database itself failed, which ends the whole batch.
     private func run(_ item: WriteItem, _ database: Database) throws -> Result<@Sendable () -> Void, any Error> {
         try Self.run("SAVEPOINT item", database)
         do {
@@ -113,7 +113,7 @@ final class WriteQueue: Sendable {
 
     private let state = Mutex(State())
 
-    /// Puts a write in. Returns whether the caller must start the drain.
+    /// Adds a write. Returns whether the caller must start the drain.
     /// - Throws: `rate_limited` when too many wait; `unavailable` when the store is closed.
     func put(_ item: WriteItem) throws(PealError) -> Bool {
         let result = state.withLock { state -> Result<Bool, PealError> in
@@ -128,7 +128,7 @@ final class WriteQueue: Sendable {
         return try result.get()
     }
 
-    /// What goes into the next commit; empty = the drain is over.
+    /// The writes of the next commit; empty ends the drain.
     func takeBatch() -> [WriteItem] {
         state.withLock { state in
             var batch: [WriteItem] = []
@@ -146,8 +146,8 @@ final class WriteQueue: Sendable {
     /// Refuses every later write.
     func close() { state.withLock { $0.isClosed = true } }
 
-    /// Items of a lane in one commit. A settle carries up to a thousand devices, and what is at rest may read much: few
-    /// of them keep the commit short, and some room is always left for them however busy the intake is.
+    /// The most items of a lane in one commit. A settle carries up to a thousand devices and background work may read a
+    /// lot, so a commit takes few of them; but it always leaves room for them, however busy the intake is.
     private static func countMax(_ lane: WriteLane) -> Int {
         switch lane {
         case .intake: Limits.writerItemsPerCommitMax - 64
@@ -161,9 +161,9 @@ final class WriteQueue: Sendable {
 /// A write that waits for its turn.
 struct WriteItem: Sendable {
     let lane: WriteLane
-    /// Runs inside the transaction and gives back what wakes the caller once that is durable.
+    /// Runs inside the transaction and returns what wakes the caller once the transaction is durable.
     let run: @Sendable (any SQLConnection) throws -> @Sendable () -> Void
-    /// Tells the caller that it came to nothing.
+    /// Reports the failure to the caller.
     let fail: @Sendable (any Error) -> Void
 }
 

@@ -10,15 +10,15 @@ internal import PealCore
     internal import Darwin
 #endif
 
-/// The key outside the database that everything secret inside it hangs on: from it come the key that seals what must be
-/// read again, and the key that hashes what is only compared.
+/// The key outside the database that protects every secret inside it. Two keys are derived from it: one seals secrets
+/// that must be read again, the other hashes secrets that are only compared.
 package struct MasterKey: Sendable {
     package static let byteCount = 32
 
     private let sealing: SymmetricKey
     private let hashing: SymmetricKey
 
-    /// Takes 32 bytes; nil for another count.
+    /// Takes 32 bytes; nil for any other length.
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         let master = SymmetricKey(data: bytes)
@@ -26,26 +26,26 @@ package struct MasterKey: Sendable {
         hashing = Self.subkey(of: master, for: "peal hashing 1")
     }
 
-    /// Takes 32 bytes as base64, white space around it allowed; nil for anything else.
+    /// Takes 32 bytes in base64, ignoring white space; nil for anything else.
     package init?(base64 text: String) {
         guard let bytes = Base64URL.decode(text.filter { !$0.isWhitespace }) else { return nil }
         self.init(bytes: bytes)
     }
 
-    /// HKDF-SHA256 (RFC 5869): one key per purpose, so that no use of one tells anything of another.
+    /// HKDF-SHA256 (RFC 5869): one key per purpose, so that the use of one reveals nothing about another.
     private static func subkey(of master: SymmetricKey, for purpose: String) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(inputKeyMaterial: master, info: Array(purpose.utf8), outputByteCount: byteCount)
     }
 
-    /// Seals `secret` with AES-256-GCM under a random nonce; only `place` opens it again, so that a sealed secret
-    /// cannot be moved to another row.
+    /// Seals `secret` with AES-256-GCM under a random nonce. It can be opened only with the same `place`, so that a
+    /// sealed secret cannot be moved to another row.
     func seal(_ secret: [UInt8], place: String) throws -> [UInt8] {
         let box = try AES.GCM.seal(secret, using: sealing, authenticating: Array(place.utf8))
         guard let combined = box.combined else { throw PealError(.internal, "a secret cannot be sealed") }
         return Array(combined)
     }
 
-    /// - Throws: `internal` when it was sealed under another key or for another place, or was changed since.
+    /// - Throws: `internal` when it was sealed with another key or place, or was modified.
     func unseal(_ sealed: [UInt8], place: String) throws -> [UInt8] {
         do {
             let box = try AES.GCM.SealedBox(combined: sealed)
@@ -63,23 +63,21 @@ extension MasterKey: KeyHasher {
 }
 
 extension MasterKey {
-    /// Checks that a database was made with this key; a new one is marked with it.
-    /// - Throws: `StoreStartFailure` when it was made with another.
+    /// Checks that the database was created with this key, and marks a new database with it.
+    /// - Throws: `StoreStartFailure` when it was created with another key.
     func check(_ connection: any SQLConnection) throws {
         switch try matches(connection) {
         case true?: return
         case false?: throw StoreStartFailure("the master key is not the one that this database was made with")
         case nil:
-            try connection.execute(
-                "INSERT INTO setting (name, value) VALUES ($1, $2)", [.text(Self.markName), .bytes(mark)])
+            try connection.execute("INSERT INTO setting (name, value) VALUES (\(Self.markName), \(mark))")
         }
     }
 
-    /// Whether a database was made with this key; nil of one that is not marked yet.
+    /// Whether the database was created with this key; nil when it is not marked yet.
     func matches(_ connection: any SQLConnection) throws -> Bool? {
-        try connection.first("SELECT value FROM setting WHERE name = $1", [.text(Self.markName)]) {
-            $0.bytes(0) == mark
-        }
+        try connection.value("SELECT value FROM setting WHERE name = \(Self.markName)", [UInt8].self)
+            .map { $0 == mark }
     }
 
     private static let markName = "master_key_check"
@@ -87,17 +85,17 @@ extension MasterKey {
 }
 
 extension MasterKey {
-    /// Where the key of a database at `path` lies when nobody gave one.
+    /// The default location of the key of a database at `path`.
     package static func file(besideDatabase path: String) -> String { path + ".key" }
 
-    /// Reads the key beside the database at `path`, or makes it (mode 0600) when there is neither key nor database.
-    /// - Throws: `StoreStartFailure` when the file cannot be read or written or holds no key, or when a database
-    ///   is there whose key is not.
+    /// Reads the key beside the database at `path`, or creates it (mode 0600) when neither key nor database exists.
+    /// - Throws: `StoreStartFailure` when the file cannot be read or written or does not contain a key, or when the
+    ///   database exists but its key does not.
     package static func loadOrCreate(besideDatabase path: String) throws -> MasterKey {
         let file = file(besideDatabase: path)
         if FileManager.default.fileExists(atPath: file) { return try load(file) }
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        // A file of no bytes, as `mktemp` makes, is no database yet.
+        // An empty file, such as `mktemp` creates, is not a database yet.
         if let attributes, (attributes[.size] as? Int ?? 1) > 0 {
             throw StoreStartFailure("the master key \(file) is missing beside its database: restore it or name another")
         }
@@ -105,7 +103,7 @@ extension MasterKey {
     }
 
     /// Reads a key file.
-    /// - Throws: `StoreStartFailure` when it cannot be read or does not hold 32 bytes in base64.
+    /// - Throws: `StoreStartFailure` when it cannot be read or does not contain 32 bytes in base64.
     package static func load(_ file: String) throws -> MasterKey {
         guard let data = FileManager.default.contents(atPath: file) else {
             throw StoreStartFailure("the master key \(file) cannot be read")

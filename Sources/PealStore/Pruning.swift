@@ -1,17 +1,17 @@
 internal import PealCore
 
 extension StoreSession {
-    /// First records of requests, then messages past their retention with all that is theirs, a part of a long log at a
-    /// time.
+    /// Kept answers first, then webhook deliveries, geofences, and messages past their retention with everything that
+    /// belongs to them. A long log is deleted in pieces.
     func prune(now: Timestamp, limit: Int) throws -> Int {
-        var count = try pruneRecords(now: now, limit: limit)
+        var count = try pruneAnswers(now: now, limit: limit)
         if count < limit { count += try pruneWebhooks(now: now, limit: limit - count) }
         if count < limit { count += try pruneGeofences(now: now, limit: limit - count) }
         if count < limit { count += try pruneMessages(now: now, limit: limit - count) }
         return count
     }
 
-    /// Deliveries past their retention, and events that could not even be made into a request in time.
+    /// Deliveries past their retention, and events that never became a request.
     private func pruneWebhooks(now: Timestamp, limit: Int) throws -> Int {
         var room = limit
         let lives: [(WebhookDelivery.State, Int64)] = [
@@ -19,55 +19,39 @@ extension StoreSession {
         ]
         for (state, seconds) in lives where room > 0 {
             room -= try connection.execute(
-                WebhookSQL.pruneDeliveries,
-                [.int(state.rawValue), .time(now - .seconds(seconds)), .int(room)])
+                WebhookDeliveryTable.prune(state, before: now - .seconds(seconds), limit: room))
         }
         let earliest = now - .seconds(Limits.webhookEventLifeSeconds)
         for place in try webhookQueues() where room > 0 {
-            room -= try connection.execute(
-                WebhookSQL.pruneEvents, Self.values(place) + [.time(earliest), .int(room)])
+            room -= try connection.execute(OutboxTable.prune(place, before: earliest, limit: room))
         }
         return limit - room
     }
 
-    /// Memories of deleted geofences that every device has dropped by itself, and old crossings.
+    /// Tombstones of geofences that no device can hold any more, and old triggers.
     private func pruneGeofences(now: Timestamp, limit: Int) throws -> Int {
-        let count = try connection.execute(GeofenceSQL.pruneTombstones, [.time(now), .int(limit)])
+        let count = try connection.execute(GeofenceTable.pruneTombstones(now, limit: limit))
         let earliest = now - .seconds(context.retentionSeconds)
-        return try count
-            + connection.execute(GeofenceSQL.pruneTriggers, [.time(earliest), .int(limit - count)])
-    }
-
-    private func pruneRecords(now: Timestamp, limit: Int) throws -> Int {
-        let earliest = now - .seconds(Limits.idempotencyLifeSeconds)
-        return try connection.execute(
-            """
-            DELETE FROM idempotency WHERE (scope, request_key) IN (
-                SELECT scope, request_key FROM idempotency WHERE at <= $1 ORDER BY at LIMIT $2)
-            """, [.time(earliest), .int(limit)])
+        return try count + connection.execute(TriggerTable.prune(before: earliest, limit: limit - count))
     }
 
     private func pruneMessages(now: Timestamp, limit: Int) throws -> Int {
         let earliest = now - .seconds(context.retentionSeconds)
-        let messages = try connection.all(
+        let messages = try messagePlaces(
             """
-            SELECT app, message FROM message WHERE ended_at <= $1 AND ended_at IS NOT NULL AND slices_open = 0
-            ORDER BY ended_at LIMIT $2
-            """, [.time(earliest), .int(limit)]
-        ) { row -> [SQLValue] in [.int(row.int(0)), .bytes(row.bytes(1))] }
+            SELECT app, message FROM message
+            WHERE ended_at <= \(earliest) AND ended_at IS NOT NULL AND slices_open = 0
+            ORDER BY ended_at LIMIT \(limit)
+            """)
         var room = limit
-        for place in messages where room > 0 {
-            room -= try connection.execute(
-                """
-                DELETE FROM delivery_page WHERE (app, message, route, window_no, part, page) IN (
-                    SELECT app, message, route, window_no, part, page FROM delivery_page
-                    WHERE app = $1 AND message = $2 LIMIT $3)
-                """, place + [.int(room)])
+        for (app, message) in messages where room > 0 {
+            room -= try pruneLog(app: app, message: message, limit: room)
             guard room > 0 else { break }
-            room -= try connection.execute(GeofenceSQL.pruneReceipts, place + [.int(room)])
+            room -= try connection.execute(ReceiptTable.prune(message, app: app, limit: room))
             guard room > 0 else { break }
             for table in Self.tablesOfMessage {
-                room -= try connection.execute("DELETE FROM \(table) WHERE app = $1 AND message = $2", place)
+                room -= try connection.execute(
+                    "DELETE FROM \(name: table) WHERE \(MessageTable.place(app, message))")
             }
         }
         return limit - room

@@ -1,8 +1,8 @@
 package import PealCore
 
-/// The durable store: turns the core's verbs into SQL and leaves transactions, durability and order to an engine.
+/// The durable store: turns the core's verbs into SQL and leaves transactions, durability and ordering to an engine.
 package final class SQLStore: Store {
-    /// How long a finished message and its log are kept where nothing else is said: 30 days.
+    /// How long a finished message and its log are kept by default: 30 days.
     package static let retentionSecondsDefault: Int64 = 30 * 24 * 3600
 
     private let engine: any SQLEngine
@@ -10,7 +10,7 @@ package final class SQLStore: Store {
 
     /// - Parameters:
     ///   - retentionSeconds: how long a finished message and its log are kept.
-    ///   - composers: decide which webhooks are sent what.
+    ///   - composers: decide what each webhook is sent.
     package init(
         engine: any SQLEngine, masterKey: MasterKey, retentionSeconds: Int64 = SQLStore.retentionSecondsDefault,
         composers: ReportComposers = ReportComposers([])
@@ -33,8 +33,8 @@ package final class SQLStore: Store {
         try await engine.write(lane) { [context] in try body(StoreSession($0, context)) }
     }
 
-    /// Brings the database to this program's schema, and checks that the master key is the one it was made with.
-    /// - Throws: `StoreStartFailure` when the database is newer than the program or the key is another.
+    /// Migrates the database to this program's schema, and checks that it was created with this master key.
+    /// - Throws: `StoreStartFailure` when the database is newer than the program or belongs to another key.
     package func migrate() async throws {
         let migrator = Migrator(dialect: engine.dialect)
         try await engine.write(.control) { [context] connection in
@@ -43,10 +43,10 @@ package final class SQLStore: Store {
         }
     }
 
-    /// The schema version that this program brings a database to.
+    /// The schema version that this program migrates a database to.
     package static var newestSchemaVersion: Int { Migrator.newestVersion }
 
-    /// Whether the master key is the one that the database was made with; nil of a database that is not marked yet.
+    /// Whether the database was created with this master key; nil when it is not marked yet.
     package func masterKeyMatches() async throws -> Bool? {
         try await engine.read { [context] in try context.masterKey.matches($0) }
     }
@@ -56,19 +56,19 @@ package final class SQLStore: Store {
         try await engine.read { try Migrator.version($0) }
     }
 
-    /// Whether the database answers and has this program's schema.
+    /// Whether the database responds and has this program's schema.
     package func isReady() async -> Bool {
         (try? await schemaVersion()) == Migrator.newestVersion
     }
 
-    /// Finishes what waits and lets go of the database. No call may follow.
+    /// Finishes waiting writes and closes the database. No call may follow.
     package func close() throws { try engine.close() }
 }
 
-/// Why a store cannot be opened, in one line for the person who starts the server.
+/// Why a store cannot be opened, in one line for the operator.
 package struct StoreStartFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
-    /// Whether another process has the store: then nothing is wrong with it.
+    /// Whether another process has the store open: then nothing is wrong with it.
     package let isInUse: Bool
 
     package init(_ description: String, isInUse: Bool = false) {

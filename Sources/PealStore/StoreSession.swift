@@ -1,17 +1,19 @@
 internal import PealCore
 
-/// The store's verbs inside one transaction. It lives no longer than that.
+/// The store's verbs inside one transaction. Each file in `Tables` has the verbs of its tables, `Planning` those that
+/// cut a message into slices and read them. A session must not outlive its transaction.
 struct StoreSession: StoreWriting {
-    /// What outlives a session.
+    /// What all sessions share.
     struct Context: Sendable {
         let masterKey: MasterKey
         let retentionSeconds: Int64
         let dialect: SQLDialect
-        /// What webhooks are sent, and which of them are.
+        /// Decide what each webhook is sent.
         let composers: ReportComposers
     }
 
-    /// What this transaction has looked up already; gone with it, so a transaction undone leaves nothing wrong behind.
+    /// What this transaction has looked up. It ends with the transaction, so that one that is undone leaves nothing
+    /// wrong.
     final class Memo {
         var words: [ExactText: Int64] = [:]
         var topics: [ExactText: Int64] = [:]
@@ -24,16 +26,5 @@ struct StoreSession: StoreWriting {
     init(_ connection: any SQLConnection, _ context: Context) {
         self.connection = connection
         self.context = context
-    }
-
-    /// The next number of a series, counted from 1; a number may be lost, never given twice.
-    func nextNumber(_ series: String) throws -> Int64 {
-        let number = try connection.int(
-            """
-            INSERT INTO counter (name, value) VALUES ($1, 1)
-            ON CONFLICT (name) DO UPDATE SET value = counter.value + 1 RETURNING value
-            """, [.text(series)])
-        guard let number else { throw PealError.damaged("a counter") }
-        return number
     }
 }

@@ -88,7 +88,7 @@ struct VerdictEffectTests {
         [UInt8](repeating: 7, count: 32).withUnsafeBytes { page.append(key: 1, address: $0, revision: 4, locale: 0) }
         let notification = Notification(route: .apnsProduction, path: .init([]), headers: [], body: .init([]))
         let order = PageOrder(
-            slice: Slice.ID(app: 1, message: MessageID(high: 1, low: 1), route: .apnsProduction, window: 0, part: 0),
+            slice: Slice.ID(app: 1, message: MessageID(high: 1, low: 1), route: .apnsProduction, rangeStart: 0, part: 0),
             credential: .webPush([]), fingerprint: "", page: page, notifications: [notification], variants: [0],
             lane: .direct, deadline: .seconds(9), control: SendControl())
         order.flight.begin(1)

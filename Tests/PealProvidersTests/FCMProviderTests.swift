@@ -47,7 +47,7 @@ struct FCMProviderTests {
             }
         }
         return PageOrder(
-            slice: Slice.ID(app: 1, message: MessageID(high: 1, low: 2), route: .fcm, window: 0, part: 0),
+            slice: Slice.ID(app: 1, message: MessageID(high: 1, low: 2), route: .fcm, rangeStart: 0, part: 0),
             credential: credential, fingerprint: fingerprint, page: page, notifications: [notification],
             variants: Array(repeating: 0, count: count), lane: .bulk, deadline: .seconds(100_000),
             control: SendControl())

@@ -61,7 +61,7 @@ struct CodingTests {
         arguments: [1, 100, 4096, 4097, 70_000, 1_000_000, 50_000_000])
     func windows(_ lastKey: DeviceKey) {
         for audience in [0, 1, 1000, Int(lastKey)] {
-            let plan = WindowPlan(lastKey: lastKey, audience: audience)
+            let plan = KeyRangePlan(lastKey: lastKey, audience: audience)
             var next: DeviceKey = 1
             var total = 0
             for index in 0..<plan.count {
@@ -71,16 +71,16 @@ struct CodingTests {
             }
             #expect(next == lastKey + 1)
             #expect(total == audience)
-            #expect(plan.keys <= WindowPlan.keysMax)
+            #expect(plan.keys <= KeyRangePlan.keysMax)
         }
     }
 
     @Test("a window holds a page at least and a send has eight slices, where the app is large enough")
     func windowSizes() {
-        #expect(WindowPlan(lastKey: 10_000_000, audience: 10_000_000).keys == 65_536)
-        #expect(WindowPlan(lastKey: 10_000_000, audience: 100).keys == 1 << 22)
-        #expect(WindowPlan(lastKey: 40_000, audience: 40_000).count >= 8)
-        #expect(WindowPlan(lastKey: 40_000, audience: 20).count == 1)
+        #expect(KeyRangePlan(lastKey: 10_000_000, audience: 10_000_000).keys == 65_536)
+        #expect(KeyRangePlan(lastKey: 10_000_000, audience: 100).keys == 1 << 22)
+        #expect(KeyRangePlan(lastKey: 40_000, audience: 40_000).count >= 8)
+        #expect(KeyRangePlan(lastKey: 40_000, audience: 20).count == 1)
     }
 
     @Test("lists are cut by number and by range")

@@ -77,9 +77,11 @@ struct EngineTests {
         let test = try await StoreUnderTest.sqlite.open()
         let value = [UInt8](repeating: 1, count: 1024 * 1024)
         func limit(_ pages: Int64) async throws {
-            try await test.engine.write(.control) { _ = try $0.int("PRAGMA max_page_count = \(pages)", []) }
+            try await test.engine.write(.control) {
+                _ = try $0.value("PRAGMA max_page_count = \(name: "\(pages)")", Int.self)
+            }
         }
-        let pages = try await test.engine.read { try $0.int("PRAGMA page_count", []) }
+        let pages = try await test.engine.read { try $0.value("PRAGMA page_count", Int64.self) }
         try await limit(try #require(pages) + 10)
         let error = await #expect(throws: PealError.self) {
             try await test.store.write(.intake) { try $0.setSetting("large", value) }
@@ -110,9 +112,10 @@ struct EngineTests {
     func parameterNames() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         let row = try await test.engine.read { connection in
-            try connection.first(
-                "SELECT $2, $1, $2, $3", [.int(1), .text("zwei"), .null(.bytes)]
-            ) { ($0.text(0), $0.int(1), $0.text(2), $0.isNull(3)) }
+            let sql = SQL(text: "SELECT $2, $1, $2, $3", values: [.int(1), .text("zwei"), .null(.bytes)])
+            return try connection.first(sql) { row -> (String, Int64, String, Bool) in
+                (try row.next(), try row.next(), try row.next(), try row.next(String?.self) == nil)
+            }
         }
         #expect(try #require(row) == ("zwei", 1, "zwei", true))
         await #expect(throws: PealError.self) {
@@ -124,8 +127,8 @@ struct EngineTests {
     func emptyValues() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         let row = try await test.engine.read { connection in
-            try connection.first("SELECT $1, $2, $3", [.text(""), .bytes([]), .null(.text)]) {
-                [$0.isNull(0), $0.isNull(1), $0.isNull(2)]
+            try connection.first("SELECT \(""), \([UInt8]()), \(String?.none)") { row in
+                try [row.next(String?.self) == nil, row.next([UInt8]?.self) == nil, row.next(String?.self) == nil]
             }
         }
         #expect(row == [false, false, true])
@@ -226,7 +229,7 @@ struct EngineTests {
     func fileForm() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         func pragma(_ name: String) async throws -> Int64? {
-            try await test.engine.write(.rest) { try $0.int("PRAGMA \(name)", []) }
+            try await test.engine.write(.rest) { try $0.value("PRAGMA \(name: name)") }
         }
         #expect(try await pragma("page_size") == 4096)
         #expect(try await pragma("auto_vacuum") == 2)

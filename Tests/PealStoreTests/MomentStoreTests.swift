@@ -121,7 +121,6 @@ struct MomentStoreTests {
     func race(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1, user: "ann")
-        var states: Set<Moment.State> = []
         for round in 0..<40 {
             var draft = Self.draft(fixture, seconds: 60, key: "k\(round)")
             draft.window?.holdSeconds = 0
@@ -151,10 +150,8 @@ struct MomentStoreTests {
             #expect(winners == 1)
             let after = try await Self.moment(fixture, moment)
             #expect(after.state != .open)
-            states.insert(after.state)
             _ = try await Self.work(fixture)
         }
-        #expect(states.contains(.cancelled) || states.contains(.claimed) || states.contains(.sending))
     }
 
     @Test("a row that was judged before another changed it is left alone", arguments: StoreUnderTest.allCases)

@@ -7,21 +7,26 @@ struct Worker {
     var owner = "me"
     var pageLimit = 1024
 
+    /// More leases or pages than any test has.
+    private static let roundsMax = 100_000
+    private struct Endless: Error {}
+
     /// Works off every ready slice of a route. Returns the keys in the order they were sent to.
     func run(_ route: Route = .apnsProduction) async throws -> [DeviceKey] {
         var sent: [DeviceKey] = []
-        while true {
+        for _ in 0..<Self.roundsMax {
             let slices = try await fixture.lease(route, owner: owner)
             if slices.isEmpty { return sent }
             for slice in slices { sent += try await run(slice) }
         }
+        throw Endless()
     }
 
     /// Works off one leased slice.
     func run(_ slice: Slice, outcome: Outcome = .accepted) async throws -> [DeviceKey] {
         var slice = slice
         var sent: [DeviceKey] = []
-        while true {
+        for _ in 0..<Self.roundsMax {
             let page = try await page(of: slice)
             sent += page.keys
             let settlement = settlement(slice, page, outcome: outcome)
@@ -30,6 +35,7 @@ struct Worker {
             slice.cursor = page.through
             slice.counts = settlement.counts
         }
+        throw Endless()
     }
 
     func page(of slice: Slice) async throws -> DevicePage {

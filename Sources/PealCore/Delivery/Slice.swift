@@ -5,25 +5,24 @@ package struct Slice: Sendable, Hashable {
         package let app: AppKey
         package let message: MessageID
         package let route: Route
-        /// The number of the key range; `addressWindow` for addresses that no device owns, `momentWindow` for alerts of
-        /// moments.
-        package let window: Int64
+        /// The first key of its key range; `addressRange` for addresses that no device has, `momentRange` for moments.
+        package let rangeStart: Int64
         /// 0 for the range itself, a random positive number for each list cut out of it.
         package let part: Int64
 
-        package init(app: AppKey, message: MessageID, route: Route, window: Int64, part: Int64) {
+        package init(app: AppKey, message: MessageID, route: Route, rangeStart: Int64, part: Int64) {
             self.app = app
             self.message = message
             self.route = route
-            self.window = window
+            self.rangeStart = rangeStart
             self.part = part
         }
 
-        package static let addressWindow: Int64 = -1
-        package var holdsAddresses: Bool { window == Self.addressWindow }
+        package static let addressRange: Int64 = -1
+        package var holdsAddresses: Bool { rangeStart == Self.addressRange }
         /// Alerts of a message with a delivery window: the outcome of each is the outcome of its user's moment.
-        package static let momentWindow: Int64 = -2
-        package var isMoment: Bool { window == Self.momentWindow }
+        package static let momentRange: Int64 = -2
+        package var isMoment: Bool { rangeStart == Self.momentRange }
     }
 
     package var id: ID
@@ -74,5 +73,7 @@ package struct Slice: Sendable, Hashable {
         case leased = 2
         /// Its message is paused.
         case held = 3
+        /// Settled to its end. It is kept until its message ends, because its counts are part of the message's.
+        case done = 4
     }
 }

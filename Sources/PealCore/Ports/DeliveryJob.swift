@@ -43,7 +43,7 @@ package struct Plan: Sendable {
     }
 }
 
-/// A row of the delivery log with its place.
+/// A row of the delivery log and where it is stored.
 package struct StoredLogRow: Sendable {
     package let slice: Slice.ID
     package let page: Int

@@ -1,11 +1,11 @@
-/// A request with an idempotency key, by which a repetition is recognized.
+/// A request with an idempotency key, so that a repetition is recognised.
 package struct IdempotentRequest: Sendable, Hashable {
     /// 32 bytes over the caller's credential, the method and the path.
     package let scope: [UInt8]
     package let key: String
     /// 32 bytes over the body.
     package let digest: [UInt8]
-    /// How long its key is remembered, at most `Limits.idempotencyLifeSeconds`.
+    /// How long the key is remembered, at most `Limits.idempotencyLifeSeconds`.
     package let lifeSeconds: Int64
 
     package init(
@@ -18,7 +18,7 @@ package struct IdempotentRequest: Sendable, Hashable {
     }
 }
 
-/// A 2xx answer that is given again to a repeated request.
+/// A 2xx answer that a repeated request receives again.
 package struct KeptAnswer: Sendable, Hashable {
     package let digest: [UInt8]
     package let status: Int
@@ -37,7 +37,7 @@ package struct AuditEntry: Sendable, Hashable {
     package let app: AppKey?
     /// `admin` or a key's id.
     package let actor: String
-    /// Such as `credential.put`.
+    /// For example `credential.put`.
     package let action: String
     package let object: String
 

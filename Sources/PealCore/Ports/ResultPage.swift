@@ -1,4 +1,4 @@
-/// A numbered part of a listing, with the length of the whole.
+/// One numbered page of a listing, with the length of the whole listing.
 package struct ResultPage<Item: Sendable>: Sendable {
     package var items: [Item]
     /// Of all pages.
@@ -10,7 +10,7 @@ package struct ResultPage<Item: Sendable>: Sendable {
     }
 }
 
-/// Which part of a listing is requested.
+/// The page of a listing that is requested.
 package struct PageNumber: Sendable, Hashable {
     /// From 1.
     package let number: Int
@@ -26,7 +26,7 @@ package struct PageNumber: Sendable, Hashable {
     package var offset: Int { (number - 1) * size }
 }
 
-/// A page of a list, requested by its number.
+/// One page of a list that is requested by number.
 package struct NumberedPage<Item: Sendable>: Sendable {
     package var items: [Item]
     /// On all pages.
@@ -38,7 +38,7 @@ package struct NumberedPage<Item: Sendable>: Sendable {
     }
 }
 
-/// Which page of a list, and of what.
+/// The page of a list that is requested, and what the list is filtered by.
 package struct NumberedPageQuery: Sendable, Hashable {
     /// From 1.
     package var page: Int
@@ -55,14 +55,14 @@ package struct NumberedPageQuery: Sendable, Hashable {
         self.updatedAfter = updatedAfter
     }
 
-    /// Whether an item of that name and change is requested. A nameless item matches no text.
+    /// Whether an item with that name and time of change matches. An item without a name matches no text.
     package func includes(name: String?, updatedAt: Timestamp) -> Bool {
         if let updatedAfter, updatedAt <= updatedAfter { return false }
         guard let text else { return true }
         return name?.lowercased().contains(text.lowercased()) ?? false
     }
 
-    /// Whether the item at `position` of all requested items is on the page.
+    /// Whether the item at `position` among all matching items is on the page.
     package func shows(_ position: Int) -> Bool {
         let (start, isTooFar) = (page - 1).multipliedReportingOverflow(by: size)
         return !isTooFar && position >= start && position - start < size

@@ -1,6 +1,6 @@
-/// Where everything durable is. A read sees one consistent state; a write is one transaction: whatever `body` throws
-/// undoes all of it, and what it returns is durable when the call returns. Bodies are synchronous and may run on any
-/// thread; concurrent writes share commits, and a write goes on when the calling task is cancelled.
+/// Where everything durable is kept. A read sees one consistent state; a write is one transaction: whatever `body`
+/// throws undoes all of it, and what it returns is durable when the call returns. Bodies are synchronous and may run on
+/// any thread; concurrent writes share commits, and a write goes on when the calling task is cancelled.
 package protocol Store: Sendable {
     func read<R: Sendable>(_ body: @escaping @Sendable (any StoreReading) throws -> R) async throws -> R
 

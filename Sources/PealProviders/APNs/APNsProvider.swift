@@ -128,7 +128,7 @@ struct APNsVerification {
         address.withUnsafeBytes { page.append(key: 1, address: $0, revision: 0, locale: 0) }
         let message: MessageID = randomness.timeOrderedIdentifier(at: time.now)
         let order = PageOrder(
-            slice: Slice.ID(app: 0, message: message, route: notification.route, window: 0, part: 0),
+            slice: Slice.ID(app: 0, message: message, route: notification.route, rangeStart: 0, part: 0),
             credential: credential, fingerprint: fingerprint, page: page, notifications: [notification],
             variants: [0], lane: .direct, deadline: time.uptime + .seconds(Limits.connectTimeoutSeconds),
             control: SendControl())

@@ -1,7 +1,7 @@
 internal import PealCore
 
 extension StoreSession {
-    /// Rows that one guess may read; beyond them a stream's length follows from its density.
+    /// The most rows that an estimate reads; a longer stream is estimated from its density.
     private static let sampleMax = 4096
     private static let sampleMin = 16
 
@@ -40,10 +40,10 @@ extension StoreSession {
     ) throws -> Int {
         var predicate = resolved.predicate
         predicate.hasKeys = false
-        let place = Slice.ID(app: app, message: MessageID(high: 0, low: 0), route: route, window: 0, part: 0)
-        let windows = WindowPlan(lastKey: lastKey, audience: 0)
-        return try (0..<windows.count).reduce(0) { total, index in
-            let range = windows.range(index)
+        let place = Slice.ID(app: app, message: MessageID(high: 0, low: 0), route: route, rangeStart: 0, part: 0)
+        let ranges = KeyRangePlan(lastKey: lastKey, audience: 0)
+        return try (0..<ranges.count).reduce(0) { total, index in
+            let range = ranges.range(index)
             var set = try streams(predicate, of: place, range: range, cutoff: now)
             for key in resolved.keys[route] ?? [] where range.contains(key) { set.insert(key) }
             try exclude(from: &set, predicate, app: app, route: route, range: range)
@@ -51,38 +51,56 @@ extension StoreSession {
         }
     }
 
-    /// About how many devices of the route the audience holds; 0 only when there are none.
+    /// About how many devices of the route are in the audience; 0 only when there are none.
     func estimate(app: AppKey, _ resolved: ResolvedAudience, _ route: Route) throws -> Int {
         let predicate = resolved.predicate
         let addresses = resolved.addresses[route]?.count ?? 0
         if predicate.isList { return addresses + (resolved.keys[route]?.count ?? 0) }
-        let all = try sampled(
-            HotSQL.routeSample, HotSQL.routeLast, [.int(app), .route(route)], [], rowsMax: Self.sampleMax)
+        let all = try sampled(.all(app: app, route), rowsMax: Self.sampleMax)
         guard all > 0, !predicate.includesAll else { return addresses + all }
         let rowsMax = max(Self.sampleMin, Self.sampleMax / max(1, predicate.topics.count))
         var count = resolved.keys[route]?.count ?? 0
         for topic in predicate.topics {
-            count += try sampled(
-                HotSQL.topicSample, HotSQL.topicLast, [.int(app), .route(route)], [.int(topic)], rowsMax: rowsMax)
+            count += try sampled(.topic(topic, app: app, route), rowsMax: rowsMax)
         }
         return addresses + min(count, all)
     }
 
-    /// The length of a stream: counted while short, else its first rows' density over its whole range.
-    private func sampled(
-        _ sample: String, _ last: String, _ place: [SQLValue], _ topic: [SQLValue], rowsMax: Int
-    ) throws -> Int {
-        let read = try connection.first(sample, place + [.int(rowsMax)] + topic) { row in
-            (count: Int(row.int(0)), first: row.int(1), last: row.int(2))
+    /// The length of a stream: counted while it is short, otherwise the density of its first rows over its whole range.
+    private func sampled(_ stream: StreamSample, rowsMax: Int) throws -> Int {
+        let read = try connection.first(stream.first(rowsMax)) {
+            row -> (count: Int, first: DeviceKey, last: DeviceKey) in
+            (try row.next(), try row.next(), try row.next())
         }
-        guard let read, read.count == rowsMax, let end = try connection.int(last, place + topic) else {
+        guard let read, read.count == rowsMax, let end: DeviceKey = try connection.value(stream.last) else {
             return read?.count ?? 0
         }
         let density = Double(read.count) / Double(read.last - read.first + 1)
         return max(read.count, Int(density * Double(end - read.first + 1)))
     }
+}
 
-    func lastDeviceKey(app: AppKey) throws -> DeviceKey {
-        try connection.int("SELECT device_seq FROM app WHERE app = $1", [.int(app)]) ?? 0
+/// The two statements that estimate the length of a stream of devices: its first rows, and its last key.
+struct StreamSample {
+    let first: (_ rowsMax: Int) -> SQL
+    let last: SQL
+
+    private init(_ stream: SQL) {
+        first = { rowsMax in
+            "SELECT COUNT(*), MIN(seq), MAX(seq) FROM (\(stream) ORDER BY seq LIMIT \(rowsMax)) sample"
+        }
+        last = "\(stream) ORDER BY seq DESC LIMIT 1"
+    }
+
+    static func all(app: AppKey, _ route: Route) -> StreamSample {
+        StreamSample(
+            """
+            SELECT seq FROM device
+            WHERE app = \(app) AND route = \(route) AND state = \(code: DeviceTable.State.active)
+            """)
+    }
+
+    static func topic(_ topic: Int64, app: AppKey, _ route: Route) -> StreamSample {
+        StreamSample("SELECT seq FROM topic_member WHERE app = \(app) AND route = \(route) AND topic = \(topic)")
     }
 }

@@ -1,10 +1,10 @@
 internal import PealCore
 
-/// What is left of an audience after planning: topics have numbers, named devices and users are keys. Evaluated for
-/// every slice, so it is small and needs no look-ups.
+/// An audience after planning: topics are numbers, and named devices and users are keys. It is evaluated for every
+/// slice, so it is small and needs no look-ups.
 struct Predicate: Sendable, Hashable {
     var includesAll = false
-    /// Everybody is named: the slices carry their keys.
+    /// Every member is named: the slices carry their keys.
     var isList = false
     var interactiveOnly = false
     /// There are named devices besides the streams, in `message_keys`.
@@ -52,8 +52,16 @@ enum PredicateCoding {
 extension StoreSession {
     func predicate(app: AppKey, message: MessageID) throws -> Predicate? {
         try connection.first(
-            "SELECT predicate FROM message_predicate WHERE app = $1 AND message = $2", [.int(app), .id(message)]
-        ) { try PredicateCoding.decode($0.bytes(0)) }
+            "SELECT predicate FROM message_predicate WHERE \(MessageTable.place(app, message))"
+        ) { row in try PredicateCoding.decode(row.next()) }
+    }
+
+    func insert(_ predicate: Predicate, app: AppKey, message: MessageID) throws {
+        try connection.execute(
+            """
+            INSERT INTO message_predicate (app, message, predicate)
+            VALUES (\(app), \(message), \(PredicateCoding.encode(predicate)))
+            """)
     }
 
     func candidates(of slice: Slice) throws -> KeySet {
@@ -67,13 +75,13 @@ extension StoreSession {
             return set
         }
         guard let predicate = try predicate(app: id.app, message: id.message),
-            let cutoff = try connection.int(
-                "SELECT cutoff_at FROM message WHERE app = $1 AND message = $2", [.int(id.app), .id(id.message)])
+            let cutoff: Timestamp = try connection.value(
+                "SELECT cutoff_at FROM message WHERE \(MessageTable.place(id.app, id.message))")
         else { return set }
         if predicate.isList {
             for key in slice.keys ?? [] { set.insert(key) }
         } else {
-            set = try streams(predicate, of: id, range: range, cutoff: Timestamp(milliseconds: cutoff))
+            set = try streams(predicate, of: id, range: range, cutoff: cutoff)
             if let keys = slice.keys {
                 var wanted = KeySet(range: range)
                 for key in keys { wanted.insert(key) }
@@ -84,18 +92,19 @@ extension StoreSession {
         return set
     }
 
-    /// The union of everybody the predicate includes. Each stream is read once.
+    /// The union of all that the predicate includes. Each stream is read once.
     func streams(
         _ predicate: Predicate, of id: Slice.ID, range: ClosedRange<DeviceKey>, cutoff: Timestamp
     ) throws -> KeySet {
         var set = KeySet(range: range)
-        let place: [SQLValue] = [.int(id.app), .route(id.route), .int(range.lowerBound), .int(range.upperBound)]
         if predicate.includesAll {
-            try connection.query(HotSQL.allStream, place + [.time(cutoff)]) { set.insert($0.int(0)) }
+            try connection.scan(DeviceTable.stream(app: id.app, id.route, range, cutoff: cutoff)) {
+                set.insert($0.int(0))
+            }
             return set
         }
-        try connection.query(
-            HotSQL.topicStream, each: predicate.topics.map { place + [.int($0), .time(cutoff)] }
+        try connection.scan(
+            SubscriptionTable.stream, predicate.topics.map { (id.app, $0, id.route, range, cutoff) }
         ) { set.insert($0.int(0)) }
         if predicate.hasKeys {
             for key in try namedKeys(of: id) where range.contains(key) { set.insert(key) }
@@ -105,21 +114,19 @@ extension StoreSession {
 
     private func namedKeys(of id: Slice.ID) throws -> [DeviceKey] {
         try connection.first(
-            "SELECT keys FROM message_keys WHERE app = $1 AND message = $2 AND route = $3",
-            [.int(id.app), .id(id.message), .route(id.route)]
-        ) { try KeyListCoding.decode($0.bytes(0)) } ?? []
+            "SELECT keys FROM message_keys WHERE \(MessageTable.place(id.app, id.message)) AND route = \(id.route)"
+        ) { row in try KeyListCoding.decode(row.next()) } ?? []
     }
 
-    /// Who must not get it, at this moment: leaving the audience takes effect at once.
+    /// Removes those whom the predicate excludes now: leaving the audience takes effect at once.
     func exclude(
         from set: inout KeySet, _ predicate: Predicate, app: AppKey, route: Route, range: ClosedRange<DeviceKey>
     ) throws {
-        let place: [SQLValue] = [.int(app), .route(route), .int(range.lowerBound), .int(range.upperBound)]
-        try connection.query(HotSQL.topicMembers, each: predicate.excludedTopics.map { place + [.int($0)] }) {
+        try connection.scan(SubscriptionTable.members, predicate.excludedTopics.map { (app, $0, route, range) }) {
             set.remove($0.int(0))
         }
         if predicate.interactiveOnly {
-            try connection.query(HotSQL.plainDevices, place) { set.remove($0.int(0)) }
+            try connection.scan(DeviceTable.plain(app: app, route, range)) { set.remove($0.int(0)) }
         }
     }
 }

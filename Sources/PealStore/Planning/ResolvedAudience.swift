@@ -1,9 +1,9 @@
 internal import PealCore
 
-/// An audience after its names were looked up.
+/// An audience whose names have been looked up.
 struct ResolvedAudience {
     var predicate: Predicate
-    /// Where it may be sent at all.
+    /// The routes that it may be sent on.
     var routes: [Route]
     /// Named devices, sorted, by route.
     var keys: [Route: [DeviceKey]] = [:]
@@ -25,8 +25,7 @@ struct ResolvedAudience {
 }
 
 extension StoreSession {
-    /// Looks up everything that the audience names. Topics that have expired reach nobody; excluded ones exclude all
-    /// the same.
+    /// Looks up everything that the audience names. A topic that has expired neither includes nor excludes anybody.
     func resolve(
         app: AppKey, _ audience: Audience, environment: Environment?, now: Timestamp
     ) throws -> ResolvedAudience {
@@ -40,18 +39,16 @@ extension StoreSession {
             predicate: predicate, routes: ResolvedAudience.routes(audience, environment))
         var keys: [Route: Set<DeviceKey>] = [:]
         func take(_ row: any SQLRow) throws {
-            let route = try row.route(1)
+            let route = try Route(row, 1)
             if resolved.routes.contains(route) { keys[route, default: []].insert(row.int(0)) }
         }
         if !audience.includesAll {
-            try connection.query(
-                HotSQL.findDevice, each: Set(audience.devices).sorted().map { [.int(app), .id($0)] }, take)
-            try connection.query(
-                HotSQL.findIdentifier,
-                each: Set(audience.identifiers).sorted { ($0.kind.rawValue, $0.value) < ($1.kind.rawValue, $1.value) }
-                    .map { [.int(app), .text($0.kind.rawValue), .text($0.value)] }, take)
-            try connection.query(
-                HotSQL.findUser, each: Set(audience.users).sorted().map { [.int(app), .text($0)] }, take)
+            let identifiers = Set(audience.identifiers).sorted {
+                ($0.kind.rawValue, $0.value) < ($1.kind.rawValue, $1.value)
+            }
+            try connection.scan(DeviceTable.byID, Set(audience.devices).sorted().map { (app, $0) }, take)
+            try connection.scan(DeviceTable.byIdentifier, identifiers.map { (app, $0) }, take)
+            try connection.scan(DeviceTable.byUser, Set(audience.users).sorted().map { (app, $0) }, take)
         }
         for address in audience.addresses where resolved.routes.contains(address.route) {
             try resolve(address, app: app, &resolved, &keys)
@@ -65,30 +62,25 @@ extension StoreSession {
 
     private func topicNumbers(app: AppKey, _ names: [String], notExpiredAt now: Timestamp) throws -> [Int64] {
         var numbers: Set<Int64> = []
-        try connection.query(
-            "SELECT topic, expires_at FROM topic WHERE app = $1 AND name = $2",
-            each: Set(names.map(ExactText.init)).sorted().map { [.int(app), .text($0.text)] }
-        ) { row in
-            if let end = row.timeIfPresent(1), end <= now { return }
+        try connection.scan(TopicTable.byName, Set(names.map(ExactText.init)).sorted().map { (app, $0.text) }) { row in
+            if let end = try Timestamp?(row, 1), end <= now { return }
             numbers.insert(row.int(0))
         }
         return numbers.sorted()
     }
 
-    /// An address that a device has is that device; others are sent to as they are, each once.
+    /// An address that a device has stands for that device. Other addresses are sent to directly, each once.
     private func resolve(
         _ address: Address, app: AppKey, _ resolved: inout ResolvedAudience, _ keys: inout [Route: Set<DeviceKey>]
     ) throws {
-        let device = try connection.int(
-            HotSQL.findAddress, [.int(app), .bytes(DeviceRow.addressKey(of: address))])
-        if let device {
+        if let device: DeviceKey = try connection.value(DeviceTable.holder(of: address, app: app)) {
             keys[address.route, default: []].insert(device)
         } else if !(resolved.addresses[address.route] ?? []).contains(where: { $0.identity == address.identity }) {
             resolved.addresses[address.route, default: []].append(address)
         }
     }
 
-    /// Takes from named devices who is excluded at this moment, so that nobody else is counted or planned for.
+    /// Removes named devices that are excluded now, so that only the others are counted and planned for.
     private func narrow(_ resolved: inout ResolvedAudience, app: AppKey) throws {
         let predicate = resolved.predicate
         guard predicate.interactiveOnly || !predicate.excludedTopics.isEmpty else { return }

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Packs numbers and texts: a number takes seven bits a byte, low ones first.
+/// Packs numbers and texts. A number takes seven bits a byte, the low ones first.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -15,7 +15,7 @@ struct ByteWriter {
         bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// A negative number is written as 0: nothing that is counted is below it.
+    /// A negative number is written as 0, because counts are never negative.
     mutating func int(_ value: Int) { varint(UInt64(max(0, value))) }
 
     mutating func text(_ value: String) {
@@ -60,7 +60,7 @@ struct ByteReader {
     }
 }
 
-/// A sorted list of device keys as the differences between them: about a byte a key where devices are dense.
+/// A sorted list of device keys as the differences between them: about one byte a key where devices are dense.
 enum KeyListCoding {
     static func encode(_ keys: [DeviceKey]) -> [UInt8] {
         var writer = ByteWriter()

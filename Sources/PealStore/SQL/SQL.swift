@@ -1,4 +1,4 @@
-package import PealCore
+internal import PealCore
 
 /// One statement with its parameters. An interpolated value becomes the next parameter (`$1`, `$2`, …) and never text:
 /// `"SELECT name FROM topic WHERE app = \(app)"`. Column lists, state codes and table names become text.
@@ -6,10 +6,12 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
     package let text: String
     package let values: [SQLValue]
 
-    package init(stringLiteral text: String) {
+    package init(text: String, values: [SQLValue]) {
         self.text = text
-        values = []
+        self.values = values
     }
+
+    package init(stringLiteral text: String) { self.init(text: text, values: []) }
 
     package init(stringInterpolation: StringInterpolation) {
         text = stringInterpolation.text
@@ -30,9 +32,13 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
         /// A parameter.
         package mutating func appendInterpolation(_ value: some SQLStorable) { bind(value.stored) }
 
+        /// A parameter that is NULL for nil.
+        package mutating func appendInterpolation<Value: SQLStorable>(_ value: Value?) { bind(value.stored) }
+
         package mutating func appendInterpolation(_ columns: Columns) { text += columns.text }
 
-        /// A stored number as text. The condition of a partial index must be met by text: a parameter does not do.
+        /// A state's number as text. SQLite uses a partial index only where its condition is written out, not for a
+        /// parameter.
         package mutating func appendInterpolation<Code: RawRepresentable>(code: Code) where Code.RawValue == Int64 {
             text += String(code.rawValue)
         }
@@ -40,25 +46,34 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
         /// The name of a table or a column.
         package mutating func appendInterpolation(name: String) { text += name }
 
-        /// A part of a statement with parameters of its own, which are renumbered.
+        /// A part of a statement. Its parameters are renumbered.
         package mutating func appendInterpolation(_ part: SQL) {
-            for (index, piece) in part.text.split(separator: "$", omittingEmptySubsequences: false).enumerated() {
-                guard index > 0 else {
-                    text += piece
-                    continue
-                }
-                let digits = piece.prefix { $0.isNumber }
-                text += "$\((Int(digits) ?? 0) + values.count)\(piece.dropFirst(digits.count))"
-            }
+            let offset = values.count
             values += part.values
+            guard offset > 0, !part.values.isEmpty else {
+                text += part.text
+                return
+            }
+            var rest = Substring(part.text)
+            while let dollar = rest.utf8.firstIndex(of: UInt8(ascii: "$")) {
+                let digits = rest[rest.utf8.index(after: dollar)...].prefix { $0.isWholeNumber }
+                text += rest[..<dollar]
+                text += "$"
+                text += String(offset + (Int(digits) ?? 0))
+                rest = rest[digits.endIndex...]
+            }
+            text += rest
         }
 
         /// What an INSERT writes, each column beside its value: `(a, b) VALUES ($1, $2)`.
-        package mutating func appendInterpolation(row: KeyValuePairs<String, any SQLStorable>) {
+        package mutating func appendInterpolation(
+            row: KeyValuePairs<String, any SQLStorable>, _ rest: some Sequence<ColumnValue> = [ColumnValue]()
+        ) {
+            let columns = Array(row) + Array(rest)
             text += "("
-            for (index, column) in row.enumerated() { text += index == 0 ? column.key : ", \(column.key)" }
+            for (index, column) in columns.enumerated() { text += index == 0 ? column.key : ", \(column.key)" }
             text += ") VALUES ("
-            for (index, column) in row.enumerated() {
+            for (index, column) in columns.enumerated() {
                 if index > 0 { text += ", " }
                 bind(column.value.stored)
             }
@@ -67,6 +82,12 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
 
         /// What an UPDATE sets, each column beside its value: `a = $1, b = $2`.
         package mutating func appendInterpolation(set: KeyValuePairs<String, any SQLStorable>) {
+            append(set: set)
+        }
+
+        package mutating func appendInterpolation(set: [ColumnValue]) { append(set: set) }
+
+        private mutating func append(set: some Sequence<ColumnValue>) {
             for (index, column) in set.enumerated() {
                 text += index == 0 ? "\(column.key) = " : ", \(column.key) = "
                 bind(column.value.stored)
@@ -80,6 +101,9 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
         }
     }
 }
+
+/// A column and what is written into it; a dictionary literal makes several.
+package typealias ColumnValue = (key: String, value: any SQLStorable)
 
 /// The columns of a table in the order in which its rows are read.
 package struct Columns: ExpressibleByStringLiteral, Sendable, Hashable {
@@ -95,15 +119,26 @@ package struct Columns: ExpressibleByStringLiteral, Sendable, Hashable {
     }
 }
 
-/// Reads the columns of one row, each once, in the order in which the statement names them. Their types follow from
-/// where they go.
+/// A statement that runs for many inputs in a row. Its text is built once; the values of an input are beside it.
+package struct Statement<Input>: Sendable {
+    package let text: String
+    package let values: @Sendable (Input) -> [SQLValue]
+
+    package init(_ text: String, _ values: @escaping @Sendable (Input) -> [SQLValue]) {
+        self.text = text
+        self.values = values
+    }
+}
+
+/// Reads the columns of one row in the order in which the statement names them, each once. The type of a column is
+/// inferred from its use.
 package struct RowReader {
     private let row: any SQLRow
     private var column = 0
 
     package init(_ row: any SQLRow) { self.row = row }
 
-    /// - Throws: `internal` when the column holds what its type cannot be.
+    /// - Throws: `internal` when the column's value is not valid for its type.
     package mutating func next<Value: SQLStorable>(_ type: Value.Type = Value.self) throws -> Value {
         defer { column += 1 }
         return try Value(row, column)
@@ -114,7 +149,7 @@ extension SQLConnection {
     @discardableResult
     package func execute(_ sql: SQL) throws -> Int { try execute(sql.text, sql.values) }
 
-    /// Runs statements of one text, as made by one function, in order.
+    /// Runs statements with the same text, in order.
     /// - Returns: how many rows each changed.
     @discardableResult
     package func execute(_ batch: [SQL]) throws -> [Int] {
@@ -125,7 +160,7 @@ extension SQLConnection {
         return try execute(text, rows: batch.map(\.values))
     }
 
-    /// Hands every row to `read`.
+    /// Passes every row to `read`.
     package func query(_ sql: SQL, _ read: (inout RowReader) throws -> Void) throws {
         try query(sql.text, sql.values) { row in
             var reader = RowReader(row)
@@ -133,9 +168,16 @@ extension SQLConnection {
         }
     }
 
-    /// Hands every row to `row`, which names its columns by number: for statements that answer thousands of rows.
+    /// Passes every row to `row`, which reads columns by number: for statements with thousands of rows.
     package func scan(_ sql: SQL, _ row: (any SQLRow) throws -> Void) throws {
         try query(sql.text, sql.values, row)
+    }
+
+    /// Runs `statement` for each of `inputs` and passes every row to `row`.
+    package func scan<Input>(
+        _ statement: Statement<Input>, _ inputs: some Sequence<Input>, _ row: (any SQLRow) throws -> Void
+    ) throws {
+        try query(statement.text, each: inputs.map(statement.values), row)
     }
 
     /// The first row, made into a value; nil when there is none.
@@ -162,6 +204,6 @@ extension SQLConnection {
         try all(sql) { try $0.next() }
     }
 
-    /// The number that a `SELECT COUNT(*)` answers.
+    /// The result of a `SELECT COUNT(*)`.
     package func count(_ sql: SQL) throws -> Int { try value(sql) ?? 0 }
 }

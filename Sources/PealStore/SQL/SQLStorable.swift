@@ -1,11 +1,11 @@
 package import PealCore
 
-/// A type with a form in a column: what is bound for it and how it is read. A NULL carries the type too, because one
-/// engine must know it before the statement runs.
+/// A type that can be stored in a column. A NULL carries its type too, because PostgreSQL must know it before the
+/// statement runs.
 package protocol SQLStorable {
     static var kind: SQLValue.Kind { get }
     var stored: SQLValue { get }
-    /// - Throws: `internal` when the column holds what this type cannot be.
+    /// - Throws: `internal` when the column's value is not valid for this type.
     init(_ row: any SQLRow, _ column: Int) throws
 }
 
@@ -95,7 +95,7 @@ extension Geofence.Trigger: SQLStorable {}
 extension Geofence.Reach: SQLStorable {}
 
 extension PealError {
-    /// What is stored cannot be what this program wrote.
+    /// A stored value that this program cannot have written.
     static func damaged(_ what: String) -> PealError {
         PealError(.internal, "the database holds \(what) that cannot be read")
     }

@@ -1,13 +1,13 @@
-/// Brings a database from any earlier schema to this program's.
+/// Migrates a database from any earlier schema to this program's.
 struct Migrator: Sendable {
     static let newestVersion = Migration.all.last?.version ?? 0
 
     let dialect: SQLDialect
 
-    /// Runs what is missing.
+    /// Runs the missing migrations.
     /// - Throws: `StoreStartFailure` when the database is newer than this program.
     func migrate(_ connection: any SQLConnection) throws {
-        try connection.execute("CREATE TABLE IF NOT EXISTS migration (version BIGINT PRIMARY KEY)", [])
+        try connection.execute("CREATE TABLE IF NOT EXISTS migration (version BIGINT PRIMARY KEY)")
         let version = try Self.version(connection)
         guard version <= Self.newestVersion else {
             throw StoreStartFailure(
@@ -19,13 +19,13 @@ struct Migrator: Sendable {
             for statement in migration.statements {
                 try connection.execute(dialect.text(of: statement), [])
             }
-            try connection.execute("INSERT INTO migration (version) VALUES ($1)", [.int(migration.version)])
+            try connection.execute("INSERT INTO migration (version) VALUES (\(migration.version))")
         }
     }
 
-    /// The version of a database that has the migration table; 0 = none was run.
+    /// The version of a database that has the migration table; 0 when none has run.
     static func version(_ connection: any SQLConnection) throws -> Int {
-        Int(try connection.int("SELECT MAX(version) FROM migration", []) ?? 0)
+        try connection.value("SELECT MAX(version) FROM migration") ?? 0
     }
 }
 
@@ -36,7 +36,7 @@ struct Migration: Sendable {
 }
 
 extension Migration {
-    /// Every step, ascending.
+    /// All migrations in ascending order.
     static let all: [Migration] = [
         Migration(version: 1, statements: Schema1.apps + Schema1.devices + Schema1.messages + Schema1.delivery),
         Migration(version: 2, statements: Schema2.webhooks),

@@ -39,10 +39,10 @@ enum Schema1 {
 }
 
 extension Schema1 {
-    /// `since` of a device and of a topic's member is when it joined that stream of its route: a message reaches only
-    /// who joined before its cutoff. `device_topic` is the truth of subscriptions, of retired devices too;
-    /// `topic_member` has the active ones in the order that sending reads. The indexes of streams hold every column
-    /// that their statements name, those of their own condition too: only then are they read alone.
+    /// `since` of a device or a topic's member is when it joined that stream of its route: a message reaches only those
+    /// who joined before its cutoff. `device_topic` is the truth about subscriptions, also those of retired devices;
+    /// `topic_member` has the active ones in the order in which sending reads them. The indexes of streams contain
+    /// every column that their statements name, also those of their own condition: only then do they cover them.
     static let devices = [
         """
         CREATE TABLE device (
@@ -85,7 +85,7 @@ extension Schema1 {
 }
 
 extension Schema1 {
-    /// `message` is narrow because it changes; what an author wrote lies beside it and never does.
+    /// `message` is narrow because it changes often; what an author wrote is stored beside it.
     static let messages = [
         """
         CREATE TABLE message (
@@ -123,8 +123,8 @@ extension Schema1 {
 }
 
 extension Schema1 {
-    /// `window_no` is the first key of the slice's window, so that the window of a key is the last one not above it.
-    /// `delivery_page` is an ordinary table: its rows are large, and in a clustered one they would spill.
+    /// `window_no` is the first key of the slice's key range, so that the range of a key is the last one not above it.
+    /// `delivery_page` is not clustered: its rows are large and would spill into overflow pages.
     static let delivery = [
         """
         CREATE TABLE slice (
@@ -148,10 +148,10 @@ extension Schema1 {
     ]
 }
 
-/// The second schema: webhooks, what waits to be told to them, and the requests made of it.
+/// The second schema: webhooks, the events that wait for them, and the requests made of those.
 enum Schema2 {
-    /// `outbox` is read by webhook in order of time and emptied as it is read; `webhook_delivery` keeps what was sent
-    /// for a while, its body only as long as it may be sent again.
+    /// `outbox` is read per webhook in order of time and emptied as it is read. `webhook_delivery` keeps requests for a
+    /// while, their bodies only as long as they may be sent again.
     static let webhooks = [
         """
         CREATE TABLE webhook (
@@ -180,7 +180,7 @@ enum Schema2 {
     ]
 }
 
-/// Devices by their identifiers elsewhere. `device_detail` keeps what is shown; by this audiences are looked up.
+/// Devices by their identifiers elsewhere. `device_detail` has them for display, this table for audiences.
 enum Schema3 {
     static let identifiers = [
         """
@@ -192,10 +192,10 @@ enum Schema3 {
     ]
 }
 
-/// The fourth schema: geofences and what devices tell of messages.
+/// The fourth schema: geofences, and what devices report about messages.
 enum Schema4 {
-    /// `geofence_series` gives each app's numbers and instants of change. A tombstone stays until no device can hold
-    /// what was deleted: `told_until` is the latest end that any version of the geofence had.
+    /// `geofence_series` issues each app's numbers and instants of change. A tombstone stays until no device can hold
+    /// the deleted geofence: `told_until` is the latest end that any version of it had.
     static let geofences = [
         """
         CREATE TABLE geofence_series (
@@ -240,7 +240,7 @@ enum Schema4 {
         "CREATE INDEX location_group_place_location ON location_group_place (app, location)",
     ]
 
-    /// `receipt_count` is the sum over `receipt`, which may have a row for each device of a message.
+    /// `receipt_count` sums up `receipt`, which may have a row for each device of a message.
     static let receipts = [
         """
         CREATE TABLE receipt (
@@ -264,11 +264,10 @@ enum Schema4 {
     ]
 }
 
-/// Windows of delivery: one row for each user of a message with a window, and who is in which arm of a campaign's
-/// experiment.
+/// The fifth schema: delivery windows, with one row for each user of a message, and the arms of experiments.
 enum Schema5 {
-    /// `due_at` is when the clock acts: the fallback of an open moment, the end of a claim. Indexes name every column
-    /// of their own condition.
+    /// `due_at` is when time moves a moment on: the fallback of an open one, the end of a claim. Indexes name every
+    /// column of their own condition.
     static let moments = [
         "ALTER TABLE message ADD COLUMN window_until BIGINT",
         "ALTER TABLE message ADD COLUMN window_method {text}",

@@ -1,51 +1,75 @@
 internal import PealCore
 
-extension StoreSession {
-    private static let columns =
-        "app, id, name, bundle_id, richie_app_id, devtodev_app_id, settings, created_at"
+/// `app`: an app, with the series of its device and topic numbers.
+enum AppTable {
+    static let columns: Columns = "id, app, name, bundle_id, richie_app_id, devtodev_app_id, settings, created_at"
 
-    /// The columns from the fifth on, in their order: each is named after its dialect.
+    static func app(_ row: inout RowReader) throws -> App {
+        App(
+            id: try row.next(), key: try row.next(), name: try row.next(), bundleID: try row.next(),
+            dialectIDs: try dialectIDs(&row), settings: try SettingsCoding.decode(row.next()),
+            createdAt: try row.next())
+    }
+
+    /// The columns in which dialects have ids of their own, in their order. Each is named after its dialect.
     private static let dialectIDColumns = ["richie_app_id", "devtodev_app_id"].map { name in
         (name: name, dialect: DialectName(rawValue: String(name.dropLast("_app_id".count))))
     }
 
-    private static func dialectIDs(_ row: any SQLRow) -> [DialectName: String] {
-        dialectIDColumns.enumerated().reduce(into: [:]) { ids, column in
-            ids[column.element.dialect] = row.textIfPresent(4 + column.offset)
-        }
+    private static func dialectIDs(_ row: inout RowReader) throws -> [DialectName: String] {
+        var ids: [DialectName: String] = [:]
+        for column in dialectIDColumns { ids[column.dialect] = try row.next(String?.self) }
+        return ids
     }
 
-    private static func app(_ row: any SQLRow) throws -> App {
-        App(
-            id: try row.id(1), key: row.int(0), name: row.text(2), bundleID: row.textIfPresent(3),
-            dialectIDs: dialectIDs(row), settings: try SettingsCoding.decode(row.bytes(6)),
-            createdAt: row.time(7))
+    /// What changes of an app, by column.
+    static func changing(_ app: App) -> [ColumnValue] {
+        [
+            ("name", app.name), ("bundle_id", app.bundleID), ("settings", SettingsCoding.encode(app.settings)),
+        ] + dialectIDColumns.map { ($0.name, app.dialectIDs[$0.dialect]) }
     }
 
+    /// The column with the ids of a dialect; nil for a dialect without.
+    static func idColumn(of dialect: DialectName) -> String? {
+        dialectIDColumns.first { $0.dialect == dialect }?.name
+    }
+
+    /// Every table with rows of an app, except `app` itself and the audit log, which records the deletion too.
+    static let tablesOfApp = [
+        "api_key", "credential", "device", "device_detail", "device_identifier", "topic", "device_topic",
+        "topic_member", "message", "message_content", "message_predicate", "message_keys", "message_address", "slice",
+        "delivery_page", "webhook", "outbox", "webhook_delivery", "geofence_series", "geofence", "geofence_place",
+        "geofence_tombstone", "location", "location_group", "location_group_place", "receipt", "receipt_count",
+        "geofence_trigger", "moment", "experiment", "experiment_arm",
+    ]
+}
+
+extension StoreSession {
     func app(_ id: AppID) throws -> App? {
-        try connection.first("SELECT \(Self.columns) FROM app WHERE id = $1", [.id(id)], Self.app)
+        try connection.first("SELECT \(AppTable.columns) FROM app WHERE id = \(id)", AppTable.app)
     }
 
     func app(key: AppKey) throws -> App? {
-        try connection.first("SELECT \(Self.columns) FROM app WHERE app = $1", [.int(key)], Self.app)
+        try connection.first("SELECT \(AppTable.columns) FROM app WHERE app = \(key)", AppTable.app)
     }
 
     func app(dialect: DialectName, id: String) throws -> App? {
-        guard let column = Self.dialectIDColumns.first(where: { $0.dialect == dialect })?.name else { return nil }
+        guard let column = AppTable.idColumn(of: dialect) else { return nil }
         return try connection.first(
-            "SELECT \(Self.columns) FROM app WHERE lower(\(column)) = lower($1) ORDER BY app", [.text(id)], Self.app)
+            "SELECT \(AppTable.columns) FROM app WHERE lower(\(name: column)) = lower(\(id)) ORDER BY app",
+            AppTable.app)
     }
 
     func apps(after cursor: AppID?, limit: Int) throws -> [App] {
         try connection.all(
-            "SELECT \(Self.columns) FROM app WHERE id > $1 ORDER BY id LIMIT $2",
-            [.bytes(cursor?.bytes ?? []), .int(limit)], Self.app)
+            "SELECT \(AppTable.columns) FROM app WHERE id > \(cursor?.bytes ?? []) ORDER BY id LIMIT \(limit)",
+            AppTable.app)
     }
 
-    /// Looks through all apps: asked only where a request is refused.
+    /// Scans all apps: used only where a request is refused.
     func hasApp(dialect: DialectName, id: String) throws -> Bool {
-        guard let column = Self.dialectIDColumns.first(where: { $0.dialect == dialect })?.name else { return false }
-        return try connection.int("SELECT app FROM app WHERE \(column) = $1 LIMIT 1", [.text(id)]) != nil
+        guard let column = AppTable.idColumn(of: dialect) else { return false }
+        return try connection.value("SELECT app FROM app WHERE \(name: column) = \(id) LIMIT 1", AppKey.self) != nil
     }
 
     func insertApp(_ app: App) throws -> App {
@@ -53,9 +77,11 @@ extension StoreSession {
         app.key = try nextNumber("app")
         let count = try connection.execute(
             """
-            INSERT INTO app (\(Self.columns), device_seq, topic_seq) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0)
+            INSERT INTO app \(row: [
+                "app": app.key, "id": app.id, "created_at": app.createdAt, "device_seq": 0, "topic_seq": 0,
+            ], AppTable.changing(app))
             ON CONFLICT DO NOTHING
-            """, [.int(app.key), .id(app.id)] + Self.changeable(app) + [.time(app.createdAt)])
+            """)
         guard count == 1 else { throw PealError(.conflict, "an app with that id exists", field: "id") }
         return app
     }
@@ -63,46 +89,65 @@ extension StoreSession {
     func updateApp(_ app: App) throws {
         try connection.execute(
             """
-            UPDATE app SET name = $2, bundle_id = $3, richie_app_id = $4, devtodev_app_id = $5, settings = $6
-            WHERE app = $1
-            """, [.int(app.key)] + Self.changeable(app))
-    }
-
-    private static func changeable(_ app: App) -> [SQLValue] {
-        [.text(app.name), .text(app.bundleID)] + dialectIDColumns.map { .text(app.dialectIDs[$0.dialect]) } + [
-            .bytes(SettingsCoding.encode(app.settings))
-        ]
+            UPDATE app SET \(set: AppTable.changing(app))
+            WHERE app = \(app.key)
+            """)
     }
 
     func deleteApp(_ key: AppKey) throws -> Bool {
-        guard try connection.execute("DELETE FROM app WHERE app = $1", [.int(key)]) == 1 else { return false }
-        for table in Self.tablesOfApp {
-            try connection.execute("DELETE FROM \(table) WHERE app = $1", [.int(key)])
+        guard try connection.execute("DELETE FROM app WHERE app = \(key)") == 1 else { return false }
+        for table in AppTable.tablesOfApp {
+            try connection.execute("DELETE FROM \(name: table) WHERE app = \(key)")
         }
         return true
     }
 
-    /// Everything of an app but the audit log, which tells of the deletion too.
-    private static let tablesOfApp = [
-        "api_key", "credential", "device", "device_detail", "device_identifier", "topic", "device_topic",
-        "topic_member", "message", "message_content", "message_predicate", "message_keys", "message_address", "slice",
-        "delivery_page", "webhook", "outbox", "webhook_delivery", "geofence_series", "geofence", "geofence_place",
-        "geofence_tombstone", "location", "location_group", "location_group_place", "receipt", "receipt_count",
-        "geofence_trigger", "moment", "experiment", "experiment_arm",
-    ]
+    func nextDeviceKey(app: AppKey) throws -> DeviceKey {
+        let key = try connection.value(
+            "UPDATE app SET device_seq = device_seq + 1 WHERE app = \(app) RETURNING device_seq", DeviceKey.self)
+        guard let key else { throw PealError.notFound("app") }
+        return key
+    }
 
+    func lastDeviceKey(app: AppKey) throws -> DeviceKey {
+        try connection.value("SELECT device_seq FROM app WHERE app = \(app)") ?? 0
+    }
+
+    func nextTopicNumber(app: AppKey) throws -> Int64 {
+        let number = try connection.value(
+            "UPDATE app SET topic_seq = topic_seq + 1 WHERE app = \(app) RETURNING topic_seq", Int64.self)
+        guard let number else { throw PealError.notFound("app") }
+        return number
+    }
+}
+
+/// `setting` holds server-wide values, `counter` the last number of each series.
+extension StoreSession {
     func setting(_ name: String) throws -> [UInt8]? {
-        try connection.first("SELECT value FROM setting WHERE name = $1", [.text(name)]) { $0.bytes(0) }
+        try connection.value("SELECT value FROM setting WHERE name = \(name)")
     }
 
     func setSetting(_ name: String, _ value: [UInt8]) throws {
         try connection.execute(
-            "INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            [.text(name), .bytes(value)])
+            """
+            INSERT INTO setting (name, value) VALUES (\(name), \(value))
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """)
+    }
+
+    /// The next number of a series, counted from 1. Numbers may be skipped but are never reused.
+    func nextNumber(_ series: String) throws -> Int64 {
+        let number = try connection.value(
+            """
+            INSERT INTO counter (name, value) VALUES (\(series), 1)
+            ON CONFLICT (name) DO UPDATE SET value = counter.value + 1 RETURNING value
+            """, Int64.self)
+        guard let number else { throw PealError.damaged("a counter") }
+        return number
     }
 }
 
-/// An app's settings as compact JSON. What is not there has its default.
+/// An app's settings as compact JSON. A missing setting has its default.
 enum SettingsCoding {
     static func encode(_ settings: AppSettings) -> [UInt8] { settings.json.bytes }
 

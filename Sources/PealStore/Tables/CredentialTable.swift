@@ -1,42 +1,80 @@
 internal import Crypto
 internal import PealCore
 
-extension StoreSession {
-    private static let columns =
-        "provider, environment, kind, fingerprint, facts, created_at, expires_at, health, health_at, health_reason"
+/// `credential`: the sealed credentials of an app for its providers, and whether their last use succeeded.
+enum CredentialTable {
+    static let columns: Columns = """
+        provider, environment, kind, fingerprint, facts, created_at, expires_at, health, health_at, health_reason
+        """
 
-    private static func record(_ row: any SQLRow) throws -> CredentialRecord {
-        guard let provider = ProviderName(rawValue: row.text(0)), let environment = Environment(rawValue: row.text(1)),
-            let facts = try? JSONParser.parse(row.bytes(4)).objectValue
-        else { throw PealError.damaged("a credential") }
-        let health: CredentialRecord.Health =
-            switch row.int(7) {
-            case 1: .ok(at: row.time(8))
-            case 2: .stopped(at: row.time(8), reason: row.text(9))
-            default: .unknown
-            }
-        return CredentialRecord(
-            provider: provider, environment: environment, kind: row.text(2), fingerprint: row.text(3), facts: facts,
-            createdAt: row.time(5), expiresAt: row.timeIfPresent(6), health: health)
+    static func record(_ row: inout RowReader) throws -> CredentialRecord {
+        CredentialRecord(
+            provider: try row.next(), environment: try row.next(), kind: try row.next(), fingerprint: try row.next(),
+            facts: try facts(row.next()), createdAt: try row.next(), expiresAt: try row.next(),
+            health: try health(&row))
     }
 
+    private static func facts(_ bytes: [UInt8]) throws -> JSON.Members {
+        guard let facts = try? JSONParser.parse(bytes).objectValue else { throw PealError.damaged("a credential") }
+        return facts
+    }
+
+    private static func health(_ row: inout RowReader) throws -> CredentialRecord.Health {
+        let (code, at, reason): (HealthCode, Timestamp, String) = (try row.next(), try row.next(), try row.next())
+        return switch code {
+        case .unknown: .unknown
+        case .ok: .ok(at: at)
+        case .stopped: .stopped(at: at, reason: reason)
+        }
+    }
+
+    enum HealthCode: Int64, SQLStorable {
+        case unknown = 0
+        case ok = 1
+        case stopped = 2
+    }
+
+    static func written(
+        _ health: CredentialRecord.Health
+    ) -> (code: HealthCode, at: Timestamp, reason: String?) {
+        switch health {
+        case .unknown: (.unknown, Timestamp(milliseconds: 0), nil)
+        case .ok(let at): (.ok, at, nil)
+        case .stopped(let at, let reason): (.stopped, at, reason)
+        }
+    }
+
+    static func place(_ app: AppKey, _ provider: ProviderName, _ environment: Environment) -> SQL {
+        "app = \(app) AND provider = \(provider) AND environment = \(environment)"
+    }
+
+    /// What a sealed credential is bound to.
+    static func seal(_ app: AppKey, _ provider: ProviderName, _ environment: Environment) -> String {
+        "credential \(app) \(provider.rawValue) \(environment.rawValue)"
+    }
+}
+
+extension StoreSession {
     func credential(
         app: AppKey, provider: ProviderName, environment: Environment
     ) throws -> (credential: Credential, record: CredentialRecord)? {
         try connection.first(
-            "SELECT \(Self.columns), sealed FROM credential WHERE app = $1 AND provider = $2 AND environment = $3",
-            Self.place(app, provider, environment)
+            """
+            SELECT \(CredentialTable.columns), sealed FROM credential
+            WHERE \(CredentialTable.place(app, provider, environment))
+            """
         ) { row in
-            let record = try Self.record(row)
-            let bytes = try context.masterKey.unseal(row.bytes(10), place: Self.seal(app, provider, environment))
+            let record = try CredentialTable.record(&row)
+            let bytes = try context.masterKey.unseal(
+                row.next(), place: CredentialTable.seal(app, provider, environment))
             return (try CredentialCoding.decode(bytes, provider), record)
         }
     }
 
     func credentialRecords(app: AppKey) throws -> [CredentialRecord] {
         try connection.all(
-            "SELECT \(Self.columns) FROM credential WHERE app = $1 ORDER BY provider, environment", [.int(app)],
-            Self.record)
+            "SELECT \(CredentialTable.columns) FROM credential WHERE app = \(app) ORDER BY provider, environment",
+            CredentialTable.record)
     }
 
     func endingCredentials(limit: Int) throws -> [(app: AppID, record: CredentialRecord)] {
@@ -44,18 +82,20 @@ extension StoreSession {
     }
 
     func stoppedCredentials(limit: Int) throws -> [(app: AppID, record: CredentialRecord)] {
-        try credentials("c.health = 2 ORDER BY c.health_at DESC", limit: limit)
+        try credentials(
+            "c.health = \(code: CredentialTable.HealthCode.stopped) ORDER BY c.health_at DESC", limit: limit)
     }
 
-    /// Those of every app that `condition` picks and sorts.
+    /// Those of every app that `condition` selects and sorts.
     private func credentials(
-        _ condition: String, limit: Int
+        _ condition: SQL, limit: Int
     ) throws -> [(app: AppID, record: CredentialRecord)] {
-        let columns = Self.columns.split(separator: ", ").map { "c.\($0)" }.joined(separator: ", ")
-        return try connection.all(
-            "SELECT \(columns), a.id FROM credential c JOIN app a ON a.app = c.app WHERE \(condition) LIMIT $1",
-            [.int(limit)]
-        ) { row in (try row.id(10), try Self.record(row)) }
+        try connection.all(
+            """
+            SELECT a.id, \(CredentialTable.columns.of("c")) FROM credential c JOIN app a ON a.app = c.app
+            WHERE \(condition) LIMIT \(limit)
+            """
+        ) { row in (try row.next(), try CredentialTable.record(&row)) }
     }
 
     func putCredential(
@@ -63,62 +103,48 @@ extension StoreSession {
         now: Timestamp
     ) throws -> CredentialRecord {
         let bytes = CredentialCoding.encode(examination.credential)
-        // With its place: connections are kept by fingerprint, and two apps with one key must not share them.
-        let place = Self.seal(app, provider, environment)
+        // Includes the place: connections are kept by fingerprint, and two apps with one key must not share them.
+        let place = CredentialTable.seal(app, provider, environment)
         let record = CredentialRecord(
             provider: provider, environment: environment, kind: examination.credential.kind,
             fingerprint: Hex.encode(SHA256.hash(data: Array(place.utf8) + bytes)), facts: examination.facts,
-            createdAt: now,
-            expiresAt: examination.expiresAt)
-        let sealed = try context.masterKey.seal(bytes, place: place)
+            createdAt: now, expiresAt: examination.expiresAt)
+        let health = CredentialTable.written(.unknown)
         try connection.execute(
             """
-            INSERT INTO credential (app, provider, environment, sealed, kind, fingerprint, facts, created_at,
-                expires_at, health, health_at, health_reason)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10)
+            INSERT INTO credential \(row: [
+                "app": app, "provider": provider, "environment": environment,
+                "sealed": try context.masterKey.seal(bytes, place: place), "kind": record.kind,
+                "fingerprint": record.fingerprint, "facts": JSON.object(record.facts).bytes, "created_at": now,
+                "expires_at": record.expiresAt, "health": health.code, "health_at": health.at,
+                "health_reason": health.reason,
+            ])
             ON CONFLICT (app, provider, environment) DO UPDATE SET sealed = excluded.sealed, kind = excluded.kind,
                 fingerprint = excluded.fingerprint, facts = excluded.facts, created_at = excluded.created_at,
-                expires_at = excluded.expires_at, health = 0, health_at = 0, health_reason = excluded.health_reason
-            """,
-            Self.place(app, provider, environment) + [
-                .bytes(sealed), .text(record.kind), .text(record.fingerprint), .bytes(JSON.object(record.facts).bytes),
-                .time(now), .time(record.expiresAt), .null(.text),
-            ])
+                expires_at = excluded.expires_at, health = excluded.health, health_at = excluded.health_at,
+                health_reason = excluded.health_reason
+            """)
         return record
     }
 
     func setHealth(
         _ health: CredentialRecord.Health, app: AppKey, provider: ProviderName, environment: Environment
     ) throws {
-        let columns: [SQLValue] =
-            switch health {
-            case .unknown: [.int(0), .int(0), .null(.text)]
-            case .ok(let at): [.int(1), .time(at), .null(.text)]
-            case .stopped(let at, let reason): [.int(2), .time(at), .text(reason)]
-            }
+        let health = CredentialTable.written(health)
         try connection.execute(
             """
-            UPDATE credential SET health = $4, health_at = $5, health_reason = $6
-            WHERE app = $1 AND provider = $2 AND environment = $3
-            """, Self.place(app, provider, environment) + columns)
+            UPDATE credential SET health = \(health.code), health_at = \(health.at), health_reason = \(health.reason)
+            WHERE \(CredentialTable.place(app, provider, environment))
+            """)
     }
 
     func deleteCredential(app: AppKey, provider: ProviderName, environment: Environment) throws -> Bool {
         try connection.execute(
-            "DELETE FROM credential WHERE app = $1 AND provider = $2 AND environment = $3",
-            Self.place(app, provider, environment)) == 1
-    }
-
-    private static func place(_ app: AppKey, _ provider: ProviderName, _ environment: Environment) -> [SQLValue] {
-        [.int(app), .text(provider.rawValue), .text(environment.rawValue)]
-    }
-
-    private static func seal(_ app: AppKey, _ provider: ProviderName, _ environment: Environment) -> String {
-        "credential \(app) \(provider.rawValue) \(environment.rawValue)"
+            "DELETE FROM credential WHERE \(CredentialTable.place(app, provider, environment))") == 1
     }
 }
 
-/// A credential as the bytes that are sealed: JSON, its `kind` telling the members.
+/// A credential as the bytes that are sealed: JSON whose `kind` decides its members.
 enum CredentialCoding {
     static func encode(_ credential: Credential) -> [UInt8] {
         JSON.compact([("kind", .string(credential.kind))] + members(credential)).bytes
@@ -167,7 +193,7 @@ enum CredentialCoding {
         ]
     }
 
-    /// - Throws: when the bytes are not what `encode` made for that provider.
+    /// - Throws: when `encode` did not write the bytes for that provider.
     static func decode(_ bytes: [UInt8], _ provider: ProviderName) throws -> Credential {
         guard let json = try? JSONParser.parse(bytes) else { throw PealError.damaged("a credential") }
         return try CredentialMembers(json: json).credential(provider)

@@ -1,7 +1,7 @@
 internal import PealCore
 
 extension StoreSession {
-    /// A registration that changes nothing and is younger than this writes nothing.
+    /// A registration that changes nothing writes nothing if the last one is younger than this.
     private static let unchangedLife = Duration.seconds(60)
 
     func register(
@@ -15,7 +15,7 @@ extension StoreSession {
     private func place(
         _ registration: DeviceRegistration, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result {
-        let addressKey = DeviceRow.addressKey(of: registration.address)
+        let addressKey = DeviceTable.addressKey(of: registration.address)
         let known = try deviceRow(app: app, id: registration.id)
         if let known, known.addressKey == addressKey {
             return try update(known, registration, addressKey, app: app, now: now)
@@ -46,7 +46,7 @@ extension StoreSession {
         var row = DeviceRow(registration, key: try nextDeviceKey(app: app), addressKey: addressKey, now: now)
         row.locale = try number(of: registration.locale, .locale)
         row.zone = try number(of: registration.timeZone, .timeZone)
-        try insertRow(row, app: app)
+        try connection.execute(row.insert(app: app))
         let detail = DetailCoding.encode(registration.detail)
         if !detail.isEmpty { try putDetail(detail, app: app, device: row.key) }
         if !registration.detail.identifiers.isEmpty {
@@ -69,8 +69,8 @@ extension StoreSession {
         return .init(device: device, isNew: isNew)
     }
 
-    /// Lays a registration over what is known. The key stays and, on the same route, so does the place in every
-    /// stream: a device that opens its app during a send is not dropped from it.
+    /// Applies a registration to a known device. Its key stays and, on the same route, its place in every stream: a
+    /// device that opens its app during a send is not dropped from it.
     private func update(
         _ old: DeviceRow, _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp,
         isNew: Bool = false
@@ -90,7 +90,7 @@ extension StoreSession {
 
         let detail = DetailCoding.encode(registration.detail)
         let sameDetail = try self.detail(app: app, device: row.key) == detail
-        // One that expired counts no more: who names it again subscribes to a new topic.
+        // An expired topic does not count: naming it again subscribes to a new topic.
         let before = try subscriptions(app: app, device: row.key).filter { $0.expiresAt.map { $0 > now } ?? true }
         let known = Set(before.map { ExactText($0.name) })
         let topics = registration.topics.map { Set($0.map(ExactText.init)) } ?? known
@@ -98,7 +98,7 @@ extension StoreSession {
         if sameDetail, sameTopics, !isNew, isUnchanged(row, old), now - old.registeredAt < Self.unchangedLife {
             return result(old, registration, topics: topics.sorted().map(\.text), isNew: false)
         }
-        try updateRow(row, app: app)
+        try connection.execute(row.update(app: app))
         if !sameDetail {
             try putDetail(detail, app: app, device: row.key)
             try putIdentifiers(registration.detail.identifiers, app: app, device: row.key, isNew: false)
@@ -126,44 +126,53 @@ extension StoreSession {
         var registration = registration
         registration.topics = registration.topics ?? []
         try connection.execute(
-            "UPDATE device SET id = $3 WHERE app = $1 AND seq = $2",
-            [.int(app), .int(holder.key), .id(registration.id)])
-        try insertRow(past, app: app)
+            "UPDATE device SET id = \(registration.id) WHERE app = \(app) AND seq = \(holder.key)")
+        try connection.execute(past.insert(app: app))
         try putDetail(try detail(app: app, device: holder.key), app: app, device: past.key)
         try connection.execute(
             """
             INSERT INTO device_topic (app, seq, topic, since)
-            SELECT app, $3, topic, since FROM device_topic WHERE app = $1 AND seq = $2
-            """, [.int(app), .int(holder.key), .int(past.key)])
+            SELECT app, \(past.key), topic, since FROM device_topic WHERE app = \(app) AND seq = \(holder.key)
+            """)
         var row = holder
         row.id = registration.id
         return try update(row, registration, addressKey, app: app, now: now, isNew: true)
     }
 
-    /// Takes its address from a device, which is retired if it was not.
+    /// Takes the address from a device and retires the device.
     func release(_ holder: DeviceRow, app: AppKey, now: Timestamp) throws {
         var row = holder
         row.addressKey = Self.freedAddressKey(holder.id)
         row.retirement = holder.retirement ?? .init(at: now, reason: Self.addressMoved)
-        try updateRow(row, app: app)
+        try connection.execute(row.update(app: app))
         if holder.retirement == nil { try leaveStreams(app: app, device: holder.key, route: holder.route) }
     }
 
     private static let addressMoved = "AddressMoved"
 
-    /// Fills the place of an address that is another's now: unique, as ids are.
+    /// Replaces the key of an address that now belongs to another device. It is unique because ids are.
     private static func freedAddressKey(_ id: DeviceID) -> [UInt8] { id.bytes }
 }
 
+/// `device_identifier`: devices by their identifiers elsewhere.
 extension StoreSession {
-    /// Moves devices that were reached in their provider's other environment there, whoever has the lease by now. Each
-    /// comes into the streams of its new route only now, so that no window of a running message sees it twice.
+    /// Makes a device known by these identifiers and no others.
+    private func putIdentifiers(_ identifiers: [String: String], app: AppKey, device: DeviceKey, isNew: Bool) throws {
+        if !isNew { try connection.execute("DELETE FROM device_identifier WHERE app = \(app) AND seq = \(device)") }
+        try connection.execute(
+            identifiers.sorted { $0.key < $1.key }.map { kind, value in
+                "INSERT INTO device_identifier (app, kind, value, seq) VALUES (\(app), \(kind), \(value), \(device))"
+            } as [SQL])
+    }
+}
+
+extension StoreSession {
+    /// Moves devices that were reached in their provider's other environment, whoever holds the lease by now. Each
+    /// joins the streams of its new route now, so that no message being sent meets it twice.
     func move(_ settlement: Settlement, now: Timestamp) throws {
         for reached in settlement.moves.sorted(by: { $0.key < $1.key }) {
             let app = settlement.slice.app
-            let row = try connection.first(
-                "SELECT \(DeviceRow.columns) FROM device WHERE app = $1 AND seq = $2", [.int(app), .int(reached.key)],
-                DeviceRow.init)
+            let row = try deviceRow(app: app, key: reached.key)
             guard let row, row.revision == reached.revision, row.retirement == nil, row.route != reached.route else {
                 continue
             }
@@ -174,14 +183,14 @@ extension StoreSession {
     private func move(_ old: DeviceRow, to route: Route, app: AppKey, now: Timestamp) throws {
         var row = old
         row.address = Address(route: route, bytes: old.address.bytes)
-        row.addressKey = DeviceRow.addressKey(of: row.address)
+        row.addressKey = DeviceTable.addressKey(of: row.address)
         if let holder = try deviceRow(app: app, addressKey: row.addressKey) {
             // The same installation registered there too: one of the two is enough.
             guard holder.retirement != nil else { return try release(old, app: app, now: now) }
             try release(holder, app: app, now: now)
         }
         row.since = now
-        try updateRow(row, app: app)
+        try connection.execute(row.update(app: app))
         var detail = try DetailCoding.decode(try self.detail(app: app, device: row.key))
         detail.environmentDisproved = old.route.environment
         try putDetail(DetailCoding.encode(detail), app: app, device: row.key)
@@ -193,12 +202,12 @@ extension StoreSession {
                 object: "device \(row.id): \(old.route.environment.rawValue) to \(route.environment.rawValue)"))
     }
 
-    /// A registration as the provider's proof has it: who was reached in the other environment with the same address,
-    /// and named the wrong one then too, stays where it is.
+    /// Corrects a registration by what the provider proved: a device that was reached in the other environment with the
+    /// same address, and named the wrong one before, stays where it is.
     func corrected(_ registration: DeviceRegistration, app: AppKey) throws -> DeviceRegistration {
         guard let route = registration.address.route.otherEnvironment else { return registration }
         let elsewhere = Address(route: route, bytes: registration.address.bytes)
-        guard let row = try deviceRow(app: app, addressKey: DeviceRow.addressKey(of: elsewhere)),
+        guard let row = try deviceRow(app: app, addressKey: DeviceTable.addressKey(of: elsewhere)),
             try DetailCoding.decode(try detail(app: app, device: row.key)).environmentDisproved
                 == registration.address.route.environment
         else { return registration }
@@ -206,5 +215,43 @@ extension StoreSession {
         registration.address = elsewhere
         registration.detail.environmentDisproved = elsewhere.route.otherEnvironment?.environment
         return registration
+    }
+}
+
+extension DeviceTable {
+    /// Retires an address that its provider called dead, unless the device has registered since.
+    static func retire(_ retirement: Settlement.Retirement, _ route: Route, app: AppKey, now: Timestamp) -> SQL {
+        """
+        UPDATE device SET state = \(code: State.retired), retired_at = \(now),
+            retired_reason = \(retirement.reason)
+        WHERE app = \(app) AND seq = \(retirement.key) AND address_rev = \(retirement.revision)
+            AND registered_at <= \(retirement.notAfter) AND state = \(code: State.active)
+            AND route = \(route)
+        """
+    }
+}
+
+extension StoreSession {
+    func deleteDevice(app: AppKey, id: DeviceID) throws -> Bool {
+        guard let row = try deviceRow(app: app, id: id) else { return false }
+        try erase(app: app, device: row.key, route: row.route)
+        return true
+    }
+
+    /// The delivery log names devices only by numbers that are never given again, so that nothing in it leads to the
+    /// person once the devices are gone.
+    func deleteUser(app: AppKey, userID: String) throws -> Int {
+        let devices = try connection.all(
+            "SELECT seq, route FROM device WHERE app = \(app) AND user_id = \(userID)"
+        ) { row -> (key: DeviceKey, route: Route) in (try row.next(), try row.next()) }
+        for device in devices { try erase(app: app, device: device.key, route: device.route) }
+        return devices.count
+    }
+
+    private func erase(app: AppKey, device: DeviceKey, route: Route) throws {
+        try leaveStreams(app: app, device: device, route: route)
+        for table in ["receipt", "geofence_trigger", "device_topic", "device_identifier", "device_detail", "device"] {
+            try connection.execute("DELETE FROM \(name: table) WHERE app = \(app) AND seq = \(device)")
+        }
     }
 }

@@ -1,5 +1,85 @@
 internal import PealCore
 
+extension DeviceTable {
+    /// A page of the keys of a route's active devices.
+    static func page(app: AppKey, _ route: Route, limit: Int, offset: Int) -> SQL {
+        """
+        SELECT seq FROM device WHERE app = \(app) AND route = \(route) AND state = \(code: State.active)
+        ORDER BY seq LIMIT \(limit) OFFSET \(offset)
+        """
+    }
+
+    static func keys(app: AppKey, _ route: Route, after cursor: DeviceKey, limit: Int) -> SQL {
+        """
+        SELECT seq FROM device WHERE app = \(app) AND route = \(route) AND state = \(code: State.active)
+            AND seq > \(cursor)
+        ORDER BY seq LIMIT \(limit)
+        """
+    }
+
+    static func users(app: AppKey, limit: Int) -> SQL {
+        """
+        SELECT DISTINCT user_id FROM device
+        WHERE app = \(app) AND user_id IS NOT NULL AND state = \(code: State.active) ORDER BY user_id LIMIT \(limit)
+        """
+    }
+}
+
+extension SubscriptionTable {
+    static func page(app: AppKey, _ topic: Int64, _ route: Route, limit: Int, offset: Int) -> SQL {
+        """
+        SELECT seq FROM topic_member WHERE app = \(app) AND topic = \(topic) AND route = \(route)
+        ORDER BY seq LIMIT \(limit) OFFSET \(offset)
+        """
+    }
+
+    static func keys(app: AppKey, _ topic: Int64, _ route: Route, after cursor: DeviceKey, limit: Int) -> SQL {
+        """
+        SELECT seq FROM topic_member WHERE app = \(app) AND topic = \(topic) AND route = \(route) AND seq > \(cursor)
+        ORDER BY seq LIMIT \(limit)
+        """
+    }
+}
+
+/// Listing devices by key.
+extension StoreSession {
+    /// A listing by topic shows active devices only: retired ones are no members.
+    func devices(app: AppKey, _ filter: DeviceFilter, after cursor: DeviceKey, limit: Int) throws -> [Device] {
+        guard let topic = filter.topic else {
+            return try deviceRows(app: app, filter, after: cursor, limit: limit).map { try device($0, app: app) }
+        }
+        guard let number = try knownTopicNumber(app: app, name: topic) else { return [] }
+        var found: [Device] = []
+        var cursor = cursor
+        while found.count < limit {
+            let members = try members(app: app, topic: number, after: cursor, limit: limit)
+            guard let last = members.last else { break }
+            cursor = last
+            let rows = try deviceRows(app: app, keys: members).filter { Self.matches($0, filter) }
+            found += try rows.prefix(limit - found.count).map { try device($0, app: app) }
+        }
+        return found
+    }
+
+    private func deviceRows(
+        app: AppKey, _ filter: DeviceFilter, after cursor: DeviceKey, limit: Int
+    ) throws -> [DeviceRow] {
+        let user: SQL = filter.userID.map { " AND user_id = \($0)" } ?? ""
+        let address: SQL = filter.address.map { " AND address_key = \(DeviceTable.addressKey(of: $0))" } ?? ""
+        return try connection.all(
+            """
+            SELECT \(DeviceTable.columns) FROM device WHERE app = \(app) AND seq > \(cursor)\(user)\(address)
+            ORDER BY seq LIMIT \(limit)
+            """, DeviceRow.init)
+    }
+
+    private static func matches(_ row: DeviceRow, _ filter: DeviceFilter) -> Bool {
+        (filter.userID == nil || filter.userID == row.userID)
+            && (filter.address.map { DeviceTable.addressKey(of: $0) == row.addressKey } ?? true)
+    }
+}
+
+/// Searching devices, a page at a time.
 extension StoreSession {
     func devices(
         app: AppKey, _ search: DeviceSearch, _ page: PageNumber, now: Timestamp
@@ -18,14 +98,15 @@ extension StoreSession {
             let count = try memberCount(app: app, route, topic: topic)
             total += count
             if keys.count < page.size, offset < count {
-                keys += try connection.all(
-                    topic == nil ? SearchSQL.routePage : SearchSQL.topicPage,
-                    [.int(app), .route(route), .int(page.size - keys.count), .int(offset)] + Self.value(topic)
-                ) { $0.int(0) }
+                let limit = page.size - keys.count
+                let next: SQL =
+                    topic.map { SubscriptionTable.page(app: app, $0, route, limit: limit, offset: offset) }
+                    ?? DeviceTable.page(app: app, route, limit: limit, offset: offset)
+                keys += try connection.values(next)
             }
             offset = max(0, offset - count)
         }
-        return ResultPage(items: try devices(app: app, keys: keys), total: total)
+        return ResultPage(items: try deviceRows(app: app, keys: keys).map { try device($0, app: app) }, total: total)
     }
 
     func deviceCount(app: AppKey, topic: String, routes: [Route], now: Timestamp) throws -> Int {
@@ -33,23 +114,13 @@ extension StoreSession {
         return try routes.reduce(0) { try $0 + memberCount(app: app, $1, topic: number) }
     }
 
-    private static func value(_ topic: Int64?) -> [SQLValue] { topic.map { [.int($0)] } ?? [] }
-
     /// Of the route, or of the topic on it.
     private func memberCount(app: AppKey, _ route: Route, topic: Int64?) throws -> Int {
         guard let topic else { return try deviceCount(app: app, route: route) }
-        return Int(try connection.int(SearchSQL.topicCount, [.int(app), .int(topic), .route(route)]) ?? 0)
+        return try connection.count(SubscriptionTable.count(app: app, topic: topic, route: route))
     }
 
-    private func devices(app: AppKey, keys: [DeviceKey]) throws -> [Device] {
-        var rows: [DeviceRow] = []
-        try connection.query(SearchSQL.deviceByKey, each: keys.map { [.int(app), .int($0)] }) {
-            rows.append(try DeviceRow($0))
-        }
-        return try rows.map { try device($0, app: app) }
-    }
-
-    /// Who is asked for by a whole id is shown whether active or not.
+    /// A device searched by its full id is shown whether active or not.
     private func device(
         _ id: DeviceID, app: AppKey, _ search: DeviceSearch, _ page: PageNumber, now: Timestamp
     ) throws -> ResultPage<Device> {
@@ -69,19 +140,16 @@ extension StoreSession {
         for route in routes {
             var cursor: DeviceKey = 0
             while room > 0 {
-                let keys = try connection.all(
-                    topic == nil ? SearchSQL.routeAfter : SearchSQL.topicAfter,
-                    [.int(app), .route(route), .int(cursor), .int(min(room, Self.rowsPerRead))] + Self.value(topic)
-                ) { $0.int(0) }
+                let limit = min(room, Self.rowsPerRead)
+                let next: SQL =
+                    topic.map { SubscriptionTable.keys(app: app, $0, route, after: cursor, limit: limit) }
+                    ?? DeviceTable.keys(app: app, route, after: cursor, limit: limit)
+                let keys: [DeviceKey] = try connection.values(next)
                 guard let last = keys.last else { break }
                 (cursor, room) = (last, room - keys.count)
-                var rows: [DeviceRow] = []
-                try connection.query(SearchSQL.deviceByKey, each: keys.map { [.int(app), .int($0)] }) {
-                    rows.append(try DeviceRow($0))
-                }
-                for row in rows where try matches(row, part, app: app) {
-                    let place = result.total - page.offset
-                    if (0..<page.size).contains(place) { result.items.append(try device(row, app: app)) }
+                for row in try deviceRows(app: app, keys: keys) where try matches(row, part, app: app) {
+                    let index = result.total - page.offset
+                    if (0..<page.size).contains(index) { result.items.append(try device(row, app: app)) }
                     result.total += 1
                 }
             }
@@ -98,10 +166,10 @@ extension StoreSession {
 
     func userIDs(app: AppKey, containing part: String?, limit: Int) throws -> [String] {
         guard let part = part.map(PartOfText.init) else {
-            return try connection.all(SearchSQL.users, [.int(app), .int(limit)]) { $0.text(0) }
+            return try connection.values(DeviceTable.users(app: app, limit: limit))
         }
         var found: [String] = []
-        try connection.query(SearchSQL.users, [.int(app), .int(Limits.searchedRowsMax)]) { row in
+        try connection.scan(DeviceTable.users(app: app, limit: Limits.searchedRowsMax)) { row in
             let userID = row.text(0)
             if found.count < limit, part.isIn(userID) { found.append(userID) }
         }
@@ -109,8 +177,8 @@ extension StoreSession {
     }
 }
 
-/// A part that texts are searched for, without regard to letter case. It runs here and not in SQL, whose engines
-/// disagree about what is alike.
+/// A part to find in texts, ignoring letter case. It runs here rather than in SQL, because the engines compare case
+/// differently.
 struct PartOfText {
     private let part: [UInt8]
 

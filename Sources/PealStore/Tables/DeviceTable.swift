@@ -1,121 +1,81 @@
 internal import Crypto
 internal import PealCore
 
-extension StoreSession {
-    func device(app: AppKey, id: DeviceID) throws -> Device? {
-        try deviceRow(app: app, id: id).map { try device($0, app: app) }
+/// `device`: one row for each installation, in the order of the app's keys. `device_detail` has what sending does not
+/// need.
+enum DeviceTable {
+    static let columns: Columns = """
+        seq, id, route, state, address, address_key, address_rev, user_id, locale, zone, interactive, registered_at, \
+        since, retired_at, retired_reason
+        """
+
+    static let byID = Statement<(app: AppKey, id: DeviceID)>(
+        "SELECT seq, route FROM device WHERE app = $1 AND id = $2 AND state = \(State.active.rawValue)"
+    ) { [.int($0.app), .id($0.id)] }
+
+    static let byUser = Statement<(app: AppKey, userID: String)>(
+        "SELECT seq, route FROM device WHERE app = $1 AND user_id = $2 AND state = \(State.active.rawValue)"
+    ) { [.int($0.app), .text($0.userID)] }
+
+    static let byIdentifier = Statement<(app: AppKey, identifier: DeviceIdentifier)>(
+        """
+        SELECT d.seq, d.route FROM device_identifier i JOIN device d ON d.app = i.app AND d.seq = i.seq
+        WHERE i.app = $1 AND i.kind = $2 AND i.value = $3 AND d.state = \(State.active.rawValue)
+        """
+    ) { [.int($0.app), .text($0.identifier.kind.rawValue), .text($0.identifier.value)] }
+
+    static let byKey = Statement<(app: AppKey, key: DeviceKey)>(
+        "SELECT \(columns.text) FROM device WHERE app = $1 AND seq = $2"
+    ) { [.int($0.app), .int($0.key)] }
+
+    static func find(_ id: DeviceID, app: AppKey) -> SQL {
+        "SELECT \(columns) FROM device WHERE app = \(app) AND id = \(id)"
     }
 
-    func deviceRow(app: AppKey, id: DeviceID) throws -> DeviceRow? {
-        try connection.first(HotSQL.deviceByID, [.int(app), .id(id)], DeviceRow.init)
+    static func find(addressKey: [UInt8], app: AppKey) -> SQL {
+        "SELECT \(columns) FROM device WHERE app = \(app) AND address_key = \(addressKey)"
     }
 
-    func deviceRow(app: AppKey, addressKey: [UInt8]) throws -> DeviceRow? {
-        try connection.first(HotSQL.deviceByAddress, [.int(app), .bytes(addressKey)], DeviceRow.init)
+    /// The key of the active device that has the address.
+    static func holder(of address: Address, app: AppKey) -> SQL {
+        """
+        SELECT seq FROM device
+        WHERE app = \(app) AND address_key = \(addressKey(of: address)) AND state = \(code: State.active)
+        """
     }
 
-    /// A row with what lies beside it.
-    func device(_ row: DeviceRow, app: AppKey) throws -> Device {
-        let topics = try subscriptions(app: app, device: row.key)
-        let ends = topics.compactMap { topic in topic.expiresAt.map { (topic.name, $0) } }
-        return Device(
-            id: row.id, key: row.key, address: row.address, userID: row.userID, topics: topics.map(\.name),
-            locale: try word(row.locale), timeZone: try word(row.zone),
-            detail: try DetailCoding.decode(try detail(app: app, device: row.key)),
-            isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: row.retirement,
-            topicEnds: Dictionary(ends) { $1 })
+    /// The active devices of a route that joined it before `cutoff`.
+    static func stream(
+        app: AppKey, _ route: Route, _ range: ClosedRange<DeviceKey>, cutoff: Timestamp
+    ) -> SQL {
+        """
+        SELECT seq FROM device
+        WHERE app = \(app) AND route = \(route) AND seq BETWEEN \(range.lowerBound) AND \(range.upperBound)
+            AND state = \(code: State.active) AND since <= \(cutoff)
+        """
     }
 
-    func detail(app: AppKey, device: DeviceKey) throws -> [UInt8] {
-        try connection.first(
-            "SELECT detail FROM device_detail WHERE app = $1 AND seq = $2", [.int(app), .int(device)]
-        ) { $0.bytes(0) } ?? []
+    /// The active devices of a route that are not interactive.
+    static func plain(app: AppKey, _ route: Route, _ range: ClosedRange<DeviceKey>) -> SQL {
+        """
+        SELECT seq FROM device
+        WHERE app = \(app) AND route = \(route) AND seq BETWEEN \(range.lowerBound) AND \(range.upperBound)
+            AND state = \(code: State.active) AND interactive = 0
+        """
     }
 
-    /// What a device subscribed to.
-    typealias Subscription = (number: Int64, name: String, expiresAt: Timestamp?)
-
-    /// Topics of a device by name, retired or not; expired ones too.
-    func subscriptions(app: AppKey, device: DeviceKey) throws -> [Subscription] {
-        try connection.all(
-            """
-            SELECT topic.topic, topic.name, topic.expires_at FROM device_topic
-            JOIN topic ON topic.app = device_topic.app AND topic.topic = device_topic.topic
-            WHERE device_topic.app = $1 AND device_topic.seq = $2
-            """, [.int(app), .int(device)]
-        ) { (number: $0.int(0), name: $0.text(1), expiresAt: $0.timeIfPresent(2)) }.sorted { $0.name < $1.name }
+    enum State: Int64, SQLStorable {
+        case retired = 0
+        case active = 1
     }
 
-    /// A listing by topic shows active devices only: retired ones are no members.
-    func devices(app: AppKey, _ filter: DeviceFilter, after cursor: DeviceKey, limit: Int) throws -> [Device] {
-        guard let topic = filter.topic else {
-            return try deviceRows(app: app, filter, after: cursor, limit: limit).map { try device($0, app: app) }
-        }
-        guard let number = try knownTopicNumber(app: app, name: topic) else { return [] }
-        var found: [Device] = []
-        var cursor = cursor
-        while found.count < limit {
-            let members = try members(app: app, topic: number, after: cursor, limit: limit)
-            guard let last = members.last else { break }
-            cursor = last
-            let rows = try deviceRows(app: app, keys: members).filter { Self.matches($0, filter) }
-            found += try rows.prefix(limit - found.count).map { try device($0, app: app) }
-        }
-        return found
-    }
-
-    private func deviceRows(
-        app: AppKey, _ filter: DeviceFilter, after cursor: DeviceKey, limit: Int
-    ) throws -> [DeviceRow] {
-        var conditions = "app = $1 AND seq > $2"
-        var values: [SQLValue] = [.int(app), .int(cursor), .int(limit)]
-        if let userID = filter.userID {
-            values.append(.text(userID))
-            conditions += " AND user_id = $\(values.count)"
-        }
-        if let address = filter.address {
-            values.append(.bytes(DeviceRow.addressKey(of: address)))
-            conditions += " AND address_key = $\(values.count)"
-        }
-        return try connection.all(
-            "SELECT \(DeviceRow.columns) FROM device WHERE \(conditions) ORDER BY seq LIMIT $3", values,
-            DeviceRow.init)
-    }
-
-    private static func matches(_ row: DeviceRow, _ filter: DeviceFilter) -> Bool {
-        (filter.userID == nil || filter.userID == row.userID)
-            && (filter.address.map { DeviceRow.addressKey(of: $0) == row.addressKey } ?? true)
-    }
-
-    /// Members lie by route; merged they are in order of key.
-    private func members(app: AppKey, topic: Int64, after cursor: DeviceKey, limit: Int) throws -> [DeviceKey] {
-        var keys: [DeviceKey] = []
-        for route in Route.allCases {
-            keys += try connection.all(
-                """
-                SELECT seq FROM topic_member WHERE app = $1 AND topic = $2 AND route = $3 AND seq > $4
-                ORDER BY seq LIMIT $5
-                """, [.int(app), .int(topic), .route(route), .int(cursor), .int(limit)]
-            ) { $0.int(0) }
-        }
-        return Array(keys.sorted().prefix(limit))
-    }
-
-    private func deviceRows(app: AppKey, keys: [DeviceKey]) throws -> [DeviceRow] {
-        var rows: [DeviceRow] = []
-        try connection.query(
-            "SELECT \(DeviceRow.columns) FROM device WHERE app = $1 AND seq = $2",
-            each: keys.map { [.int(app), .int($0)] }
-        ) { rows.append(try DeviceRow($0)) }
-        return rows
-    }
-
-    func deviceCount(app: AppKey, route: Route?) throws -> Int {
-        let mine = route == nil ? "" : " AND route = $2"
-        return Int(
-            try connection.int(
-                "SELECT COUNT(*) FROM device WHERE app = $1\(mine) AND state = 1",
-                [.int(app)] + (route.map { [.route($0)] } ?? [])) ?? 0)
+    /// The identity of an address: the first 16 bytes of SHA-256 over the route and the address. Addresses are long and
+    /// would fill an index.
+    static func addressKey(of address: Address) -> [UInt8] {
+        var hash = SHA256()
+        hash.update(data: [UInt8(truncatingIfNeeded: address.route.rawValue)])
+        hash.update(data: address.identity)
+        return Array(hash.finalize().prefix(16))
     }
 }
 
@@ -135,27 +95,24 @@ struct DeviceRow {
     var since: Timestamp
     var retirement: Device.Retirement?
 
-    static let columns = """
-        seq, id, route, state, address, address_key, address_rev, user_id, locale, zone, interactive, registered_at, \
-        since, retired_at, retired_reason
-        """
+    var route: Route { address.route }
 
-    static let stateActive: Int64 = 1
-    private static let stateRetired: Int64 = 0
-
-    init(_ row: any SQLRow) throws {
-        key = row.int(0)
-        id = try row.id(1)
-        address = Address(route: try row.route(2), bytes: row.bytes(4))
-        addressKey = row.bytes(5)
-        revision = row.int(6)
-        userID = row.textIfPresent(7)
-        locale = row.int(8)
-        zone = row.int(9)
-        isInteractive = row.flag(10)
-        registeredAt = row.time(11)
-        since = row.time(12)
-        if row.int(3) != Self.stateActive { retirement = .init(at: row.time(13), reason: row.text(14)) }
+    /// Reads `DeviceTable.columns`.
+    init(_ row: inout RowReader) throws {
+        key = try row.next()
+        id = try row.next()
+        let route: Route = try row.next()
+        let state: DeviceTable.State = try row.next()
+        address = Address(route: route, bytes: try row.next())
+        addressKey = try row.next()
+        revision = try row.next()
+        userID = try row.next()
+        locale = try row.next()
+        zone = try row.next()
+        isInteractive = try row.next()
+        registeredAt = try row.next()
+        since = try row.next()
+        if state == .retired { retirement = .init(at: try row.next(), reason: try row.next()) }
     }
 
     /// A device that registers for the first time.
@@ -166,35 +123,94 @@ struct DeviceRow {
         self.addressKey = addressKey
         revision = 1
         userID = registration.userID
-        locale = 0
-        zone = 0
+        locale = WordTable.none
+        zone = WordTable.none
         isInteractive = registration.isInteractive
         registeredAt = now
         since = now
     }
 
-    var route: Route { address.route }
+    func insert(app: AppKey) -> SQL { "INSERT INTO device \(row: ["app": app, "seq": key], changing)" }
 
-    /// In the order of `columns`.
-    var values: [SQLValue] {
+    func update(app: AppKey) -> SQL { "UPDATE device SET \(set: changing) WHERE app = \(app) AND seq = \(key)" }
+
+    /// What changes of a device, by column.
+    private var changing: KeyValuePairs<String, any SQLStorable> {
         [
-            .int(key), .id(id), .route(route), .int(retirement == nil ? Self.stateActive : Self.stateRetired),
-            .bytes(address.bytes), .bytes(addressKey), .int(revision), .text(userID), .int(locale), .int(zone),
-            .flag(isInteractive), .time(registeredAt), .time(since), .time(retirement?.at), .text(retirement?.reason),
+            "id": id, "route": route,
+            "state": retirement == nil ? DeviceTable.State.active : DeviceTable.State.retired,
+            "address": address.bytes, "address_key": addressKey, "address_rev": revision, "user_id": userID,
+            "locale": locale, "zone": zone, "interactive": isInteractive, "registered_at": registeredAt,
+            "since": since, "retired_at": retirement?.at, "retired_reason": retirement?.reason,
         ]
-    }
-
-    /// What tells addresses apart: the first 16 bytes of SHA-256 over the route and the address. Addresses are long and
-    /// would fill an index.
-    static func addressKey(of address: Address) -> [UInt8] {
-        var hash = SHA256()
-        hash.update(data: [UInt8(truncatingIfNeeded: address.route.rawValue)])
-        hash.update(data: address.identity)
-        return Array(hash.finalize().prefix(16))
     }
 }
 
-/// What is known of a device beyond sending, as compact JSON. Nothing known = no bytes, and no row.
+extension StoreSession {
+    func device(app: AppKey, id: DeviceID) throws -> Device? {
+        try deviceRow(app: app, id: id).map { try device($0, app: app) }
+    }
+
+    func deviceRow(app: AppKey, id: DeviceID) throws -> DeviceRow? {
+        try connection.first(DeviceTable.find(id, app: app), DeviceRow.init)
+    }
+
+    func deviceRow(app: AppKey, addressKey: [UInt8]) throws -> DeviceRow? {
+        try connection.first(DeviceTable.find(addressKey: addressKey, app: app), DeviceRow.init)
+    }
+
+    func deviceRow(app: AppKey, key: DeviceKey) throws -> DeviceRow? {
+        try deviceRows(app: app, keys: CollectionOfOne(key)).first
+    }
+
+    func deviceRows(app: AppKey, keys: some Sequence<DeviceKey>) throws -> [DeviceRow] {
+        var rows: [DeviceRow] = []
+        try connection.scan(DeviceTable.byKey, keys.map { (app, $0) }) { row in
+            var reader = RowReader(row)
+            rows.append(try DeviceRow(&reader))
+        }
+        return rows
+    }
+
+    /// A row together with what other tables hold of the device.
+    func device(_ row: DeviceRow, app: AppKey) throws -> Device {
+        let topics = try subscriptions(app: app, device: row.key)
+        let ends = topics.compactMap { topic in topic.expiresAt.map { (topic.name, $0) } }
+        return Device(
+            id: row.id, key: row.key, address: row.address, userID: row.userID, topics: topics.map(\.name),
+            locale: try word(row.locale), timeZone: try word(row.zone),
+            detail: try DetailCoding.decode(try detail(app: app, device: row.key)),
+            isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: row.retirement,
+            topicEnds: Dictionary(ends) { $1 })
+    }
+
+    /// A device's detail, packed; empty when there is none.
+    func detail(app: AppKey, device: DeviceKey) throws -> [UInt8] {
+        try connection.value("SELECT detail FROM device_detail WHERE app = \(app) AND seq = \(device)") ?? []
+    }
+
+    /// Empty bytes delete the row.
+    func putDetail(_ detail: [UInt8], app: AppKey, device: DeviceKey) throws {
+        guard !detail.isEmpty else {
+            try connection.execute("DELETE FROM device_detail WHERE app = \(app) AND seq = \(device)")
+            return
+        }
+        try connection.execute(
+            """
+            INSERT INTO device_detail (app, seq, detail) VALUES (\(app), \(device), \(detail))
+            ON CONFLICT (app, seq) DO UPDATE SET detail = excluded.detail
+            """)
+    }
+
+    func deviceCount(app: AppKey, route: Route?) throws -> Int {
+        let mine: SQL = route.map { " AND route = \($0)" } ?? ""
+        return try connection.count(
+            "SELECT COUNT(*) FROM device WHERE app = \(app)\(mine) AND state = \(code: DeviceTable.State.active)")
+    }
+}
+
+/// What is known of a device but not needed for sending, as compact JSON. Without any detail there are no bytes and no
+/// row.
 enum DetailCoding {
     static func encode(_ detail: DeviceDetail) -> [UInt8] {
         guard detail != DeviceDetail() else { return [] }

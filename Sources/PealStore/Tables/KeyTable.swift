@@ -1,58 +1,71 @@
 internal import PealCore
 
-extension StoreSession {
-    private static let columns =
-        "id, app, dialect, public_half, scopes, platform, environment, created_at, expires_at"
+/// `api_key`: the keys of apps. Secrets that are only compared are hashed; shared ones are sealed.
+enum KeyTable {
+    static let columns: Columns = "id, app, dialect, public_half, scopes, platform, environment, created_at, expires_at"
 
-    private static func key(_ row: any SQLRow) throws -> APIKey {
-        let scopes = row.text(4).split(separator: " ").compactMap { APIKey.Scope(rawValue: String($0)) }
-        return APIKey(
-            id: try row.id(0), app: row.int(1), dialect: DialectName(rawValue: row.text(2)), publicHalf: row.text(3),
-            scopes: Set(scopes),
-            platform: row.textIfPresent(5).flatMap(Platform.init(rawValue:)),
-            environment: row.textIfPresent(6).flatMap(Environment.init(rawValue:)),
-            createdAt: row.time(7), expiresAt: row.timeIfPresent(8))
+    static func key(_ row: inout RowReader) throws -> APIKey {
+        APIKey(
+            id: try row.next(), app: try row.next(), dialect: try row.next(), publicHalf: try row.next(),
+            scopes: scopes(try row.next()), platform: try row.next(String?.self).flatMap(Platform.init(rawValue:)),
+            environment: try row.next(String?.self).flatMap(Environment.init(rawValue:)), createdAt: try row.next(),
+            expiresAt: try row.next())
     }
 
+    private static func scopes(_ text: String) -> Set<APIKey.Scope> {
+        Set(text.split(separator: " ").compactMap { APIKey.Scope(rawValue: String($0)) })
+    }
+
+    static func text(_ scopes: Set<APIKey.Scope>) -> String {
+        scopes.map(\.rawValue).sorted().joined(separator: " ")
+    }
+
+    /// What a sealed secret is bound to.
+    static func place(_ key: APIKey) -> String { "api_key \(key.app) \(key.dialect.rawValue) \(key.id)" }
+}
+
+extension StoreSession {
     func storedKey(_ dialect: DialectName, publicHalf: String) throws -> StoredKey? {
         try connection.first(
-            "SELECT \(Self.columns), secret_hash, shared_secret FROM api_key WHERE dialect = $1 AND public_half = $2",
-            [.text(dialect.rawValue), .text(publicHalf)]
+            """
+            SELECT \(KeyTable.columns), secret_hash, shared_secret FROM api_key
+            WHERE dialect = \(dialect) AND public_half = \(publicHalf)
+            """
         ) { row in
-            let key = try Self.key(row)
-            let secret = try row.bytesIfPresent(10).map { try context.masterKey.unseal($0, place: Self.place(key)) }
+            let key = try KeyTable.key(&row)
+            let hash: [UInt8] = try row.next()
+            let secret = try row.next([UInt8]?.self).map {
+                try context.masterKey.unseal($0, place: KeyTable.place(key))
+            }
             return StoredKey(
-                key: key, secretHash: row.bytes(9), sharedSecret: secret.map { String(decoding: $0, as: UTF8.self) })
+                key: key, secretHash: hash, sharedSecret: secret.map { String(decoding: $0, as: UTF8.self) })
         }
     }
 
     func keys(app: AppKey) throws -> [APIKey] {
         try connection.all(
-            "SELECT \(Self.columns) FROM api_key WHERE app = $1 ORDER BY created_at, id", [.int(app)], Self.key)
+            "SELECT \(KeyTable.columns) FROM api_key WHERE app = \(app) ORDER BY created_at, id", KeyTable.key)
     }
 
     func insertKey(_ stored: StoredKey) throws {
         let key = stored.key
         let secret = try stored.sharedSecret.map {
-            try context.masterKey.seal(Array($0.utf8), place: Self.place(key))
+            try context.masterKey.seal(Array($0.utf8), place: KeyTable.place(key))
         }
         let count = try connection.execute(
             """
-            INSERT INTO api_key (\(Self.columns), secret_hash, shared_secret)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
-            """,
-            [
-                .id(key.id), .int(key.app), .text(key.dialect.rawValue), .text(key.publicHalf),
-                .text(key.scopes.map(\.rawValue).sorted().joined(separator: " ")), .text(key.platform?.rawValue),
-                .text(key.environment?.rawValue), .time(key.createdAt), .time(key.expiresAt),
-                .bytes(stored.secretHash), .bytes(secret),
+            INSERT INTO api_key \(row: [
+                "id": key.id, "app": key.app, "dialect": key.dialect, "public_half": key.publicHalf,
+                "scopes": KeyTable.text(key.scopes), "platform": key.platform, "environment": key.environment,
+                "created_at": key.createdAt, "expires_at": key.expiresAt, "secret_hash": stored.secretHash,
+                "shared_secret": secret,
             ])
+            ON CONFLICT DO NOTHING
+            """)
         guard count == 1 else { throw PealError(.conflict, "a key with that public half exists") }
     }
 
-    private static func place(_ key: APIKey) -> String { "api_key \(key.app) \(key.dialect.rawValue) \(key.id)" }
-
     func deleteKey(_ id: KeyID, app: AppKey) throws -> Bool {
-        try connection.execute("DELETE FROM api_key WHERE id = $1 AND app = $2", [.id(id), .int(app)]) == 1
+        try connection.execute("DELETE FROM api_key WHERE id = \(id) AND app = \(app)") == 1
     }
 }

@@ -1,30 +1,72 @@
 internal import PealCore
 
+/// `location`: places on the map, named by geofences and groups.
+enum LocationTable {
+    static let columns: Columns = "location, name, latitude, longitude, radius, created_at, updated_at"
+
+    static func location(_ row: inout RowReader) throws -> GeofenceLocation {
+        GeofenceLocation(
+            id: try row.next(),
+            place: .init(
+                name: try row.next(), latitude: try row.next(), longitude: try row.next(), radius: try row.next()),
+            createdAt: try row.next(), updatedAt: try row.next())
+    }
+
+    static func written(_ place: GeofenceLocation.Place) -> KeyValuePairs<String, any SQLStorable> {
+        ["name": place.name, "latitude": place.latitude, "longitude": place.longitude, "radius": place.radius]
+    }
+}
+
+/// A table of the locations that something has, in order: `geofence_place` or `location_group_place`.
+struct PlaceList {
+    let table: String
+    /// The column that names whose locations they are.
+    let owner: String
+
+    static let geofence = PlaceList(table: "geofence_place", owner: "geofence")
+    static let group = PlaceList(table: "location_group_place", owner: "location_group")
+
+    func locations(of id: Int64, app: AppKey) -> SQL {
+        """
+        SELECT \(LocationTable.columns.of("l")) FROM \(name: table) p
+        JOIN location l ON l.app = p.app AND l.location = p.location
+        WHERE p.app = \(app) AND p.\(name: owner) = \(id) ORDER BY p.position
+        """
+    }
+
+    func insert(_ locations: [Int64], of id: Int64, app: AppKey, _ connection: any SQLConnection) throws {
+        try connection.execute(
+            locations.enumerated().map { position, location in
+                """
+                INSERT INTO \(name: table) (app, \(name: owner), position, location)
+                VALUES (\(app), \(id), \(position), \(location))
+                """
+            } as [SQL])
+    }
+
+    func delete(of id: Int64, app: AppKey, _ connection: any SQLConnection) throws {
+        try connection.execute("DELETE FROM \(name: table) WHERE app = \(app) AND \(name: owner) = \(id)")
+    }
+}
+
 extension StoreSession {
     func location(app: AppKey, id: Int64) throws -> GeofenceLocation? {
         try connection.first(
-            "SELECT \(GeofenceSQL.locationColumns) FROM location WHERE app = $1 AND location = $2",
-            [.int(app), .int(id)], Self.location)
+            "SELECT \(LocationTable.columns) FROM location WHERE app = \(app) AND location = \(id)",
+            LocationTable.location)
     }
 
     func locations(app: AppKey, _ query: NumberedPageQuery) throws -> NumberedPage<GeofenceLocation> {
         try numberedPage(
-            "SELECT \(GeofenceSQL.locationColumns) FROM location WHERE app = $1 ORDER BY location", app: app, query,
-            updatedAt: 6, name: 1, Self.location)
+            "SELECT \(LocationTable.columns) FROM location WHERE app = \(app) ORDER BY location", query,
+            updatedAt: \.updatedAt, name: \.place.name, LocationTable.location)
     }
 
-    func locationGroup(app: AppKey, id: Int64) throws -> LocationGroup? {
-        let found = try connection.first(
-            "SELECT \(Self.groupColumns) FROM location_group WHERE app = $1 AND location_group = $2",
-            [.int(app), .int(id)], Self.group)
-        return try found.map { try placed($0, app: app) }
-    }
-
-    func locationGroups(app: AppKey, _ query: NumberedPageQuery) throws -> NumberedPage<LocationGroup> {
-        let page = try numberedPage(
-            "SELECT \(Self.groupColumns) FROM location_group WHERE app = $1 ORDER BY location_group", app: app, query,
-            updatedAt: 4, name: 1, Self.group)
-        return NumberedPage(items: try page.items.map { try placed($0, app: app) }, total: page.total)
+    /// - Throws: `invalid_field` for the first id that names no location.
+    func checkLocations(_ ids: [Int64], app: AppKey, field: String) throws {
+        for (index, id) in ids.enumerated() where try location(app: app, id: id) == nil {
+            throw PealError.invalid("\(field)[\(index)]", "there is no location \(id)")
+        }
     }
 
     func insertLocation(_ place: GeofenceLocation.Place, app: AppKey, now: Timestamp) throws -> GeofenceLocation {
@@ -32,12 +74,10 @@ extension StoreSession {
         let id = try nextInSeries("location", app: app)
         try connection.execute(
             """
-            INSERT INTO location (app, \(GeofenceSQL.locationColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-            """,
-            [
-                .int(app), .int(id), .text(place.name), .text(place.latitude), .text(place.longitude),
-                .text(place.radius), .time(at), .time(at),
-            ])
+            INSERT INTO location \(row: [
+                "app": app, "location": id, "created_at": at, "updated_at": at,
+            ], LocationTable.written(place))
+            """)
         return GeofenceLocation(id: id, place: place, createdAt: at, updatedAt: at)
     }
 
@@ -47,26 +87,48 @@ extension StoreSession {
         let at = try nextChange(app: app, now: now)
         try connection.execute(
             """
-            UPDATE location SET name = $3, latitude = $4, longitude = $5, radius = $6, updated_at = $7
-            WHERE app = $1 AND location = $2
-            """,
-            [
-                .int(app), .int(id), .text(place.name), .text(place.latitude), .text(place.longitude),
-                .text(place.radius), .time(at),
-            ])
+            UPDATE location SET \(set: LocationTable.written(place)), updated_at = \(at)
+            WHERE app = \(app) AND location = \(id)
+            """)
         try connection.execute(
             """
-            UPDATE geofence SET updated_at = $3 WHERE app = $1
-                AND geofence IN (SELECT geofence FROM geofence_place WHERE app = $1 AND location = $2)
-            """, [.int(app), .int(id), .time(at)])
+            UPDATE geofence SET updated_at = \(at) WHERE app = \(app)
+                AND geofence IN (SELECT geofence FROM geofence_place WHERE app = \(app) AND location = \(id))
+            """)
         return try location(app: app, id: id)
     }
 
     func deleteLocation(_ id: Int64, app: AppKey) throws -> Bool {
-        try connection.execute(
-            "DELETE FROM location_group_place WHERE app = $1 AND location = $2", [.int(app), .int(id)])
-        return try connection.execute(
-            "DELETE FROM location WHERE app = $1 AND location = $2", [.int(app), .int(id)]) == 1
+        try connection.execute("DELETE FROM location_group_place WHERE app = \(app) AND location = \(id)")
+        return try connection.execute("DELETE FROM location WHERE app = \(app) AND location = \(id)") == 1
+    }
+}
+
+/// `location_group` with `location_group_place`, its locations in order.
+enum LocationGroupTable {
+    static let columns: Columns = "location_group, name, description, created_at, updated_at"
+
+    /// The locations are read separately.
+    static func group(_ row: inout RowReader) throws -> LocationGroup {
+        LocationGroup(
+            id: try row.next(), plan: .init(name: try row.next(), text: try row.next(), locationIDs: []),
+            locations: [], createdAt: try row.next(), updatedAt: try row.next())
+    }
+}
+
+extension StoreSession {
+    func locationGroup(app: AppKey, id: Int64) throws -> LocationGroup? {
+        let found = try connection.first(
+            "SELECT \(LocationGroupTable.columns) FROM location_group WHERE app = \(app) AND location_group = \(id)",
+            LocationGroupTable.group)
+        return try found.map { try placed($0, app: app) }
+    }
+
+    func locationGroups(app: AppKey, _ query: NumberedPageQuery) throws -> NumberedPage<LocationGroup> {
+        let page = try numberedPage(
+            "SELECT \(LocationGroupTable.columns) FROM location_group WHERE app = \(app) ORDER BY location_group",
+            query, updatedAt: \.updatedAt, name: \.plan.name, LocationGroupTable.group)
+        return NumberedPage(items: try page.items.map { try placed($0, app: app) }, total: page.total)
     }
 
     func insertLocationGroup(_ plan: LocationGroup.Plan, app: AppKey, now: Timestamp) throws -> LocationGroup {
@@ -74,9 +136,13 @@ extension StoreSession {
         let at = try nextChange(app: app, now: now)
         let id = try nextInSeries("location_group", app: app)
         try connection.execute(
-            "INSERT INTO location_group (app, \(Self.groupColumns)) VALUES ($1, $2, $3, $4, $5, $6)",
-            [.int(app), .int(id), .text(plan.name), .text(plan.text), .time(at), .time(at)])
-        try insertPlaces("location_group_place", "location_group", id, plan.locationIDs, app: app)
+            """
+            INSERT INTO location_group \(row: [
+                "app": app, "location_group": id, "name": plan.name, "description": plan.text, "created_at": at,
+                "updated_at": at,
+            ])
+            """)
+        try PlaceList.group.insert(plan.locationIDs, of: id, app: app, connection)
         return try placed(LocationGroup(id: id, plan: plan, locations: [], createdAt: at, updatedAt: at), app: app)
     }
 
@@ -87,40 +153,24 @@ extension StoreSession {
         let at = try nextChange(app: app, now: now)
         let count = try connection.execute(
             """
-            UPDATE location_group SET name = $3, description = $4, updated_at = $5
-            WHERE app = $1 AND location_group = $2
-            """, [.int(app), .int(id), .text(plan.name), .text(plan.text), .time(at)])
+            UPDATE location_group SET name = \(plan.name), description = \(plan.text), updated_at = \(at)
+            WHERE app = \(app) AND location_group = \(id)
+            """)
         guard count == 1 else { return nil }
-        try deletePlaces("location_group_place", "location_group", id, app: app)
-        try insertPlaces("location_group_place", "location_group", id, plan.locationIDs, app: app)
+        try PlaceList.group.delete(of: id, app: app, connection)
+        try PlaceList.group.insert(plan.locationIDs, of: id, app: app, connection)
         return try locationGroup(app: app, id: id)
     }
 
     func deleteLocationGroup(_ id: Int64, app: AppKey) throws -> Bool {
-        try deletePlaces("location_group_place", "location_group", id, app: app)
-        return try connection.execute(
-            "DELETE FROM location_group WHERE app = $1 AND location_group = $2", [.int(app), .int(id)]) == 1
-    }
-
-    private static let groupColumns = "location_group, name, description, created_at, updated_at"
-
-    /// Reads `GeofenceSQL.locationColumns`.
-    static func location(_ row: any SQLRow) -> GeofenceLocation {
-        GeofenceLocation(
-            id: row.int(0),
-            place: .init(name: row.text(1), latitude: row.text(2), longitude: row.text(3), radius: row.text(4)),
-            createdAt: row.time(5), updatedAt: row.time(6))
-    }
-
-    private static func group(_ row: any SQLRow) -> LocationGroup {
-        LocationGroup(
-            id: row.int(0), plan: .init(name: row.text(1), text: row.text(2), locationIDs: []), locations: [],
-            createdAt: row.time(3), updatedAt: row.time(4))
+        try PlaceList.group.delete(of: id, app: app, connection)
+        return try connection.execute("DELETE FROM location_group WHERE app = \(app) AND location_group = \(id)") == 1
     }
 
     private func placed(_ group: LocationGroup, app: AppKey) throws -> LocationGroup {
         var group = group
-        group.locations = try connection.all(GeofenceSQL.groupPlaces, [.int(app), .int(group.id)], Self.location)
+        group.locations = try connection.all(
+            PlaceList.group.locations(of: group.id, app: app), LocationTable.location)
         group.plan.locationIDs = group.locations.map(\.id)
         return group
     }

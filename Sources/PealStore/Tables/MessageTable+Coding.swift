@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// A message's content as compact JSON, without loss: numbers and member order of the author's own objects stay.
+/// A message's content as compact JSON without loss: numbers and member order of the author's objects are kept.
 enum ContentCoding {
     /// Deeper than any request: the stored form wraps an author's object in a few levels of its own.
     static let depthMax = Limits.jsonDepthMax * 2
@@ -23,7 +23,7 @@ enum ContentCoding {
     }
 
     static func decode(_ bytes: [UInt8]) throws -> Content {
-        guard let json = try? JSONParser.parse(bytes, depthMax: depthMax) else { throw PealError.damaged("a content") }
+        guard let json = try? JSONParser.parse(bytes, depthMax: depthMax) else { throw PealError.damaged("content") }
         var content = Content()
         content.title = json["title"].flatMap(text)
         content.subtitle = json["subtitle"].flatMap(text)
@@ -120,7 +120,7 @@ enum OptionsCoding {
     }
 }
 
-/// An audience as compact JSON: what the author named, before anybody is looked up.
+/// An audience as compact JSON: what the author named, before any look-up.
 enum AudienceCoding {
     static func encode(_ audience: Audience) -> [UInt8] {
         let addresses = audience.addresses.map { address -> JSON in

@@ -1,93 +1,150 @@
 internal import PealCore
 
-extension StoreSession {
-    private static let columns = """
-        app, message, state, dialect, campaign_id, created_at, start_at, expires_at, cutoff_at, first_sent_at, \
+/// `message`: what changes of a message, narrow; `message_content`: what its author wrote, which only a new draft
+/// changes.
+enum MessageTable {
+    static let columns: Columns = """
+        message, app, state, dialect, campaign_id, created_at, start_at, expires_at, cutoff_at, first_sent_at, \
         ended_at, failure, window_until
         """
 
-    private static func message(_ row: any SQLRow) throws -> Message {
-        guard let state = Message.State(rawValue: row.int(2)) else { throw PealError.damaged("a message") }
-        return Message(
-            id: try row.id(1), app: row.int(0), state: state, dialect: DialectName(rawValue: row.text(3)),
-            campaignID: row.textIfPresent(4), createdAt: row.time(5), startAt: row.timeIfPresent(6),
-            expiresAt: row.time(7),
-            cutoffAt: row.timeIfPresent(8), firstSentAt: row.timeIfPresent(9), endedAt: row.timeIfPresent(10),
-            failure: row.textIfPresent(11), windowUntil: row.timeIfPresent(12))
+    static func message(_ row: inout RowReader) throws -> Message {
+        Message(
+            id: try row.next(), app: try row.next(), state: try row.next(), dialect: try row.next(),
+            campaignID: try row.next(), createdAt: try row.next(), startAt: try row.next(),
+            expiresAt: try row.next(), cutoffAt: try row.next(), firstSentAt: try row.next(),
+            endedAt: try row.next(), failure: try row.next(), windowUntil: try row.next())
     }
 
+    static func place(_ app: AppKey, _ id: MessageID) -> SQL { "app = \(app) AND message = \(id)" }
+
+    static func dueNext() -> SQL {
+        """
+        SELECT start_at FROM message WHERE state = \(code: Message.State.scheduled) AND start_at IS NOT NULL
+        ORDER BY start_at LIMIT 1
+        """
+    }
+
+    static func due(_ now: Timestamp, limit: Int) -> SQL {
+        """
+        SELECT app, message FROM message WHERE state = \(code: Message.State.scheduled) AND start_at <= \(now)
+        ORDER BY start_at LIMIT \(limit)
+        """
+    }
+
+    static func planning(limit: Int) -> SQL {
+        """
+        SELECT app, message FROM message WHERE state = \(code: Message.State.planning)
+        ORDER BY app, message LIMIT \(limit)
+        """
+    }
+
+    /// The index of unfinished messages has the condition `state < 5`, which must be said too.
+    static func overPaused(_ now: Timestamp, limit: Int) -> SQL {
+        """
+        SELECT app, message, first_sent_at FROM message
+        WHERE state < \(code: Message.State.sent) AND state = \(code: Message.State.paused) AND expires_at <= \(now)
+        LIMIT \(limit)
+        """
+    }
+
+    static func nextCampaign(after name: String, app: AppKey) -> SQL {
+        """
+        SELECT campaign_id FROM message WHERE app = \(app) AND campaign_id > \(name) ORDER BY campaign_id LIMIT 1
+        """
+    }
+
+    static func setFirstSent(_ app: AppKey, _ id: MessageID, _ sentAt: Timestamp) -> SQL {
+        "UPDATE message SET first_sent_at = \(sentAt) WHERE \(place(app, id)) AND first_sent_at IS NULL"
+    }
+
+    /// Answers how many slices are open then.
+    static func addOpenSlices(_ app: AppKey, _ id: MessageID, _ count: Int) -> SQL {
+        "UPDATE message SET slices_open = slices_open + \(count) WHERE \(place(app, id)) RETURNING slices_open"
+    }
+
+    /// The state of the message of a `slice` row, for a statement on slices.
+    static let stateOfSlice: SQL = """
+        (SELECT message.state FROM message WHERE message.app = slice.app AND message.message = slice.message)
+        """
+}
+
+extension StoreSession {
     func message(app: AppKey, id: MessageID) throws -> Message? {
         try connection.first(
-            "SELECT \(Self.columns) FROM message WHERE app = $1 AND message = $2", [.int(app), .id(id)], Self.message)
+            "SELECT \(MessageTable.columns) FROM message WHERE \(MessageTable.place(app, id))", MessageTable.message)
     }
 
     func messages(app: AppKey, _ filter: MessageFilter, before cursor: MessageID?, limit: Int) throws -> [Message] {
-        var conditions = "app = $1"
-        var values: [SQLValue] = [.int(app), .int(limit)]
-        func add(_ condition: String, _ value: SQLValue?) {
-            guard let value else { return }
-            values.append(value)
-            conditions += " AND \(condition) $\(values.count)"
-        }
-        add("message <", cursor.map { .id($0) })
-        add("state =", filter.state.map { .int($0.rawValue) })
-        add("campaign_id =", filter.campaignID.map { .text($0) })
-        add("dialect =", filter.dialect.map { .text($0.rawValue) })
+        let before: SQL = cursor.map { " AND message < \($0)" } ?? ""
+        let state: SQL = filter.state.map { " AND state = \($0)" } ?? ""
+        let campaign: SQL = filter.campaignID.map { " AND campaign_id = \($0)" } ?? ""
+        let dialect: SQL = filter.dialect.map { " AND dialect = \($0)" } ?? ""
         return try connection.all(
-            "SELECT \(Self.columns) FROM message WHERE \(conditions) ORDER BY message DESC LIMIT $2", values,
-            Self.message)
+            """
+            SELECT \(MessageTable.columns) FROM message WHERE app = \(app)\(before)\(state)\(campaign)\(dialect)
+            ORDER BY message DESC LIMIT \(limit)
+            """, MessageTable.message)
     }
 
+    /// One step of the index for each name: a campaign may have any number of messages.
+    func campaignIDs(app: AppKey, after name: String?, limit: Int) throws -> [String] {
+        var names: [String] = []
+        while names.count < limit {
+            let next: String? = try connection.value(
+                MessageTable.nextCampaign(after: names.last ?? name ?? "", app: app))
+            guard let next else { break }
+            names.append(next)
+        }
+        return names
+    }
+}
+
+/// Drafts: what an author asked to send.
+extension StoreSession {
     func insertMessage(_ draft: MessageDraft) throws {
-        let state = Message(draft).state
         let count = try connection.execute(
             """
-            INSERT INTO message (app, message, state, dialect, campaign_id, created_at, start_at, expires_at,
-                slices_open, window_until, window_method, window_hold)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11) ON CONFLICT DO NOTHING
-            """,
-            [
-                .int(draft.app), .id(draft.id), .int(state.rawValue), .text(draft.dialect.rawValue),
-                .text(draft.campaignID), .time(draft.createdAt), .time(draft.startAt), .time(draft.expiresAt),
-            ] + Self.written(draft.window))
+            INSERT INTO message \(row: [
+                "app": draft.app, "message": draft.id, "state": Message(draft).state, "dialect": draft.dialect,
+                "campaign_id": draft.campaignID, "created_at": draft.createdAt, "start_at": draft.startAt,
+                "expires_at": draft.expiresAt, "slices_open": 0, "window_until": draft.window?.until,
+                "window_method": draft.window?.method, "window_hold": draft.window?.holdSeconds,
+            ])
+            ON CONFLICT DO NOTHING
+            """)
         guard count == 1 else { throw PealError(.conflict, "a message with that id exists", field: "id") }
         try connection.execute(
             """
-            INSERT INTO message_content (app, message, audience, content, options, source)
-            VALUES ($1, $2, $3, $4, $5, $6)
-            """, [.int(draft.app), .id(draft.id)] + Self.written(draft))
+            INSERT INTO message_content \(row: [
+                "app": draft.app, "message": draft.id, "audience": AudienceCoding.encode(draft.audience),
+                "content": ContentCoding.encode(draft.content), "options": OptionsCoding.encode(draft.options),
+                "source": draft.source,
+            ])
+            """)
         if let window = draft.window { try insertMoments(of: draft, window) }
-    }
-
-    /// `window_until`, `window_method`, `window_hold`.
-    private static func written(_ window: DeliveryWindow?) -> [SQLValue] {
-        [.time(window?.until), .text(window?.method.rawValue), .int(window?.holdSeconds)]
-    }
-
-    private static func written(_ draft: MessageDraft) -> [SQLValue] {
-        [
-            .bytes(AudienceCoding.encode(draft.audience)), .bytes(ContentCoding.encode(draft.content)),
-            .bytes(OptionsCoding.encode(draft.options)), .bytes(draft.source),
-        ]
     }
 
     func replaceDraft(_ draft: MessageDraft, now: Timestamp) throws -> Bool {
         let count = try connection.execute(
             """
-            UPDATE message SET campaign_id = $3, start_at = $4, expires_at = $5, window_until = $6, window_method = $7,
-                window_hold = $8
-            WHERE app = $1 AND message = $2 AND state = 1
-            """,
-            [
-                .int(draft.app), .id(draft.id), .text(draft.campaignID),
-                .time(draft.window == nil ? draft.startAt ?? draft.createdAt : nil), .time(draft.expiresAt),
-            ] + Self.written(draft.window))
+            UPDATE message SET \(set: [
+                "campaign_id": draft.campaignID,
+                "start_at": draft.window == nil ? draft.startAt ?? draft.createdAt : nil,
+                "expires_at": draft.expiresAt, "window_until": draft.window?.until,
+                "window_method": draft.window?.method, "window_hold": draft.window?.holdSeconds,
+            ])
+            WHERE \(MessageTable.place(draft.app, draft.id)) AND state = \(code: Message.State.scheduled)
+            """)
         guard count == 1 else { return false }
         try connection.execute(
             """
-            UPDATE message_content SET audience = $3, content = $4, options = $5, source = $6
-            WHERE app = $1 AND message = $2
-            """, [.int(draft.app), .id(draft.id)] + Self.written(draft))
+            UPDATE message_content SET \(set: [
+                "audience": AudienceCoding.encode(draft.audience), "content": ContentCoding.encode(draft.content),
+                "options": OptionsCoding.encode(draft.options), "source": draft.source,
+            ])
+            WHERE \(MessageTable.place(draft.app, draft.id))
+            """)
         if let window = draft.window { try supersede(draft, window, now: now) }
         return true
     }
@@ -97,53 +154,68 @@ extension StoreSession {
     }
 
     func draft(of message: Message) throws -> MessageDraft? {
-        try connection.first(
-            "SELECT audience, content, options, source FROM message_content WHERE app = $1 AND message = $2",
-            [.int(message.app), .id(message.id)]
+        let window = try window(of: message)
+        return try connection.first(
+            """
+            SELECT audience, content, options, source FROM message_content
+            WHERE \(MessageTable.place(message.app, message.id))
+            """
         ) { row in
             MessageDraft(
                 id: message.id, app: message.app, dialect: message.dialect, campaignID: message.campaignID,
-                audience: try AudienceCoding.decode(row.bytes(0)), content: try ContentCoding.decode(row.bytes(1)),
-                options: try OptionsCoding.decode(row.bytes(2)), startAt: message.startAt,
-                createdAt: message.createdAt, expiresAt: message.expiresAt, source: row.bytesIfPresent(3),
-                window: try window(of: message))
+                audience: try AudienceCoding.decode(row.next()), content: try ContentCoding.decode(row.next()),
+                options: try OptionsCoding.decode(row.next()), startAt: message.startAt,
+                createdAt: message.createdAt, expiresAt: message.expiresAt, source: try row.next(), window: window)
         }
     }
 
     private func window(of message: Message) throws -> DeliveryWindow? {
         guard let until = message.windowUntil else { return nil }
         return try connection.first(
-            "SELECT window_method, window_hold FROM message WHERE app = $1 AND message = $2",
-            [.int(message.app), .id(message.id)]
+            "SELECT window_method, window_hold FROM message WHERE \(MessageTable.place(message.app, message.id))"
+        ) { row in DeliveryWindow(until: until, method: try row.next(), holdSeconds: try row.next()) }
+    }
+
+    /// What the author sent, as it was received.
+    func source(app: AppKey, message: MessageID) throws -> [UInt8]? {
+        try connection.value("SELECT source FROM message_content WHERE \(MessageTable.place(app, message))")
+    }
+
+    func job(app: AppKey, id: MessageID) throws -> DeliveryJob? {
+        guard let message = try message(app: app, id: id) else { return nil }
+        return try connection.first(
+            "SELECT content, options FROM message_content WHERE \(MessageTable.place(app, id))"
         ) { row in
-            DeliveryWindow(
-                until: until, method: DeliveryWindow.Method(rawValue: row.text(0)) ?? .experiment,
-                holdSeconds: row.int(1))
+            DeliveryJob(
+                message: message, content: try ContentCoding.decode(row.next()),
+                options: try OptionsCoding.decode(row.next()))
         }
     }
 }
 
+/// From one state to the next.
 extension StoreSession {
-    /// A resumed message lands where it was paused: one that has no slices yet is planned, or waits for its start.
+    /// A resumed message returns to where it was paused: one that has no slices yet is planned, or waits for its start.
     func moveMessage(
         app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
     ) throws -> Message.State? {
         guard let message = try message(app: app, id: id), from.contains(message.state) else { return nil }
         let target = message.state == .paused ? Self.resumed(message, state, now) : state
-        let ended: Timestamp? = target.isFinal ? now : nil
+        let endedAt: Timestamp? = target.isFinal ? now : nil
         let count = try connection.execute(
-            "UPDATE message SET state = $3, ended_at = $5 WHERE app = $1 AND message = $2 AND state = $4",
-            [.int(app), .id(id), .int(target.rawValue), .int(message.state.rawValue), .time(ended)])
+            """
+            UPDATE message SET state = \(target), ended_at = \(endedAt)
+            WHERE \(MessageTable.place(app, id)) AND state = \(message.state)
+            """)
         guard count == 1 else { return nil }
         try moveSlices(app: app, id: id, to: target, now: now)
         if target.isFinal, try hasNoSlices(app: app, id: id) { try reportEnd(message, state: target, at: now) }
         return message.state
     }
 
-    /// One that has some ends for its reports when the last of them is settled.
+    /// A message with slices ends for its reports when the last of them is settled.
     private func hasNoSlices(app: AppKey, id: MessageID) throws -> Bool {
-        try connection.int(
-            "SELECT slices_open FROM message WHERE app = $1 AND message = $2", [.int(app), .id(id)]) == 0
+        try connection.value("SELECT slices_open FROM message WHERE \(MessageTable.place(app, id))") == 0
     }
 
     private static func resumed(_ message: Message, _ state: Message.State, _ now: Timestamp) -> Message.State {
@@ -153,30 +225,12 @@ extension StoreSession {
         return .planning
     }
 
-    /// Leased slices are left to their workers, who give them back when they see the new state.
-    private func moveSlices(app: AppKey, id: MessageID, to state: Message.State, now: Timestamp) throws {
-        let place: [SQLValue] = [.int(app), .id(id)]
-        switch state {
-        case .paused:
-            try connection.execute(
-                "UPDATE slice SET state = 3 WHERE app = $1 AND message = $2 AND state IN (0, 1)", place)
-        case .sending:
-            try connection.execute(
-                """
-                UPDATE slice SET state = CASE WHEN ready_at > $3 THEN 0 ELSE 1 END
-                WHERE app = $1 AND message = $2 AND state = 3
-                """, place + [.time(now)])
-        case .cancelled, .expired, .failed:
-            // Nothing waits any longer: the workers settle what is left without sending.
-            try connection.execute(
-                "UPDATE slice SET state = 1 WHERE app = $1 AND message = $2 AND state IN (0, 3)", place)
-        default: break
-        }
-    }
-
     func endPausedMessages(now: Timestamp, limit: Int) throws -> Int {
-        let over = try connection.all(HotSQL.overPausedMessages, [.time(now), .int(limit)]) { row in
-            (app: row.int(0), id: try row.id(1) as MessageID, wasTried: !row.isNull(2))
+        let over = try connection.all(MessageTable.overPaused(now, limit: limit)) { row in
+            (
+                app: try row.next(AppKey.self), id: try row.next(MessageID.self),
+                wasTried: try row.next(Timestamp?.self) != nil
+            )
         }
         for (app, id, wasTried) in over {
             _ = try moveMessage(app: app, id: id, from: [.paused], to: wasTried ? .sending : .expired, now: now)
@@ -185,10 +239,19 @@ extension StoreSession {
     }
 
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)] {
-        let due = try connection.all(HotSQL.dueMessages, [.time(now), .int(limit)]) { row -> [SQLValue] in
-            [.int(row.int(0)), .bytes(row.bytes(1))]
-        }
-        try connection.execute("UPDATE message SET state = 2 WHERE app = $1 AND message = $2 AND state = 1", rows: due)
-        return try connection.all(HotSQL.planningMessages, [.int(limit)]) { (app: $0.int(0), id: try $0.id(1)) }
+        let due = try messagePlaces(MessageTable.due(now, limit: limit))
+        try connection.execute(
+            due.map { app, id in
+                """
+                UPDATE message SET state = \(Message.State.planning)
+                WHERE \(MessageTable.place(app, id)) AND state = \(code: Message.State.scheduled)
+                """
+            } as [SQL])
+        return try messagePlaces(MessageTable.planning(limit: limit))
+    }
+
+    /// Reads `app, message`.
+    func messagePlaces(_ sql: SQL) throws -> [(app: AppKey, id: MessageID)] {
+        try connection.all(sql) { row in (app: try row.next(), id: try row.next()) }
     }
 }

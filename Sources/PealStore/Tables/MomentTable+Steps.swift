@@ -1,7 +1,7 @@
 internal import Crypto
 internal import PealCore
 
-/// Moving moments on: the one compare-and-set, and what goes with it.
+/// Moving moments on: the one compare-and-set, and what follows from it.
 extension StoreSession {
     func apply(_ event: MomentEvent, to moment: Moment, now: Timestamp) throws -> MomentStep? {
         guard let step = try change(moment, by: event, now: now) else { return nil }
@@ -9,19 +9,15 @@ extension StoreSession {
         return step
     }
 
-    /// As `apply`, but for the alert's slice.
+    /// Like `apply`, but without inserting the alert's slice.
     private func change(_ moment: Moment, by event: MomentEvent, now: Timestamp) throws -> MomentStep? {
         let step = moment.after(event, at: now)
-        let dueAt = MomentRow.dueAt(step.moment, now: now)
+        let dueAt = MomentTable.dueAt(step.moment, now: now)
         if step.moment == moment, event != .claimEnded { return step }
-        let count = try connection.execute(
-            MomentSQL.change,
-            MomentRow.values(step.moment) + [
-                .time(dueAt), .int(moment.state.rawValue), .int(moment.rev), .time(moment.fallbackAt),
-            ])
+        let count = try connection.execute(MomentTable.change(moment, to: step.moment, dueAt: dueAt))
         guard count == 1 else { return nil }
         if moment.state == .open, step.moment.state != .open {
-            try connection.execute(MomentSQL.begin, [.int(moment.app), .id(moment.message), .time(now)])
+            try connection.execute(MomentTable.begin(moment.message, app: moment.app, now: now))
         }
         for notice in step.notices { try report(notice, of: step.moment, now: now) }
         if moment.state.isUnfinished, !step.moment.state.isUnfinished {
@@ -31,20 +27,17 @@ extension StoreSession {
         return step
     }
 
-    /// One slice for alerts of a message that go out together, before all bulk.
+    /// Inserts one slice for alerts of a message that are sent together. It goes before all bulk slices.
     private func insertAlerts(to devices: [DeviceKey], on route: Route, of place: Moment.Place) throws {
         let keys = devices.sorted()
         guard let first = keys.first, let last = keys.last else { return }
         let id = Slice.ID(
-            app: place.app, message: place.message, route: route, window: Slice.ID.momentWindow,
+            app: place.app, message: place.message, route: route, rangeStart: Slice.ID.momentRange,
             part: try nextNumber("moment"))
         let slice = Slice(
             id: id, keyFrom: first, keyTo: last, keys: keys, cursor: first - 1, estimate: keys.count, lane: .direct)
-        try connection.execute(
-            SliceRow.insert, SliceRow.values(slice, rank: 0, owner: nil, leaseUntil: Timestamp(milliseconds: 0)))
-        try connection.execute(
-            "UPDATE message SET slices_open = slices_open + 1 WHERE app = $1 AND message = $2",
-            [.int(place.app), .id(place.message)])
+        try insertSlices([(slice, rank: 0)], owner: nil, leaseUntil: Timestamp(milliseconds: 0))
+        try connection.execute(MessageTable.addOpenSlices(place.app, place.message, 1))
     }
 
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int {
@@ -59,7 +52,7 @@ extension StoreSession {
     }
 
     func fireDueMoments(now: Timestamp, limit: Int) throws -> Int {
-        let due = try connection.all(MomentSQL.due, [.time(now), .int(limit)], MomentRow.moment)
+        let due = try connection.all(MomentTable.dueOpen(now, limit: limit), MomentTable.moment)
         var routes: [MessageID: [Route]] = [:]
         var groups = AlertGroups()
         for moment in due {
@@ -70,7 +63,7 @@ extension StoreSession {
             if let alert { groups.add(alert, of: moment.place) }
         }
         for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.place) }
-        let lapsed = try connection.all(MomentSQL.lapsed, [.time(now), .int(limit)], MomentRow.moment)
+        let lapsed = try connection.all(MomentTable.dueClaimed(now, limit: limit), MomentTable.moment)
         for moment in lapsed { _ = try apply(.claimEnded, to: moment, now: now) }
         return due.count + lapsed.count
     }
@@ -79,19 +72,21 @@ extension StoreSession {
         for moment in try openMoments(app: app, userID: userID, limit: .max) {
             _ = try apply(.cancel, to: moment, now: now)
         }
-        let user: [SQLValue] = [.int(app), .text(userID)]
-        try connection.execute("DELETE FROM moment WHERE app = $1 AND user_id = $2 AND state >= 5", user)
-        try connection.execute("DELETE FROM experiment_arm WHERE app = $1 AND user_id = $2", user)
+        try connection.execute(
+            """
+            DELETE FROM moment WHERE app = \(app) AND user_id = \(userID) AND state >= \(code: Moment.State.sent)
+            """)
+        try connection.execute("DELETE FROM experiment_arm WHERE app = \(app) AND user_id = \(userID)")
     }
 
-    /// A device of the user registered: what waited only for one goes on.
+    /// Moves on the moments that waited only for the user to register a device.
     func wakeMoments(app: AppKey, userID: String?, now: Timestamp) throws {
         guard let userID else { return }
-        let waiting = try connection.all(MomentSQL.awaiting, [.int(app), .text(userID)], MomentRow.moment)
+        let waiting = try connection.all(MomentTable.awaitingDevice(of: userID, app: app), MomentTable.moment)
         for moment in waiting { _ = try apply(.registered, to: moment, now: now) }
     }
 
-    /// Carries the ends of alerts into their moments.
+    /// Applies the outcomes of alerts to their moments.
     func settleMoments(_ settlement: Settlement, now: Timestamp) throws {
         let slice = settlement.slice
         let entries = settlement.alerts
@@ -107,11 +102,10 @@ extension StoreSession {
     /// Moments whose alerts are under way, by their devices: at least those of `devices`.
     private func alertedMoments(_ slice: Slice.ID, among devices: [DeviceKey]) throws -> [DeviceKey: Moment] {
         guard let first = devices.first else { return [:] }
-        let place: [SQLValue] = [.int(slice.app), .id(slice.message)]
-        let moments =
+        let moments = try connection.all(
             devices.count == 1
-            ? try connection.all(MomentSQL.ofDevice, place + [.int(first)], MomentRow.moment)
-            : try connection.all(MomentSQL.underWay, place, MomentRow.moment)
+                ? MomentTable.of(slice.message, app: slice.app, device: first)
+                : MomentTable.underWay(slice.message, app: slice.app), MomentTable.moment)
         let alerted = moments.filter { $0.state == .sending || $0.state == .recovering }
         return Dictionary(alerted.compactMap { moment in moment.device.map { ($0, moment) } }) { first, _ in first }
     }
@@ -119,24 +113,25 @@ extension StoreSession {
     /// Ends alerts to devices that were gone before their addresses were read: of all that the slice held, those that
     /// are neither `known` nor in another slice.
     private func settleGone(_ slice: Slice.ID, known: Set<DeviceKey>, now: Timestamp) throws {
-        let left =
-            try connection.first(
-                "SELECT key_from, keys FROM slice WHERE \(HotSQL.slicePlace)", SliceRow.place(slice), Self.keys
-            )?.filter { !known.contains($0) } ?? []
+        let held = try connection.first(
+            "SELECT key_from, keys FROM slice WHERE \(SliceTable.place(slice))", Self.keys)
+        let left = (held ?? []).filter { !known.contains($0) }
         guard !left.isEmpty else { return }
         let elsewhere = try connection.all(
             """
             SELECT key_from, keys FROM slice
-            WHERE app = $1 AND message = $2 AND route = $3 AND window_no = $4 AND state <> $5
-            """, SliceRow.place(slice).dropLast() + [.int(SliceRow.stateDone)], Self.keys)
+            WHERE \(MessageTable.place(slice.app, slice.message)) AND route = \(slice.route)
+                AND window_no = \(slice.rangeStart) AND state <> \(code: Slice.State.done)
+            """, Self.keys)
         let moments = try alertedMoments(slice, among: left)
         for key in Set(left).subtracting(elsewhere.joined()).sorted() {
             if let moment = moments[key] { try settle(moment, slice, .retired, "DeviceGone", now: now) }
         }
     }
 
-    private static func keys(_ row: any SQLRow) throws -> [DeviceKey] {
-        try row.bytesIfPresent(1).map(KeyListCoding.decode) ?? [row.int(0)]
+    private static func keys(_ row: inout RowReader) throws -> [DeviceKey] {
+        let first: DeviceKey = try row.next()
+        return try row.next([UInt8]?.self).map(KeyListCoding.decode) ?? [first]
     }
 
     private func settle(
@@ -151,7 +146,7 @@ extension StoreSession {
     }
 }
 
-/// Alerts of one round, by message and route: those of one message go out together.
+/// The alerts of one round by message and route: those of one message are sent together.
 private struct AlertGroups {
     struct Group {
         let place: Moment.Place
@@ -180,20 +175,16 @@ private struct AlertGroups {
     }
 }
 
-/// What webhooks hear of moments, and how messages count them.
+/// Webhook notices about moments, and the counts of a message with moments.
 extension StoreSession {
     func report(_ notice: MomentStep.Notice, of moment: Moment, now: Timestamp) throws {
         guard let message = try message(app: moment.app, id: moment.message) else { return }
         let composers = context.composers.all.filter { $0.reportsMoments(of: message.dialect) }
         guard !composers.isEmpty else { return }
-        let source = try connection.first(
-            "SELECT source FROM message_content WHERE app = $1 AND message = $2",
-            [.int(moment.app), .id(moment.message)]
-        ) { $0.bytesIfPresent(0) }
         let status = MomentStatus(
             moment: moment, status: notice.status, campaignID: message.campaignID,
             deviceAddress: try notice.device.flatMap { try addressText(app: moment.app, device: $0) },
-            source: source ?? nil, at: now)
+            source: try source(app: moment.app, message: moment.message), at: now)
         for composer in composers {
             try enqueue(composer.notice(status), id: Self.noticeID(moment, notice), app: moment.app, composer, at: now)
         }
@@ -222,24 +213,24 @@ extension StoreSession {
         _ = try enqueue(event, for: [composer.form.kind])
     }
 
-    /// In the letter case that the app sent.
+    /// In the letter case in which the app sent it.
     private func addressText(app: AppKey, device: DeviceKey) throws -> String? {
         let address = try connection.first(
-            "SELECT route, address FROM device WHERE app = $1 AND seq = $2", [.int(app), .int(device)]
-        ) { Address(route: try $0.route(0), bytes: $0.bytes(1)) }
+            "SELECT route, address FROM device WHERE app = \(app) AND seq = \(device)"
+        ) { row in Address(route: try row.next(), bytes: try row.next()) }
         guard let address else { return nil }
         let detail = try DetailCoding.decode(try detail(app: app, device: device))
         return detail.addressAsSent ?? address.json.stringValue ?? address.json.text
     }
 
-    /// One a user, by the route of the device that has or had it.
+    /// One count for each user, on the route of the device that has or had the moment.
     func momentCounts(app: AppKey, id: MessageID) throws -> [Route: OutcomeCounts] {
         var routes: [Route: OutcomeCounts] = [:]
-        try connection.query(MomentSQL.counts, [.int(app), .id(id)]) { row in
-            guard let state = Moment.State(rawValue: row.int(0)) else { throw PealError.damaged("a moment") }
-            let route = try row.route(1)
-            let outcome = row.intIfPresent(2).flatMap { Outcome(rawValue: UInt8(truncatingIfNeeded: $0)) }
-            let reason = row.text(3)
+        try connection.query(MomentTable.counts(id, app: app)) { row in
+            let (state, route): (Moment.State, Route) = (try row.next(), try row.next())
+            let code: Int64? = try row.next()
+            let outcome = code.flatMap { Outcome(rawValue: UInt8(truncatingIfNeeded: $0)) }
+            let reason: String = try row.next()
             if state.isUnfinished {
                 routes[route, default: .init()].pending += 1
             } else {

@@ -1,29 +1,46 @@
 internal import PealCore
 
+/// `receipt`: what devices reported of messages, of each device the first of a kind; `receipt_count` holds the sums.
+enum ReceiptTable {
+    static func insert(_ receipt: Receipt, app: AppKey) -> SQL {
+        """
+        INSERT INTO receipt (app, message, seq, kind, at)
+        VALUES (\(app), \(receipt.message), \(receipt.device), \(receipt.kind), \(receipt.at))
+        ON CONFLICT (app, message, seq, kind) DO NOTHING
+        """
+    }
+
+    static func add(_ count: Int, _ kind: Receipt.Kind, of message: MessageID, app: AppKey) -> SQL {
+        """
+        INSERT INTO receipt_count (app, message, kind, n) VALUES (\(app), \(message), \(kind), \(count))
+        ON CONFLICT (app, message, kind) DO UPDATE SET n = receipt_count.n + excluded.n
+        """
+    }
+
+    static func of(_ device: DeviceKey, message: MessageID, app: AppKey) -> SQL {
+        "SELECT kind, at FROM receipt WHERE \(MessageTable.place(app, message)) AND seq = \(device)"
+    }
+
+    static func prune(_ message: MessageID, app: AppKey, limit: Int) -> SQL {
+        """
+        DELETE FROM receipt WHERE (app, message, seq, kind) IN (
+            SELECT app, message, seq, kind FROM receipt WHERE \(MessageTable.place(app, message)) LIMIT \(limit))
+        """
+    }
+}
+
 extension StoreSession {
     func receiptCounts(app: AppKey, message: MessageID) throws -> [Receipt.Kind: Int] {
-        var counts: [Receipt.Kind: Int] = [:]
-        try connection.query(
-            "SELECT kind, n FROM receipt_count WHERE app = $1 AND message = $2", [.int(app), .id(message)]
-        ) { row in
-            if let kind = Receipt.Kind(rawValue: row.int(0)) { counts[kind] = Int(row.int(1)) }
-        }
-        return counts
+        let counts = try connection.all(
+            "SELECT kind, n FROM receipt_count WHERE \(MessageTable.place(app, message))"
+        ) { row -> (Receipt.Kind, Int) in (try row.next(), try row.next()) }
+        return Dictionary(counts) { $1 }
     }
 
     func receipts(app: AppKey, message: MessageID, device: DeviceKey) throws -> [Receipt] {
-        try connection.all(GeofenceSQL.receiptsOfDevice, [.int(app), .id(message), .int(device)]) { row in
-            guard let kind = Receipt.Kind(rawValue: row.int(0)) else { throw PealError.damaged("a receipt") }
-            return Receipt(message: message, device: device, kind: kind, at: row.time(1))
+        try connection.all(ReceiptTable.of(device, message: message, app: app)) { row in
+            Receipt(message: message, device: device, kind: try row.next(), at: try row.next())
         }.sorted { ($0.at, $0.kind.rawValue) < ($1.at, $1.kind.rawValue) }
-    }
-
-    func apps(withTopic name: String, now: Timestamp) throws -> [App] {
-        let topics = try connection.all(GeofenceSQL.topicsNamed, [.text(name), .time(now)]) { ($0.int(0), $0.int(1)) }
-        return try topics.compactMap { key, topic in
-            let member = try connection.int(GeofenceSQL.firstMember, [.int(key), .int(topic)])
-            return member == nil ? nil : try app(key: key)
-        }
     }
 
     func record(_ receipts: [Receipt], app: AppKey) throws -> Int {
@@ -31,11 +48,7 @@ extension StoreSession {
         let rows = receipts.sorted {
             ($0.message, $0.device, $0.kind.rawValue) < ($1.message, $1.device, $1.kind.rawValue)
         }
-        let counts = try connection.execute(
-            GeofenceSQL.insertReceipt,
-            rows: rows.map {
-                [.int(app), .id($0.message), .int($0.device), .int($0.kind.rawValue), .time($0.at)]
-            })
+        let counts = try connection.execute(rows.map { ReceiptTable.insert($0, app: app) })
         var new: [(message: MessageID, kind: Receipt.Kind, count: Int)] = []
         for (receipt, count) in zip(rows, counts) where count > 0 {
             if let index = new.lastIndex(where: { $0.message == receipt.message && $0.kind == receipt.kind }) {
@@ -44,28 +57,35 @@ extension StoreSession {
                 new.append((receipt.message, receipt.kind, count))
             }
         }
-        try connection.execute(
-            GeofenceSQL.addReceipts,
-            rows: new.map { [.int(app), .id($0.message), .int($0.kind.rawValue), .int($0.count)] })
+        try connection.execute(new.map { ReceiptTable.add($0.count, $0.kind, of: $0.message, app: app) })
         return new.reduce(0) { $0 + $1.count }
     }
+}
 
+/// `geofence_trigger`: the borders that devices crossed.
+enum TriggerTable {
+    static func insert(_ trigger: GeofenceTrigger, app: AppKey) -> SQL {
+        """
+        INSERT INTO geofence_trigger (app, geofence, location, seq, at)
+        VALUES (\(app), \(trigger.geofence), \(trigger.location), \(trigger.device), \(trigger.at))
+        ON CONFLICT (app, geofence, location, seq, at) DO NOTHING
+        """
+    }
+
+    static func prune(before earliest: Timestamp, limit: Int) -> SQL {
+        """
+        DELETE FROM geofence_trigger WHERE (app, geofence, location, seq, at) IN (
+            SELECT app, geofence, location, seq, at FROM geofence_trigger WHERE at <= \(earliest) LIMIT \(limit))
+        """
+    }
+}
+
+extension StoreSession {
     func record(_ triggers: [GeofenceTrigger], app: AppKey) throws -> Int {
-        try connection.execute(
-            """
-            INSERT INTO geofence_trigger (app, geofence, location, seq, at) VALUES ($1, $2, $3, $4, $5)
-            ON CONFLICT (app, geofence, location, seq, at) DO NOTHING
-            """,
-            rows: triggers.map {
-                [.int(app), .int($0.geofence), .int($0.location), .int($0.device), .time($0.at)]
-            }
-        ).reduce(0, +)
+        try connection.execute(triggers.map { TriggerTable.insert($0, app: app) }).reduce(0, +)
     }
 
     func triggerCount(app: AppKey, geofence: Int64) throws -> Int {
-        Int(
-            try connection.int(
-                "SELECT COUNT(*) FROM geofence_trigger WHERE app = $1 AND geofence = $2",
-                [.int(app), .int(geofence)]) ?? 0)
+        try connection.count("SELECT COUNT(*) FROM geofence_trigger WHERE app = \(app) AND geofence = \(geofence)")
     }
 }

@@ -1,48 +1,64 @@
 internal import PealCore
 
+/// `idempotency`: the answers to requests that named themselves.
 extension StoreSession {
     func keptAnswer(_ request: IdempotentRequest, now: Timestamp) throws -> KeptAnswer? {
         let earliest = now - .seconds(min(request.lifeSeconds, Limits.idempotencyLifeSeconds))
         return try connection.first(
-            "SELECT digest, status, body FROM idempotency WHERE scope = $1 AND request_key = $2 AND at > $3",
-            [.bytes(request.scope), .text(request.key), .time(earliest)]
-        ) { KeptAnswer(digest: $0.bytes(0), status: Int($0.int(1)), body: $0.bytes(2)) }
+            """
+            SELECT digest, status, body FROM idempotency
+            WHERE scope = \(request.scope) AND request_key = \(request.key) AND at > \(earliest)
+            """
+        ) { row in KeptAnswer(digest: try row.next(), status: try row.next(), body: try row.next()) }
     }
 
     func keepAnswer(_ answer: KeptAnswer, to request: IdempotentRequest, now: Timestamp) throws {
         try connection.execute(
             """
-            INSERT INTO idempotency (scope, request_key, digest, status, body, at) VALUES ($1, $2, $3, $4, $5, $6)
+            INSERT INTO idempotency \(row: [
+                "scope": request.scope, "request_key": request.key, "digest": answer.digest, "status": answer.status,
+                "body": answer.body, "at": now,
+            ])
             ON CONFLICT (scope, request_key) DO UPDATE SET digest = excluded.digest, status = excluded.status,
                 body = excluded.body, at = excluded.at
-            """,
-            [
-                .bytes(request.scope), .text(request.key), .bytes(answer.digest), .int(answer.status),
-                .bytes(answer.body), .time(now),
-            ])
+            """)
     }
 
+    func pruneAnswers(now: Timestamp, limit: Int) throws -> Int {
+        let earliest = now - .seconds(Limits.idempotencyLifeSeconds)
+        return try connection.execute(
+            """
+            DELETE FROM idempotency WHERE (scope, request_key) IN (
+                SELECT scope, request_key FROM idempotency WHERE at <= \(earliest) ORDER BY at LIMIT \(limit))
+            """)
+    }
+}
+
+/// `audit`: who did what to which object.
+extension StoreSession {
     func audit(_ entry: AuditEntry) throws {
         try connection.execute(
-            "INSERT INTO audit (number, at, app, actor, action, object) VALUES ($1, $2, $3, $4, $5, $6)",
-            [
-                .int(try nextNumber("audit")), .time(entry.at), .int(entry.app), .text(entry.actor),
-                .text(entry.action), .text(entry.object),
+            """
+            INSERT INTO audit \(row: [
+                "number": try nextNumber("audit"), "at": entry.at, "app": entry.app, "actor": entry.actor,
+                "action": entry.action, "object": entry.object,
             ])
+            """)
     }
 
     func auditEntries(app: AppKey?, before cursor: Int64?, limit: Int) throws -> [(number: Int64, entry: AuditEntry)] {
-        let mine = app == nil ? "" : "app = $3 AND "
+        let mine: SQL = app.map { "app = \($0) AND " } ?? ""
         return try connection.all(
             """
-            SELECT number, at, app, actor, action, object FROM audit WHERE \(mine)number < $1
-            ORDER BY number DESC LIMIT $2
-            """, [.int(cursor ?? .max), .int(limit)] + (app.map { [.int($0)] } ?? [])
+            SELECT number, at, app, actor, action, object FROM audit
+            WHERE \(mine)number < \(cursor ?? .max) ORDER BY number DESC LIMIT \(limit)
+            """
         ) { row in
+            let number: Int64 = try row.next()
             let entry = AuditEntry(
-                at: row.time(1), app: row.intIfPresent(2), actor: row.text(3), action: row.text(4),
-                object: row.text(5))
-            return (row.int(0), entry)
+                at: try row.next(), app: try row.next(), actor: try row.next(), action: try row.next(),
+                object: try row.next())
+            return (number, entry)
         }
     }
 }

@@ -1,20 +1,104 @@
 internal import PealCore
 
+/// The statements of a settlement, in the order in which they run.
+extension SliceTable {
+    /// Moves the cursor, if the lease and the cursor are still what the worker knows. A slice of a paused message that
+    /// is released becomes held.
+    static func settle(_ settlement: Settlement, now: Timestamp) -> SQL {
+        let (state, leaseUntil, readyAt) = after(settlement.next, now: now)
+        let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
+        return """
+            UPDATE slice SET \(set: [
+                "cursor": settlement.cursorAfter, "counts": CountsCoding.encode(settlement.counts),
+                "lease_until": leaseUntil, "ready_at": readyAt,
+            ]),
+                pages = pages + \(settlement.logRow == nil ? 0 : 1), estimate = estimate - \(deferred),
+                state = \(heldWherePaused(state))
+            WHERE \(leased(settlement)) AND cursor = \(settlement.cursorBefore)
+            """
+    }
+
+    private static func after(
+        _ next: Settlement.Next, now: Timestamp
+    ) -> (state: Slice.State, leaseUntil: Timestamp, readyAt: Timestamp) {
+        let never = Timestamp(milliseconds: 0)
+        switch next {
+        case .keep(let end): return (.leased, end, never)
+        case .done: return (.done, never, never)
+        case .release(let instant):
+            let readyAt = instant ?? never
+            return (readyAt > now ? .waiting : .ready, never, readyAt)
+        }
+    }
+
+    /// `state`, or `held` when the message is paused and the slice would wait or be ready.
+    private static func heldWherePaused(_ state: Slice.State) -> SQL {
+        guard state == .waiting || state == .ready else { return "\(state)" }
+        return """
+            CASE WHEN \(MessageTable.stateOfSlice) = \(code: Message.State.paused)
+            THEN \(code: Slice.State.held) ELSE \(state) END
+            """
+    }
+
+    /// The slice with its lease.
+    private static func leased(_ settlement: Settlement) -> SQL {
+        """
+        \(place(settlement.slice)) AND state = \(code: Slice.State.leased) AND owner = \(settlement.owner)
+            AND term = \(settlement.term)
+        """
+    }
+
+    /// The slice as `settle` left it.
+    private static func settled(_ settlement: Settlement) -> SQL {
+        "\(place(settlement.slice)) AND term = \(settlement.term) AND cursor = \(settlement.cursorAfter)"
+    }
+
+    static func insertPage(_ row: Settlement.LogRow, of settlement: Settlement) -> SQL {
+        """
+        INSERT INTO delivery_page (app, message, route, window_no, part, page, first_key, last_key, n, sent_at, took,
+            data)
+        SELECT app, message, route, window_no, part, pages - 1, \(row.firstKey), \(row.lastKey), \(row.deviceCount),
+            \(row.sentAt), \(row.tookMilliseconds), \(row.data)
+        FROM slice WHERE \(settled(settlement))
+        ON CONFLICT DO NOTHING
+        """
+    }
+
+    /// Inserts deferred keys as a slice of their own, a part of the settled one.
+    static func insertPart(_ deferral: Settlement.Deferral, of settlement: Settlement) -> SQL {
+        let isLeased = deferral.leasedUntil != nil
+        let first = deferral.keys.first ?? 0
+        return """
+            INSERT INTO slice (app, message, route, window_no, lane, rank, part, state, ready_at, attempt, key_from,
+                key_to, keys, cursor, pages, estimate, counts, owner, term, lease_until)
+            SELECT app, message, route, window_no, lane, rank,
+                \(deferral.part), \(heldWherePaused(isLeased ? .leased : .waiting)), \(deferral.readyAt),
+                \(deferral.attempt), \(first), \(deferral.keys.last ?? 0), \(KeyListCoding.encode(deferral.keys)),
+                \(first - 1), 0, \(deferral.keys.count), \(CountsCoding.encode(OutcomeCounts())),
+                \(isLeased ? settlement.owner : nil), \(isLeased ? 1 : 0),
+                \(deferral.leasedUntil ?? Timestamp(milliseconds: 0))
+            FROM slice WHERE \(settled(settlement))
+            ON CONFLICT DO NOTHING
+            """
+    }
+}
+
 extension StoreSession {
-    /// In waves in which each slice comes once, because a page's row in the log is placed by where its slice then
-    /// stands; within a wave in order of place, so that nodes lock rows alike.
+    /// Settles in waves in which each slice occurs once, because a page's row in the log takes its number from its
+    /// slice. Within a wave, slices are sorted by key, so that all nodes lock rows in the same order.
     func settle(_ settlements: [Settlement], now: Timestamp) throws -> [Settlement.Result] {
         var results = settlements.map { _ in Settlement.Result(isApplied: false) }
         var changes = MessageChanges()
         for wave in Self.waves(settlements) {
-            let counts = try connection.execute(
-                HotSQL.settle, rows: wave.map { Self.progress(settlements[$0], now: now) })
-            for (index, count) in zip(wave, counts) where count == 1 {
+            for index in wave where try connection.execute(SliceTable.settle(settlements[index], now: now)) == 1 {
                 results[index].isApplied = true
                 changes.note(settlements[index], at: index)
             }
             let applied = wave.filter { results[$0].isApplied }
-            try log(applied.map { settlements[$0] })
+            try connection.execute(
+                applied.compactMap { index in
+                    settlements[index].logRow.map { SliceTable.insertPage($0, of: settlements[index]) }
+                })
             for index in applied {
                 let parts = try insertParts(settlements[index])
                 results[index].leasedSlices = parts.leased
@@ -50,108 +134,42 @@ extension StoreSession {
     private static func precedes(_ left: Slice.ID, _ right: Slice.ID) -> Bool {
         if left.app != right.app { return left.app < right.app }
         if left.message != right.message { return left.message < right.message }
-        return (left.route.rawValue, left.window, left.part) < (right.route.rawValue, right.window, right.part)
+        return (left.route.rawValue, left.rangeStart, left.part) < (right.route.rawValue, right.rangeStart, right.part)
     }
 
-    /// The values of `HotSQL.settle`.
-    private static func progress(_ settlement: Settlement, now: Timestamp) -> [SQLValue] {
-        let state: Int64
-        var leaseUntil: Int64 = 0
-        var readyAt: Int64 = 0
-        switch settlement.next {
-        case .keep(let end):
-            state = Slice.State.leased.rawValue
-            leaseUntil = end.milliseconds
-        case .done:
-            state = SliceRow.stateDone
-        case .release(let instant):
-            readyAt = instant?.milliseconds ?? 0
-            state = (readyAt > now.milliseconds ? Slice.State.waiting : .ready).rawValue
-        }
-        let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
-        return guarded(settlement) + [
-            .int(settlement.cursorBefore), .int(settlement.cursorAfter), .int(settlement.logRow == nil ? 0 : 1),
-            .bytes(CountsCoding.encode(settlement.counts)), .int(deferred), .int(leaseUntil), .int(state),
-            .int(readyAt),
-        ]
-    }
-
-    /// The place of the slice, its owner and its term.
-    private static func guarded(_ settlement: Settlement) -> [SQLValue] {
-        SliceRow.place(settlement.slice) + [.text(settlement.owner), .int(settlement.term)]
-    }
-
-    /// The place of the slice, its term, and where its cursor now must be.
-    private static func settled(_ settlement: Settlement) -> [SQLValue] {
-        SliceRow.place(settlement.slice) + [.int(settlement.term), .int(settlement.cursorAfter)]
-    }
-
-    private func log(_ settlements: [Settlement]) throws {
-        try connection.execute(
-            HotSQL.insertPage,
-            rows: settlements.compactMap { settlement in
-                guard let row = settlement.logRow else { return nil }
-                return Self.settled(settlement) + [
-                    .int(row.firstKey), .int(row.lastKey), .int(row.deviceCount), .time(row.sentAt),
-                    .int(row.tookMilliseconds), .bytes(row.data),
-                ]
-            })
-    }
-
-    /// Makes the deferred keys slices of their own; gives back their number, and those that stay with the worker.
+    /// Makes the deferred keys slices of their own.
+    /// - Returns: how many there are now, and those that stay with the worker.
     private func insertParts(_ settlement: Settlement) throws -> (count: Int, leased: [Slice]) {
         let deferrals = settlement.deferrals.filter { !$0.keys.isEmpty }
-        let counts = try connection.execute(
-            HotSQL.insertPart, rows: deferrals.map { Self.settled(settlement) + Self.part($0, settlement) })
-        let leased = try deferrals.filter { $0.leasedUntil != nil }.compactMap { deferral in
-            let id = Self.partID(deferral, settlement)
-            return try connection.first(
-                "SELECT \(HotSQL.sliceColumns) FROM slice WHERE \(HotSQL.slicePlace)", SliceRow.place(id)
-            ) { try SliceRow.slice($0, app: id.app, route: id.route).slice }
+        let count = try deferrals.reduce(0) { count, deferral in
+            try count + connection.execute(SliceTable.insertPart(deferral, of: settlement))
         }
-        return (counts.reduce(0, +), leased)
-    }
-
-    private static func partID(_ deferral: Settlement.Deferral, _ settlement: Settlement) -> Slice.ID {
         let parent = settlement.slice
-        return .init(
-            app: parent.app, message: parent.message, route: parent.route, window: parent.window, part: deferral.part)
+        let leased = try deferrals.filter { $0.leasedUntil != nil }.compactMap { deferral in
+            let id = Slice.ID(
+                app: parent.app, message: parent.message, route: parent.route, rangeStart: parent.rangeStart,
+                part: deferral.part)
+            return try connection.first(
+                "SELECT \(SliceTable.columns) FROM slice WHERE \(SliceTable.place(id))"
+            ) { row in try SliceTable.slice(&row, app: id.app, route: id.route).slice }
+        }
+        return (count, leased)
     }
 
-    private static func part(_ deferral: Settlement.Deferral, _ settlement: Settlement) -> [SQLValue] {
-        let isLeased = deferral.leasedUntil != nil
-        let state: Slice.State = isLeased ? .leased : .waiting
-        let first = deferral.keys.first ?? 0
-        return [
-            .int(deferral.part), .int(state.rawValue), .time(deferral.readyAt), .int(deferral.attempt), .int(first),
-            .int(deferral.keys.last ?? 0), .bytes(KeyListCoding.encode(deferral.keys)), .int(first - 1),
-            .int(deferral.keys.count), .bytes(CountsCoding.encode(OutcomeCounts())),
-            .text(isLeased ? settlement.owner : nil), .int(isLeased ? 1 : 0),
-            .int(deferral.leasedUntil?.milliseconds ?? 0),
-        ]
-    }
-
-    /// Retires dead addresses, whoever has the lease by now: what the provider said stays true.
+    /// Retires dead addresses, whoever holds the lease by now: what the provider said stays true.
     private func retire(_ settlement: Settlement, now: Timestamp) throws {
         guard !settlement.slice.holdsAddresses, !settlement.retirements.isEmpty else { return }
-        let app = settlement.slice.app
-        let route = settlement.slice.route
+        let (app, route) = (settlement.slice.app, settlement.slice.route)
         let retirements = settlement.retirements.sorted { $0.key < $1.key }
         let counts = try connection.execute(
-            HotSQL.retire,
-            rows: retirements.map {
-                [
-                    .int(app), .int($0.key), .int($0.revision), .time($0.notAfter), .time(now), .text($0.reason),
-                    .route(route),
-                ]
-            })
+            retirements.map { DeviceTable.retire($0, route, app: app, now: now) })
         for (retirement, count) in zip(retirements, counts) where count == 1 {
             try leaveStreams(app: app, device: retirement.key, route: route)
         }
     }
 }
 
-/// What a group of settlements means to their messages.
+/// What a group of settlements changes in their messages.
 struct MessageChanges {
     struct Place: Hashable, Comparable {
         let app: AppKey
@@ -163,9 +181,9 @@ struct MessageChanges {
     }
 
     struct Change {
-        /// Slices added less slices ended.
+        /// Slices added minus slices ended.
         var slicesOpen = 0
-        /// When the first page of the group that tried anything was sent.
+        /// When the first page of the group that sent anything was sent.
         var firstSentAt: Timestamp?
         /// The last settlement of the message in the group.
         var lastIndex = 0
@@ -175,7 +193,7 @@ struct MessageChanges {
 
     private(set) var byMessage: [Place: Change] = [:]
 
-    /// Takes an applied settlement and its position in the group.
+    /// Adds an applied settlement and its position in the group.
     mutating func note(_ settlement: Settlement, at index: Int) {
         let place = Place(app: settlement.slice.app, message: settlement.slice.message)
         var change = byMessage[place] ?? Change()
@@ -189,27 +207,29 @@ struct MessageChanges {
         byMessage[place] = change
     }
 
-    /// Takes the number of slices that were made of a settlement.
+    /// Adds the number of slices that a settlement created.
     mutating func added(_ count: Int, _ slice: Slice.ID) {
         byMessage[Place(app: slice.app, message: slice.message)]?.slicesOpen += count
     }
 }
 
 extension StoreSession {
-    /// Carries a group's progress into its message. Returns the final state when this ended the message.
+    /// Applies a group's progress to its message. Returns the final state when this ended the message.
     func settleMessage(
         _ place: MessageChanges.Place, _ change: MessageChanges.Change, now: Timestamp
     ) throws -> Message.State? {
-        let values: [SQLValue] = [.int(place.app), .id(place.message)]
-        if let sentAt = change.firstSentAt { try connection.execute(HotSQL.firstSent, values + [.time(sentAt)]) }
+        if let sentAt = change.firstSentAt {
+            try connection.execute(MessageTable.setFirstSent(place.app, place.message, sentAt))
+        }
         guard change.slicesOpen != 0 else { return nil }
-        let open = try connection.int(HotSQL.closeSlices, values + [.int(change.slicesOpen)])
+        let open: Int? = try connection.value(
+            MessageTable.addOpenSlices(place.app, place.message, change.slicesOpen))
         guard open == 0 else { return nil }
         return try end(place, now: now)
     }
 
-    /// The last slice is settled: folds the slices' counts into the message and deletes them, and tells of
-    /// the end. The log stays.
+    /// The last slice is settled: folds the slices' counts into the message, deletes the slices and reports the end.
+    /// The log stays.
     private func end(_ place: MessageChanges.Place, now: Timestamp) throws -> Message.State? {
         guard let message = try message(app: place.app, id: place.message) else { return nil }
         let routes = try openCounts(message)
@@ -217,14 +237,14 @@ extension StoreSession {
         let wasTried = message.firstSentAt != nil || total.accepted + total.rejected + total.retired > 0
         var state = message.state
         if !state.isFinal { state = !wasTried && total.expired > 0 ? .expired : .sent }
-        let values: [SQLValue] = [.int(place.app), .id(place.message)]
+        let endedAt = message.endedAt ?? now
         try connection.execute(
-            "UPDATE message SET state = $3, ended_at = $4, counts = $5 WHERE app = $1 AND message = $2",
-            values + [
-                .int(state.rawValue), .time(message.endedAt ?? now), .bytes(CountsCoding.encode(routes)),
-            ])
-        try connection.execute("DELETE FROM slice WHERE app = $1 AND message = $2", values)
-        try reportEnd(message, state: state, at: message.endedAt ?? now)
+            """
+            UPDATE message SET state = \(state), ended_at = \(endedAt), counts = \(CountsCoding.encode(routes))
+            WHERE \(MessageTable.place(place.app, place.message))
+            """)
+        try connection.execute("DELETE FROM slice WHERE \(MessageTable.place(place.app, place.message))")
+        try reportEnd(message, state: state, at: endedAt)
         return state
     }
 }

@@ -1,122 +1,113 @@
 internal import PealCore
 
+/// `topic`: labels that devices subscribe to, numbered per app. An expired topic counts as deleted.
+enum TopicTable {
+    static let columns: Columns = "topic, name, expires_at"
+
+    static func entry(_ row: inout RowReader) throws -> TopicEntry {
+        TopicEntry(number: try row.next(), name: try row.next(), expiresAt: try row.next())
+    }
+
+    static let byName = Statement<(app: AppKey, name: String)>(
+        "SELECT topic, expires_at FROM topic WHERE app = $1 AND name = $2"
+    ) { [.int($0.app), .text($0.name)] }
+
+    static func isLiving(_ now: Timestamp) -> SQL { "(expires_at IS NULL OR expires_at > \(now))" }
+
+    /// Topics that have not expired, with or without an expiry as the search says.
+    private static func matching(_ search: TopicSearch, app: AppKey, now: Timestamp) -> SQL {
+        """
+        FROM topic WHERE app = \(app) AND ((expires_at IS NULL AND \(search.hasExpiry != true) = 1)
+            OR (expires_at > \(now) AND \(search.hasExpiry != false) = 1))
+        """
+    }
+
+    static func count(_ search: TopicSearch, app: AppKey, now: Timestamp) -> SQL {
+        "SELECT COUNT(*) \(matching(search, app: app, now: now))"
+    }
+
+    static func page(_ search: TopicSearch, app: AppKey, now: Timestamp, limit: Int, offset: Int) -> SQL {
+        """
+        SELECT \(columns) \(matching(search, app: app, now: now)) ORDER BY name LIMIT \(limit) OFFSET \(offset)
+        """
+    }
+
+    static func find(number: Int64, app: AppKey, now: Timestamp) -> SQL {
+        "SELECT \(columns) FROM topic WHERE app = \(app) AND topic = \(number) AND \(isLiving(now))"
+    }
+
+    /// The topics of that name in every app.
+    static func named(_ name: String, now: Timestamp) -> SQL {
+        "SELECT app, topic FROM topic WHERE name = \(name) AND \(isLiving(now)) ORDER BY app"
+    }
+}
+
 extension StoreSession {
-    private static let columns = "topic, name, expires_at"
-
-    private func topic(_ row: any SQLRow, app: AppKey) throws -> Topic {
-        let number = row.int(0)
-        return Topic(
-            name: row.text(1), number: number, expiresAt: row.timeIfPresent(2),
-            deviceCount: try memberCount(app: app, topic: number))
-    }
-
-    private func memberCount(app: AppKey, topic: Int64) throws -> Int {
-        Int(
-            try connection.int(
-                "SELECT COUNT(*) FROM topic_member WHERE app = $1 AND topic = $2", [.int(app), .int(topic)]) ?? 0)
-    }
-
     func topics(app: AppKey, after cursor: String?, limit: Int, now: Timestamp) throws -> [Topic] {
         try connection.all(
             """
-            SELECT \(Self.columns) FROM topic WHERE app = $1 AND name > $2 AND (expires_at IS NULL OR expires_at > $3)
-            ORDER BY name LIMIT $4
-            """, [.int(app), .text(cursor ?? ""), .time(now), .int(limit)]
-        ) { try topic($0, app: app) }
+            SELECT \(TopicTable.columns) FROM topic
+            WHERE app = \(app) AND name > \(cursor ?? "") AND \(TopicTable.isLiving(now)) ORDER BY name LIMIT \(limit)
+            """
+        ) { row in try topic(TopicTable.entry(&row), app: app) }
     }
 
     func topic(app: AppKey, name: String, now: Timestamp) throws -> Topic? {
         try connection.first(
             """
-            SELECT \(Self.columns) FROM topic WHERE app = $1 AND name = $2 AND (expires_at IS NULL OR expires_at > $3)
-            """, [.int(app), .text(name), .time(now)]
-        ) { try topic($0, app: app) }
-    }
-
-    func putTopic(app: AppKey, name: String, expiresAt: Timestamp?, now: Timestamp) throws -> Topic {
-        let number = try topicNumber(app: app, name: name, now: now)
-        try connection.execute(
-            "UPDATE topic SET expires_at = $3 WHERE app = $1 AND topic = $2",
-            [.int(app), .int(number), .time(expiresAt)])
-        return Topic(
-            name: name, number: number, expiresAt: expiresAt, deviceCount: try memberCount(app: app, topic: number))
-    }
-
-    func deleteTopic(app: AppKey, name: String) throws -> Bool {
-        guard let number = try knownTopicNumber(app: app, name: name) else { return false }
-        // By way of the members: subscriptions lie in the order of devices. Those of retired devices stay behind under
-        // a number that is never given again.
-        try connection.execute(
+            SELECT \(TopicTable.columns) FROM topic
+            WHERE app = \(app) AND name = \(name) AND \(TopicTable.isLiving(now))
             """
-            DELETE FROM device_topic WHERE app = $1 AND topic = $2
-                AND seq IN (SELECT seq FROM topic_member WHERE app = $1 AND topic = $2)
-            """, [.int(app), .int(number)])
-        try connection.execute(
-            "DELETE FROM topic_member WHERE app = $1 AND topic = $2", [.int(app), .int(number)])
-        memo.topics[memoKey(app, name)] = nil
-        return try connection.execute(
-            "DELETE FROM topic WHERE app = $1 AND topic = $2", [.int(app), .int(number)]) == 1
+        ) { row in try topic(TopicTable.entry(&row), app: app) }
     }
 
-    /// The number of the topic, which is made now when there is none. One that expired is forgotten with everybody in
-    /// it: who subscribes to its name means a new one.
-    func topicNumber(app: AppKey, name: String, now: Timestamp) throws -> Int64 {
-        if let known = memo.topics[memoKey(app, name)] { return known }
-        let expiry = try connection.int(
-            "SELECT expires_at FROM topic WHERE app = $1 AND name = $2 AND expires_at IS NOT NULL",
-            [.int(app), .text(name)])
-        if let expiry, expiry <= now.milliseconds { _ = try deleteTopic(app: app, name: name) }
-        var number = try knownTopicNumber(app: app, name: name)
-        if number == nil {
-            let fresh = try connection.int(
-                "UPDATE app SET topic_seq = topic_seq + 1 WHERE app = $1 RETURNING topic_seq", [.int(app)])
-            guard let fresh else { throw PealError.notFound("app") }
-            try connection.execute(
-                "INSERT INTO topic (app, topic, name, expires_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-                [.int(app), .int(fresh), .text(name), .null(.int)])
-            number = try knownTopicNumber(app: app, name: name)
-        }
-        guard let number else { throw PealError.damaged("a topic") }
-        memo.topics[memoKey(app, name)] = number
-        return number
+    private func topic(_ entry: TopicEntry, app: AppKey) throws -> Topic {
+        Topic(
+            name: entry.name, number: entry.number, expiresAt: entry.expiresAt,
+            deviceCount: try memberCount(app: app, topic: entry.number))
     }
 
-    func knownTopicNumber(app: AppKey, name: String) throws -> Int64? {
-        try connection.int("SELECT topic FROM topic WHERE app = $1 AND name = $2", [.int(app), .text(name)])
+    func topicEntry(app: AppKey, number: Int64, now: Timestamp) throws -> TopicEntry? {
+        try connection.first(TopicTable.find(number: number, app: app, now: now), TopicTable.entry)
     }
 
-    private func memoKey(_ app: AppKey, _ name: String) -> ExactText { ExactText("\(app) \(name)") }
-}
-
-extension StoreSession {
     func topics(
         app: AppKey, _ search: TopicSearch, _ page: PageNumber, now: Timestamp
     ) throws -> ResultPage<TopicEntry> {
-        let place: [SQLValue] = [
-            .int(app), .time(now), .flag(search.hasExpiry != true), .flag(search.hasExpiry != false),
-        ]
         guard let part = search.containing.map(PartOfText.init) else {
             let items = try connection.all(
-                SearchSQL.topics, place + [.int(page.size), .int(page.offset)], Self.topicEntry)
-            return ResultPage(items: items, total: Int(try connection.int(SearchSQL.topicsInAll, place) ?? 0))
+                TopicTable.page(search, app: app, now: now, limit: page.size, offset: page.offset), TopicTable.entry)
+            let total = try connection.count(TopicTable.count(search, app: app, now: now))
+            return ResultPage(items: items, total: total)
         }
         var result = ResultPage<TopicEntry>()
-        try connection.query(SearchSQL.topics, place + [.int(Limits.searchedRowsMax), .int(0)]) { row in
-            guard part.isIn(row.text(1)) else { return }
-            let number = result.total - page.offset
-            if (0..<page.size).contains(number) { result.items.append(Self.topicEntry(row)) }
+        try connection.query(
+            TopicTable.page(search, app: app, now: now, limit: Limits.searchedRowsMax, offset: 0)
+        ) { row in
+            let entry = try TopicTable.entry(&row)
+            guard part.isIn(entry.name) else { return }
+            let index = result.total - page.offset
+            if (0..<page.size).contains(index) { result.items.append(entry) }
             result.total += 1
         }
         return result
     }
 
-    func topicEntry(app: AppKey, number: Int64, now: Timestamp) throws -> TopicEntry? {
-        try connection.first(
-            SearchSQL.topicByNumber, [.int(app), .int(number), .time(now)], Self.topicEntry)
+    func apps(withTopic name: String, now: Timestamp) throws -> [App] {
+        let topics = try connection.all(TopicTable.named(name, now: now)) { row -> (app: AppKey, number: Int64) in
+            (try row.next(), try row.next())
+        }
+        return try topics.compactMap { topic in
+            let member = try connection.value(
+                SubscriptionTable.firstMember(app: topic.app, topic: topic.number), DeviceKey.self)
+            return member == nil ? nil : try app(key: topic.app)
+        }
     }
 
-    private static func topicEntry(_ row: any SQLRow) -> TopicEntry {
-        TopicEntry(number: row.int(0), name: row.text(1), expiresAt: row.timeIfPresent(2))
+    func putTopic(app: AppKey, name: String, expiresAt: Timestamp?, now: Timestamp) throws -> Topic {
+        let number = try topicNumber(app: app, name: name, now: now)
+        try setExpiry(of: number, expiresAt, app: app)
+        return try topic(TopicEntry(number: number, name: name, expiresAt: expiresAt), app: app)
     }
 
     func makeTopic(
@@ -128,17 +119,61 @@ extension StoreSession {
             return (known, false)
         }
         let number = try topicNumber(app: app, name: name, now: now)
-        try connection.execute(
-            "UPDATE topic SET expires_at = $3 WHERE app = $1 AND topic = $2",
-            [.int(app), .int(number), .time(expiresAt)])
+        try setExpiry(of: number, expiresAt, app: app)
         return (TopicEntry(number: number, name: name, expiresAt: expiresAt), true)
+    }
+
+    private func setExpiry(of number: Int64, _ expiresAt: Timestamp?, app: AppKey) throws {
+        try connection.execute("UPDATE topic SET expires_at = \(expiresAt) WHERE app = \(app) AND topic = \(number)")
+    }
+
+    func deleteTopic(app: AppKey, name: String) throws -> Bool {
+        guard let number = try knownTopicNumber(app: app, name: name) else { return false }
+        // By way of the members, because subscriptions are stored in the order of devices. Those of retired devices
+        // remain under a number that is never given again.
+        try connection.execute(
+            """
+            DELETE FROM device_topic WHERE app = \(app) AND topic = \(number)
+                AND seq IN (SELECT seq FROM topic_member WHERE app = \(app) AND topic = \(number))
+            """)
+        try connection.execute("DELETE FROM topic_member WHERE app = \(app) AND topic = \(number)")
+        memo.topics[memoKey(app, name)] = nil
+        return try connection.execute("DELETE FROM topic WHERE app = \(app) AND topic = \(number)") == 1
+    }
+}
+
+/// From names to numbers.
+extension StoreSession {
+    /// The number of the topic, which is created when it does not exist. An expired topic is deleted with its members:
+    /// a subscription to its name means a new topic.
+    func topicNumber(app: AppKey, name: String, now: Timestamp) throws -> Int64 {
+        if let known = memo.topics[memoKey(app, name)] { return known }
+        let expiresAt: Timestamp? = try connection.value(
+            "SELECT expires_at FROM topic WHERE app = \(app) AND name = \(name) AND expires_at IS NOT NULL")
+        if let expiresAt, expiresAt <= now { _ = try deleteTopic(app: app, name: name) }
+        var number = try knownTopicNumber(app: app, name: name)
+        if number == nil {
+            try connection.execute(
+                """
+                INSERT INTO topic (app, topic, name) VALUES (\(app), \(try nextTopicNumber(app: app)), \(name))
+                ON CONFLICT DO NOTHING
+                """)
+            number = try knownTopicNumber(app: app, name: name)
+        }
+        guard let number else { throw PealError.damaged("a topic") }
+        memo.topics[memoKey(app, name)] = number
+        return number
+    }
+
+    func knownTopicNumber(app: AppKey, name: String) throws -> Int64? {
+        try connection.value("SELECT topic FROM topic WHERE app = \(app) AND name = \(name)")
     }
 
     /// The number of a topic that has not expired.
     func livingTopicNumber(app: AppKey, name: String, now: Timestamp) throws -> Int64? {
-        try connection.int(
-            """
-            SELECT topic FROM topic WHERE app = $1 AND name = $2 AND (expires_at IS NULL OR expires_at > $3)
-            """, [.int(app), .text(name), .time(now)])
+        try connection.value(
+            "SELECT topic FROM topic WHERE app = \(app) AND name = \(name) AND \(TopicTable.isLiving(now))")
     }
+
+    private func memoKey(_ app: AppKey, _ name: String) -> ExactText { ExactText("\(app) \(name)") }
 }

@@ -1,34 +1,49 @@
 internal import PealCore
 
-extension StoreSession {
-    private static let columns = "app, webhook, name, url, kind, sealed, created_at, changed_at, disabled_at"
+/// `webhook`: where an app's events are sent, with the sealed secret that proves who sends them.
+enum WebhookTable {
+    static let columns: Columns = "app, webhook, name, url, kind, sealed, created_at, changed_at, disabled_at"
 
-    private func webhook(_ row: any SQLRow) throws -> Webhook {
-        let place = WebhookPlace(app: row.int(0), webhook: row.int(1))
-        let secret = try context.masterKey.unseal(row.bytes(5), place: Self.seal(place))
+    static func webhook(_ row: inout RowReader, _ masterKey: MasterKey) throws -> Webhook {
+        let place = WebhookPlace(app: try row.next(), webhook: try row.next())
+        let (name, url, kind): (String, String, Webhook.Kind) = (try row.next(), try row.next(), try row.next())
+        let secret = try masterKey.unseal(row.next(), place: seal(place))
         return Webhook(
-            key: place.webhook, app: place.app, name: row.text(2), url: row.text(3),
-            kind: Webhook.Kind(rawValue: row.text(4)), authentication: try WebhookAuthenticationCoding.decode(secret),
-            createdAt: row.time(6),
-            changedAt: row.time(7), disabledAt: row.timeIfPresent(8))
+            key: place.webhook, app: place.app, name: name, url: url, kind: kind,
+            authentication: try WebhookAuthenticationCoding.decode(secret), createdAt: try row.next(),
+            changedAt: try row.next(), disabledAt: try row.next())
     }
 
-    private static func seal(_ place: WebhookPlace) -> String { "webhook \(place.app) \(place.webhook)" }
+    /// What a sealed secret is bound to.
+    static func seal(_ place: WebhookPlace) -> String { "webhook \(place.app) \(place.webhook)" }
+
+    static func place(_ place: WebhookPlace) -> SQL { "app = \(place.app) AND webhook = \(place.webhook)" }
+}
+
+extension StoreSession {
+    private func webhook(_ row: inout RowReader) throws -> Webhook {
+        try WebhookTable.webhook(&row, context.masterKey)
+    }
 
     func webhook(app: AppKey, name: String) throws -> Webhook? {
-        try connection.first(
-            "SELECT \(Self.columns) FROM webhook WHERE app = $1 AND name = $2", [.int(app), .text(name)], webhook)
+        try connection.first("SELECT \(WebhookTable.columns) FROM webhook WHERE app = \(app) AND name = \(name)") {
+            try webhook(&$0)
+        }
     }
 
     func webhook(_ place: WebhookPlace) throws -> Webhook? {
-        try connection.first(
-            "SELECT \(Self.columns) FROM webhook WHERE app = $1 AND webhook = $2", Self.values(place), webhook)
+        try connection.first("SELECT \(WebhookTable.columns) FROM webhook WHERE \(WebhookTable.place(place))") {
+            try webhook(&$0)
+        }
     }
 
     func webhooks(app: AppKey, after cursor: String?, limit: Int) throws -> [Webhook] {
         try connection.all(
-            "SELECT \(Self.columns) FROM webhook WHERE app = $1 AND name > $2 ORDER BY name LIMIT $3",
-            [.int(app), .text(cursor ?? ""), .int(limit)], webhook)
+            """
+            SELECT \(WebhookTable.columns) FROM webhook WHERE app = \(app) AND name > \(cursor ?? "")
+            ORDER BY name LIMIT \(limit)
+            """
+        ) { try webhook(&$0) }
     }
 
     func putWebhook(_ webhook: Webhook) throws -> (webhook: Webhook, isNew: Bool) {
@@ -41,47 +56,42 @@ extension StoreSession {
         webhook.key = try known?.key ?? nextNumber("webhook")
         webhook.createdAt = known?.createdAt ?? webhook.createdAt
         let sealed = try context.masterKey.seal(
-            WebhookAuthenticationCoding.encode(webhook.authentication), place: Self.seal(webhook.place))
+            WebhookAuthenticationCoding.encode(webhook.authentication), place: WebhookTable.seal(webhook.place))
         try connection.execute(
             """
-            INSERT INTO webhook (\(Self.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-            ON CONFLICT (app, webhook) DO UPDATE SET url = excluded.url, sealed = excluded.sealed,
-                changed_at = excluded.changed_at, disabled_at = excluded.disabled_at
-            """,
-            Self.values(webhook.place) + [
-                .text(webhook.name), .text(webhook.url), .text(webhook.kind.rawValue), .bytes(sealed),
-                .time(webhook.createdAt), .time(webhook.changedAt), .null(.int),
+            INSERT INTO webhook \(row: [
+                "app": webhook.app, "webhook": webhook.key, "name": webhook.name, "url": webhook.url,
+                "kind": webhook.kind, "sealed": sealed, "created_at": webhook.createdAt,
+                "changed_at": webhook.changedAt,
             ])
+            ON CONFLICT (app, webhook) DO UPDATE SET url = excluded.url, sealed = excluded.sealed,
+                changed_at = excluded.changed_at, disabled_at = NULL
+            """)
         return (webhook, known == nil)
     }
 
     func deleteWebhook(app: AppKey, name: String) throws -> Bool {
         guard let webhook = try webhook(app: app, name: name) else { return false }
         for table in ["outbox", "webhook_delivery", "webhook"] {
-            try connection.execute(
-                "DELETE FROM \(table) WHERE app = $1 AND webhook = $2", Self.values(webhook.place))
+            try connection.execute("DELETE FROM \(name: table) WHERE \(WebhookTable.place(webhook.place))")
         }
         return true
     }
 
     func disableWebhook(_ place: WebhookPlace, now: Timestamp) throws {
-        let values = Self.values(place)
         try connection.execute(
-            "UPDATE webhook SET disabled_at = $3 WHERE app = $1 AND webhook = $2 AND disabled_at IS NULL",
-            values + [.time(now)])
-        try connection.execute("DELETE FROM outbox WHERE app = $1 AND webhook = $2", values)
+            "UPDATE webhook SET disabled_at = \(now) WHERE \(WebhookTable.place(place)) AND disabled_at IS NULL")
+        try connection.execute("DELETE FROM outbox WHERE \(WebhookTable.place(place))")
         try connection.execute(
             """
-            UPDATE webhook_delivery SET state = 2, last_error = $3, ended_at = $4, lease_until = 0
-            WHERE app = $1 AND webhook = $2 AND state = 0
-            """, values + [.text(WebhookDelivery.Refusal.disabled.rawValue), .time(now)])
+            UPDATE webhook_delivery SET state = \(WebhookDelivery.State.failed),
+                last_error = \(WebhookDelivery.Refusal.disabled.rawValue), ended_at = \(now), lease_until = 0
+            WHERE \(WebhookTable.place(place)) AND state = \(code: WebhookDelivery.State.pending)
+            """)
     }
-
-    /// The values of `app = $1 AND webhook = $2`.
-    static func values(_ place: WebhookPlace) -> [SQLValue] { [.int(place.app), .int(place.webhook)] }
 }
 
-/// A webhook's authentication as the bytes that are sealed: JSON, its `type` telling the members.
+/// A webhook's authentication as the bytes that are sealed: JSON whose `type` decides its members.
 enum WebhookAuthenticationCoding {
     static func encode(_ authentication: Webhook.Authentication) -> [UInt8] {
         JSON.compact([("type", .string(authentication.type))] + members(authentication)).bytes
@@ -97,7 +107,7 @@ enum WebhookAuthenticationCoding {
         }
     }
 
-    /// - Throws: when the bytes are not what `encode` made.
+    /// - Throws: when `encode` did not write the bytes.
     static func decode(_ bytes: [UInt8]) throws -> Webhook.Authentication {
         guard let json = try? JSONParser.parse(bytes), let secret = json["secret"]?.stringValue else {
             throw PealError.damaged("a webhook")

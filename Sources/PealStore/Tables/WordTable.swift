@@ -1,22 +1,28 @@
 internal import PealCore
 
-extension StoreSession {
-    /// Texts that many devices share, stored once and named by a number. 0 = none.
-    enum WordKind: Int64 {
+/// `word`: texts that many devices share, stored once and named by a number. 0 stands for none.
+enum WordTable {
+    enum Kind: Int64, SQLStorable {
         case locale = 1
         case timeZone = 2
     }
 
-    /// The number of `word`, given now when it has none.
-    func number(of word: String?, _ kind: WordKind) throws -> Int64 {
-        guard let word else { return 0 }
+    static let none: Int64 = 0
+}
+
+extension StoreSession {
+    /// The number of `word`; a new word gets one.
+    func number(of word: String?, _ kind: WordTable.Kind) throws -> Int64 {
+        guard let word else { return WordTable.none }
         let memoKey = ExactText("\(kind.rawValue) \(word)")
         if let known = memo.words[memoKey] { return known }
         var number = try knownNumber(of: word, kind)
         if number == nil {
             try connection.execute(
-                "INSERT INTO word (number, kind, name) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-                [.int(try nextNumber("word")), .int(kind.rawValue), .text(word)])
+                """
+                INSERT INTO word (number, kind, name) VALUES (\(try nextNumber("word")), \(kind), \(word))
+                ON CONFLICT DO NOTHING
+                """)
             number = try knownNumber(of: word, kind)
         }
         guard let number else { throw PealError.damaged("a dictionary") }
@@ -24,14 +30,14 @@ extension StoreSession {
         return number
     }
 
-    private func knownNumber(of word: String, _ kind: WordKind) throws -> Int64? {
-        try connection.int("SELECT number FROM word WHERE kind = $1 AND name = $2", [.int(kind.rawValue), .text(word)])
+    private func knownNumber(of word: String, _ kind: WordTable.Kind) throws -> Int64? {
+        try connection.value("SELECT number FROM word WHERE kind = \(kind) AND name = \(word)")
     }
 
-    /// The word with that number; nil for 0 and unknown ones.
+    /// The word with that number; nil for 0 and for unknown numbers.
     func word(_ number: Int64) throws -> String? {
-        guard number != 0 else { return nil }
-        return try connection.first("SELECT name FROM word WHERE number = $1", [.int(number)]) { $0.text(0) }
+        guard number != WordTable.none else { return nil }
+        return try connection.value("SELECT name FROM word WHERE number = \(number)")
     }
 
     func locale(_ number: Int32) throws -> String? { try word(Int64(number)) }

@@ -50,7 +50,7 @@ func requestOrder(
     }
     let plain = Notification(route: route, path: .init([]), headers: [], body: .init(Array("hello".utf8)))
     return PageOrder(
-        slice: Slice.ID(app: 1, message: MessageID(high: 7, low: 9), route: route, window: 0, part: 0),
+        slice: Slice.ID(app: 1, message: MessageID(high: 7, low: 9), route: route, rangeStart: 0, part: 0),
         credential: credential, fingerprint: fingerprint, page: page, notifications: notifications ?? [plain],
         variants: Array(repeating: 0, count: addresses.count), lane: lane, deadline: deadline, control: control)
 }

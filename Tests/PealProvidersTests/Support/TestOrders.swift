@@ -41,7 +41,7 @@ func testOrder(
         bytes.withUnsafeBytes { page.append(key: DeviceKey(number + 1), address: $0, revision: 1, locale: 0) }
     }
     return PageOrder(
-        slice: Slice.ID(app: 1, message: message, route: route, window: 0, part: 0),
+        slice: Slice.ID(app: 1, message: message, route: route, rangeStart: 0, part: 0),
         credential: credential, fingerprint: "test", page: page, notifications: notifications,
         variants: (0..<count).map { UInt16($0 % notifications.count) }, lane: lane, deadline: deadline,
         control: control)

@@ -79,7 +79,7 @@ func testWebOrder(
         }
     }
     return PageOrder(
-        slice: Slice.ID(app: 1, message: MessageID(high: 7, low: 9), route: .webPush, window: 0, part: 0),
+        slice: Slice.ID(app: 1, message: MessageID(high: 7, low: 9), route: .webPush, rangeStart: 0, part: 0),
         credential: .webPush(keys), fingerprint: fingerprint, page: page, notifications: [notification],
         variants: Array(repeating: 0, count: browsers.count), lane: .bulk, deadline: deadline, control: SendControl())
 }

@@ -1,0 +1,156 @@
+internal import PealCore
+
+/// `webhook_delivery`: the requests made of events, kept for a while; their bodies only as long as they may be sent
+/// again.
+enum WebhookDeliveryTable {
+    typealias State = WebhookDelivery.State
+
+    static let columns: Columns = """
+        id, app, webhook, type, state, item_count, attempts, last_status, last_error, created_at, started_at, next_at, \
+        ended_at
+        """
+
+    static func delivery(_ row: inout RowReader) throws -> WebhookDelivery {
+        WebhookDelivery(
+            id: try row.next(), place: WebhookPlace(app: try row.next(), webhook: try row.next()),
+            type: try row.next(), state: try row.next(), itemCount: try row.next(), attempts: try row.next(),
+            lastStatus: try row.next(), lastError: try row.next(), createdAt: try row.next(),
+            startedAt: try row.next(), nextAttemptAt: try row.next(), endedAt: try row.next())
+    }
+
+    static func insert(_ leased: LeasedDelivery, body: [UInt8]?, until: Timestamp) -> SQL {
+        let delivery = leased.delivery
+        return """
+            INSERT INTO webhook_delivery \(row: [
+                "app": delivery.place.app, "id": delivery.id, "webhook": delivery.place.webhook,
+                "type": delivery.type, "state": delivery.state, "item_count": delivery.itemCount, "attempts": 0,
+                "last_error": delivery.lastError, "created_at": delivery.createdAt,
+                "started_at": delivery.startedAt, "next_at": delivery.nextAttemptAt, "ended_at": delivery.endedAt,
+                "body": body, "owner": leased.owner, "term": leased.term,
+                "lease_until": delivery.state == .pending ? until : Timestamp(milliseconds: 0),
+            ])
+            """
+    }
+
+    static func nextPending(after place: WebhookPlace) -> SQL {
+        """
+        SELECT app, webhook FROM webhook_delivery
+        WHERE state = \(code: State.pending) AND (app, webhook) > (\(place.app), \(place.webhook))
+        ORDER BY app, webhook LIMIT 1
+        """
+    }
+
+    /// Pending, due, and leased by nobody.
+    private static func free(_ place: WebhookPlace, _ now: Timestamp) -> SQL {
+        """
+        state = \(code: State.pending) AND \(WebhookTable.place(place)) AND next_at <= \(now) AND lease_until <= \(now)
+        """
+    }
+
+    static func pendingDue(_ place: WebhookPlace, _ now: Timestamp) -> SQL {
+        "SELECT next_at FROM webhook_delivery WHERE \(free(place, now)) ORDER BY next_at LIMIT 1"
+    }
+
+    static func lease(
+        _ place: WebhookPlace, limit: Int, owner: String, until: Timestamp, now: Timestamp, _ dialect: SQLDialect
+    ) -> SQL {
+        """
+        WITH pick AS MATERIALIZED (
+            SELECT id FROM webhook_delivery WHERE \(free(place, now))
+            ORDER BY next_at LIMIT \(limit) \(name: dialect.lock))
+        UPDATE webhook_delivery SET owner = \(owner), term = term + 1, lease_until = \(until)
+        WHERE app = \(place.app) AND id IN (SELECT id FROM pick)
+        RETURNING \(columns), body, term
+        """
+    }
+
+    static func settle(_ leased: LeasedDelivery) -> SQL {
+        let delivery = leased.delivery
+        return """
+            UPDATE webhook_delivery SET \(set: [
+                "state": delivery.state, "attempts": delivery.attempts, "last_status": delivery.lastStatus,
+                "last_error": delivery.lastError, "next_at": delivery.nextAttemptAt, "ended_at": delivery.endedAt,
+                "lease_until": 0,
+            ]),
+                body = CASE WHEN \(delivery.state) = \(code: State.delivered) THEN NULL ELSE body END
+            WHERE app = \(delivery.place.app) AND id = \(delivery.id) AND state = \(code: State.pending)
+                AND owner = \(leased.owner) AND term = \(leased.term)
+            """
+    }
+
+    static func newest(_ place: WebhookPlace, before id: [UInt8], limit: Int) -> SQL {
+        """
+        SELECT \(columns) FROM webhook_delivery WHERE \(WebhookTable.place(place)) AND id < \(id)
+        ORDER BY id DESC LIMIT \(limit)
+        """
+    }
+
+    static func prune(_ state: State, before earliest: Timestamp, limit: Int) -> SQL {
+        """
+        DELETE FROM webhook_delivery WHERE (app, id) IN (
+            SELECT app, id FROM webhook_delivery
+            WHERE state = \(state) AND ended_at <= \(earliest) AND ended_at IS NOT NULL
+            ORDER BY ended_at LIMIT \(limit))
+        """
+    }
+}
+
+extension StoreSession {
+    func deliveries(
+        of place: WebhookPlace, before cursor: WebhookDeliveryID?, limit: Int
+    ) throws -> [WebhookDelivery] {
+        // Seventeen bytes come after every id.
+        let end = cursor?.bytes ?? [UInt8](repeating: 0xFF, count: 17)
+        return try connection.all(
+            WebhookDeliveryTable.newest(place, before: end, limit: limit), WebhookDeliveryTable.delivery)
+    }
+
+    func delivery(of place: WebhookPlace, id: WebhookDeliveryID) throws -> WebhookDelivery? {
+        try connection.first(
+            """
+            SELECT \(WebhookDeliveryTable.columns) FROM webhook_delivery
+            WHERE \(WebhookTable.place(place)) AND id = \(id)
+            """, WebhookDeliveryTable.delivery)
+    }
+
+    func isDeliveryDue(for place: WebhookPlace, now: Timestamp) throws -> Bool {
+        try connection.value(WebhookDeliveryTable.pendingDue(place, now), Timestamp.self) != nil
+    }
+
+    func retryDelivery(of place: WebhookPlace, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery? {
+        typealias State = WebhookDelivery.State
+        let count = try connection.execute(
+            """
+            UPDATE webhook_delivery SET state = \(State.pending), next_at = \(now), ended_at = NULL,
+                started_at = CASE WHEN state = \(code: State.failed) THEN \(now) ELSE started_at END
+            WHERE \(WebhookTable.place(place)) AND id = \(id)
+                AND state IN (\(code: State.pending), \(code: State.failed)) AND body IS NOT NULL
+            """)
+        return count == 1 ? try delivery(of: place, id: id) : nil
+    }
+
+    func leaseDeliveries(
+        of place: WebhookPlace, limit: Int, owner: String, until: Timestamp, now: Timestamp
+    ) throws -> [LeasedDelivery] {
+        try connection.all(
+            WebhookDeliveryTable.lease(
+                place, limit: limit, owner: owner, until: until, now: now, context.dialect)
+        ) { row in
+            LeasedDelivery(
+                delivery: try WebhookDeliveryTable.delivery(&row), body: try row.next(), owner: owner,
+                term: try row.next())
+        }.sorted { ($0.delivery.nextAttemptAt, $0.delivery.id) < ($1.delivery.nextAttemptAt, $1.delivery.id) }
+    }
+
+    func settle(_ leased: LeasedDelivery) throws -> Bool {
+        try connection.execute(WebhookDeliveryTable.settle(leased)) == 1
+    }
+
+    func takeBackDeliveries() throws {
+        try connection.execute(
+            """
+            UPDATE webhook_delivery SET lease_until = 0
+            WHERE state = \(code: WebhookDelivery.State.pending) AND lease_until > 0
+            """)
+    }
+}
