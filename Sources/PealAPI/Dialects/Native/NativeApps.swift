@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// Apps: made and deleted by the admin, read and changed by those who may.
 struct NativeApps: Sendable {
@@ -17,11 +18,10 @@ struct NativeApps: Sendable {
     }
 
     private func create(_ call: Call) async throws -> Answer {
-        let fields = try Fields(try call.object())
-        var app = App(
-            id: try Self.id(fields) ?? services.randomness.timeOrderedIdentifier(at: call.now), key: 0,
-            name: try fields.requiredText("name"), createdAt: call.now)
-        try Self.edit(&app, fields)
+        let given = try call.body(NativeAppShapes.draft.shape)
+        var app = given.app
+        app.id = given.id ?? services.randomness.timeOrderedIdentifier(at: call.now)
+        app.createdAt = call.now
         return Answer(try await services.apps.create(app, call.verb) { Reply(status: 201, Self.json($0)) })
     }
 
@@ -40,9 +40,7 @@ struct NativeApps: Sendable {
     private func change(_ call: Call) async throws -> Answer {
         let json = try call.object()
         let app = try await services.apps.change(try call.app().key, call.verb) { app throws(PealError) in
-            let fields = try Fields(json)
-            if fields.mentions("name") { app.name = try fields.requiredText("name") }
-            try Self.edit(&app, fields)
+            try NativeAppShapes.facts.apply(json, to: &app, .strict, now: call.now)
         }
         return Answer(.ok, Self.json(app))
     }
@@ -53,20 +51,6 @@ struct NativeApps: Sendable {
         try await services.apps.delete(app, call.verb)
         services.keyRing.forget()
         return Answer(.noContent)
-    }
-
-    private static func id(_ fields: Fields) throws(PealError) -> AppID? {
-        guard let text = try fields.text("id") else { return nil }
-        guard let id = AppID(text) else { throw .invalid("id", "id must be a UUID") }
-        return id
-    }
-
-    /// Takes over what `fields` mention; null clears.
-    private static func edit(_ app: inout App, _ fields: Fields) throws(PealError) {
-        if fields.mentions("bundle_id") { app.bundleID = try fields.text("bundle_id") }
-        if fields.mentions("richie_app_id") { app.richieAppID = try fields.text("richie_app_id") }
-        if fields.mentions("devtodev_app_id") { app.devtodevAppID = try fields.text("devtodev_app_id") }
-        if let settings = fields["settings"] { try app.settings.apply(settings) }
     }
 
     private static func json(_ app: App) -> JSON {
@@ -80,73 +64,103 @@ struct NativeApps: Sendable {
     }
 }
 
+/// What is given of an app: when it is made, and when it is changed.
+struct NativeAppDraft: Sendable {
+    var id: AppID?
+    var app = App(id: AppID(high: 0, low: 0), key: 0, name: "", createdAt: Timestamp(milliseconds: 0))
+}
+
+enum NativeAppShapes {
+    static let draft = ObjectShape("NativeAppDraft", NativeAppDraft()) {
+        Entry("id", .id()) { $0.id = $1 }
+        Entry(including: facts, \.app)
+    }
+
+    static let facts = ObjectShape("NativeAppFacts", NativeAppDraft().app) {
+        Entry(required: "name", .text()) { $0.name = $1 }
+        Entry("bundle_id", .text()) { $0.bundleID = $1 }
+        Entry("richie_app_id", .text()) { $0.richieAppID = $1 }
+        Entry("devtodev_app_id", .text()) { $0.devtodevAppID = $1 }
+        Entry(part: "settings", settings, \.settings)
+    }
+
+    /// Settings that are not given stay, and so do those that are null.
+    static let settings = ObjectShape("NativeSettings", AppSettings()) {
+        for name in ["quiet_hours", "frequency_cap", "rate_per_second"] { Entry(unsupported: name) }
+        Entry(part: "pivotal", pivotal, \.pivotal)
+        Entry(part: "richie", richie, \.richie)
+        Entry(part: "contextpush", contextpush, \.contextpush)
+        Entry(part: "device", device, \.device)
+    }
+
+    private static let pivotal = ObjectShape("NativePivotalSettings", AppSettings.Pivotal()) {
+        Entry("verify_custom_user_id", .flag) { $0.verifyCustomUserID = $1 ?? $0.verifyCustomUserID }
+        Entry("upsert_on_put", .flag) { $0.upsertOnPut = $1 ?? $0.upsertOnPut }
+        Entry("send_receipt", .flag) { $0.sendReceipt = $1 ?? $0.sendReceipt }
+        Entry("schedule_in_millis_heuristic", .flag) {
+            $0.scheduleInMillisHeuristic = $1 ?? $0.scheduleInMillisHeuristic
+        }
+        Entry("heartbeat", .flag) { $0.heartbeat = $1 ?? $0.heartbeat }
+    }
+
+    private static let richie = ObjectShape("NativeRichieSettings", AppSettings.Richie()) {
+        Entry("lenient_json", .flag) { $0.lenientJSON = $1 ?? $0.lenientJSON }
+        Entry("allow_http_links", .flag) { $0.allowHTTPLinks = $1 ?? $0.allowHTTPLinks }
+    }
+
+    private static let contextpush = ObjectShape("NativeContextPushSettings", AppSettings.ContextPush()) {
+        Entry("share", .number(0...1)) { $0.share = $1 ?? $0.share }
+    }
+
+    private static let device = ObjectShape("NativeDeviceSettings", AppSettings.DeviceSDK()) {
+        Entry("verify_user_id", .flag) { $0.verifyUserID = $1 ?? $0.verifyUserID }
+    }
+}
+
 extension NativeDocument {
     static let apps: [APIOperation] = [
         APIOperation(
             id: "createApp", method: .post, path: "/peal/v1/apps", summary: "Make an app",
             body: APIBody(
-                schema: .named("NativeAppDraft"),
+                schema: NativeAppShapes.draft.schema(strict),
                 examples: [("app", ["name": "Cheese", "bundle_id": "com.example.cheese"])]),
-            answers: [APIAnswer(201, "The app.", .named("NativeApp"))], namesIdempotencyKey: false),
+            answers: [APIAnswer(201, "The app.", shown)], namesIdempotencyKey: false),
         APIOperation(
             id: "listApps", method: .get, path: "/peal/v1/apps", summary: "List the apps that the caller may read",
-            parameters: page(.id), answers: [list(of: "NativeApp")]),
+            parameters: page(.id), answers: [list(of: "NativeApp", shown)]),
         APIOperation(
             id: "getApp", method: .get, path: app, summary: "Show an app",
-            answers: [APIAnswer(200, "The app.", .named("NativeApp"))]),
+            answers: [APIAnswer(200, "The app.", shown)]),
         APIOperation(
             id: "changeApp", method: .patch, path: app, summary: "Change an app",
             text: "What is not given stays; null clears.",
-            body: APIBody(schema: .named("NativeAppChange"), examples: [("name", ["name": "Blue cheese"])]),
-            answers: [APIAnswer(200, "The app.", .named("NativeApp"))], refusals: [.conflict]),
+            body: APIBody(
+                schema: NativeAppShapes.facts.change("NativeAppChange", strict),
+                examples: [("name", ["name": "Blue cheese"])]),
+            answers: [APIAnswer(200, "The app.", shown)], refusals: [.conflict]),
         APIOperation(
             id: "deleteApp", method: .delete, path: app, summary: "Delete an app with everything of it",
             answers: [APIAnswer(204, "It is gone.")]),
         APIOperation(
             id: "listAudit", method: .get, path: "/peal/v1/audit", summary: "Who did what to which object",
-            parameters: page(.number), answers: [list(of: "NativeAuditEntry")]),
+            parameters: page(.number), answers: [list(of: "NativeAuditEntry", auditEntry)]),
         APIOperation(
             id: "listAppAudit", method: .get, path: "\(app)/audit", summary: "Who did what in an app",
-            parameters: page(.number), answers: [list(of: "NativeAuditEntry")]),
+            parameters: page(.number), answers: [list(of: "NativeAuditEntry", auditEntry)]),
     ]
 
-    static let appSchemas: [(name: String, schema: Schema)] = [
-        (
-            "NativeApp",
-            .object([
-                .required("id", .uuid), .required("name", .text), .required("bundle_id", Schema.text.orNull),
-                .required("richie_app_id", Schema.text.orNull), .required("devtodev_app_id", Schema.text.orNull),
-                .required("settings", .object), .required("created_at", .time),
-            ])
-        ),
-        ("NativeAppDraft", .object([.required("name", name), .nullable("id", .uuid)] + facts)),
-        ("NativeAppChange", .object([.optional("name", name)] + facts)),
-        ("NativeSettings", settings),
-        (
-            "NativeAuditEntry",
-            .object([
-                .required("at", .time), .optional("app", .uuid), .required("actor", .text),
-                .required("action", .text), .required("object", .text),
-            ])
-        ),
-    ]
+    private static let shown = Schema.component(
+        "NativeApp",
+        .object([
+            .required("id", .uuid), .required("name", .text), .required("bundle_id", Schema.text.orNull),
+            .required("richie_app_id", Schema.text.orNull), .required("devtodev_app_id", Schema.text.orNull),
+            .required("settings", NativeAppShapes.settings.schema(strict)), .required("created_at", .time),
+        ]))
 
-    private static let facts: [Property] = [
-        .nullable("bundle_id", name), .nullable("richie_app_id", name), .nullable("devtodev_app_id", name),
-        .nullable("settings", .named("NativeSettings")),
-    ]
-
-    private static let settings = Schema.object([
-        group(
-            "pivotal",
-            ["verify_custom_user_id", "upsert_on_put", "send_receipt", "schedule_in_millis_heuristic", "heartbeat"]),
-        group("richie", ["lenient_json", "allow_http_links"]),
-        .nullable(
-            "contextpush", .object([.nullable("share", Schema.number.with("minimum", 0).with("maximum", 1))])),
-        group("device", ["verify_user_id"]),
-    ])
-
-    private static func group(_ name: String, _ flags: [String]) -> Property {
-        .nullable(name, .object(flags.map { .nullable($0, .flag) }))
-    }
+    private static let auditEntry = Schema.component(
+        "NativeAuditEntry",
+        .object([
+            .required("at", .time), .optional("app", .uuid), .required("actor", .text),
+            .required("action", .text), .required("object", .text),
+        ]))
 }
