@@ -45,7 +45,9 @@ package struct APIServices: Sendable {
     var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
     var credentials: CredentialVerbs { CredentialVerbs(store: store, engine: engine, providers: providers) }
     var keys: KeyVerbs {
-        KeyVerbs(store: store, hasher: hasher, randomness: randomness, adminTokenHash: adminTokenHash)
+        KeyVerbs(
+            store: store, hasher: hasher, randomness: randomness, adminTokenHash: adminTokenHash,
+            loneSecretDialects: Dialects.loneSecrets)
     }
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
     var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }

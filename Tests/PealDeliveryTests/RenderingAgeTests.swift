@@ -9,7 +9,7 @@ struct RenderingAgeTests {
     private let work = MessageWork(
         job: DeliveryJob(
             message: Message(
-                id: MessageID(high: 1, low: 2), app: 1, state: .sending, dialect: .native, campaignID: nil,
+                id: MessageID(high: 1, low: 2), app: 1, state: .sending, dialect: "native", campaignID: nil,
                 createdAt: start, startAt: nil, expiresAt: start + .seconds(3600)),
             content: Content(), options: MessageOptions()),
         readAt: .zero)

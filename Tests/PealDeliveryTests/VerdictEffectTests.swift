@@ -145,7 +145,7 @@ struct VerdictEffectTests {
 
     private func lifetime(from now: Timestamp) -> Lifetime {
         let message = PealCore.Message(
-            id: MessageID(high: 1, low: 1), app: 1, state: .sending, dialect: .native, campaignID: nil, createdAt: now,
+            id: MessageID(high: 1, low: 1), app: 1, state: .sending, dialect: "native", campaignID: nil, createdAt: now,
             startAt: nil, expiresAt: now + .seconds(7200))
         return Lifetime(message, options: .init())
     }

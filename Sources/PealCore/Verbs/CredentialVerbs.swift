@@ -143,7 +143,7 @@ package struct CredentialVerbs: Sendable {
     }
 }
 
-extension CredentialReading {
+extension StoreReading {
     func credential(at place: CredentialVerbs.Place) throws -> (credential: Credential, record: CredentialRecord)? {
         try credential(app: place.app, provider: place.provider, environment: place.environment)
     }

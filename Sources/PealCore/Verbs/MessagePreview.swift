@@ -116,7 +116,7 @@ extension MessagePreview {
                     Route(platform, .production).provider.map(providers.contains) ?? false
                 })
             if records.isEmpty { counting = [.ios] }
-            if draft.dialect == .native || draft.dialect == .devtodev {
+            if draft.dialect == "native" || draft.dialect == "devtodev" {
                 counting.formUnion(draft.content.platforms.keys)
                 counting.formUnion(addressed.union(audience.platforms ?? []))
             } else {

@@ -66,7 +66,7 @@ struct Bench: Sendable {
         content.title = title
         content.defaultLocale = "en"
         return MessageDraft(
-            id: randomness.timeOrderedIdentifier(at: now), app: app, dialect: .native, audience: audience,
+            id: randomness.timeOrderedIdentifier(at: now), app: app, dialect: "native", audience: audience,
             content: content, options: options, startAt: startAt, createdAt: now,
             expiresAt: (startAt ?? now) + .seconds(lifeSeconds))
     }

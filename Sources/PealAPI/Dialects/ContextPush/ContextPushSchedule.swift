@@ -19,7 +19,7 @@ struct ContextPushReader {
         audience.users = [target.userID]
         audience.platforms = [target.platform]
         return MessageDraft(
-            id: id, app: app, dialect: .contextpush, campaignID: target.campaignID, audience: audience,
+            id: id, app: app, dialect: .contextPush, campaignID: target.campaignID, audience: audience,
             content: try ContextPushContent.content(
                 content, key: target.key ?? id.description, platform: target.platform),
             createdAt: now, expiresAt: until + .seconds(Limits.momentRecoverySeconds), source: source, window: window)

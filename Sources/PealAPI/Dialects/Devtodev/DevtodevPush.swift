@@ -15,7 +15,7 @@ struct DevtodevPush: Sendable {
         let body = try Tolerance(try call.object())
         let named = try await app(body)
         let caller = try await Gatekeeper(services).admit(
-            userToken: Self.userToken(body, call.query), for: named, now: call.now)
+            secret: Self.userToken(body, call.query), .userToken, for: named, now: call.now)
         let app = try Self.app(body, named, caller)
         let pack = try DevtodevPack.request(body, call, app: app)
         do {

@@ -16,14 +16,14 @@ enum NativeDocument {
     /// As answers show them: addresses of platforms that are no longer registered, too.
     static let shownPlatform = Schema.component("NativeShownPlatform", .words(Platform.allCases.map(\.rawValue)))
     static let shownEnvironment = Schema.component("NativeShownEnvironment", .words(Environment.self))
-    static let dialect = Schema.component("NativeDialect", .words(APIKey.Dialect.self))
+    static let dialect = Schema.component("NativeDialect", .words(keyKindNames))
 
     /// - Parameter now: what lies ahead in it lies ahead of this.
     static func document(at now: Timestamp) -> DialectDocument {
         let describing = Describing(policy: .strict, now: now)
         return DialectDocument(
             name: "Native", text: "Apps, credentials, keys, devices, messages and what became of them.",
-            envelope: .native, refusal: refusal, pathParameters: pathParameters,
+            dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
             operations: apps + credentials + keys(describing) + devices + topics(describing) + messages(describing)
                 + states + channels + webhooks
                 + campaigns,

@@ -49,20 +49,6 @@ struct NativeKeys: Sendable {
         return Answer(.noContent)
     }
 
-    /// Names under which a dialect's values are given and shown.
-    fileprivate static func names(
-        _ dialect: APIKey.Dialect
-    ) -> (publicHalf: String?, secret: String, sharedSecret: String?) {
-        switch dialect {
-        case .native, .contextpush: (nil, "token", nil)
-        case .devtodev: (nil, "user_token", nil)
-        case .richie: ("username", "password", nil)
-        case .pivotal: ("application_uuid", "api_key", "shared_secret")
-        case .pivotalPlatform: ("platform_uuid", "platform_secret", nil)
-        case .device: (nil, "token", "shared_secret")
-        }
-    }
-
     private static func facts(_ key: APIKey) -> [(String, JSON?)] {
         [
             ("id", .string(key.id.description)), ("dialect", .string(key.dialect.rawValue)),
@@ -75,15 +61,15 @@ struct NativeKeys: Sendable {
     }
 
     private static func publicHalf(_ key: APIKey) -> (String, JSON?) {
-        (names(key.dialect).publicHalf ?? "public_half", .string(key.publicHalf))
+        (Dialects.key(key.dialect)?.publicHalf ?? "public_half", .string(key.publicHalf))
     }
 
     private static func values(_ made: KeyVerbs.Made) -> [(String, JSON?)] {
-        let names = names(made.stored.key.dialect)
+        guard let kind = Dialects.key(made.stored.key.dialect) else { return [] }
         return [
-            (names.publicHalf ?? "", names.publicHalf.map { _ in .string(made.stored.key.publicHalf) }),
-            (names.secret, .string(made.secret)),
-            (names.sharedSecret ?? "", made.stored.sharedSecret.map(JSON.string)),
+            (kind.publicHalf ?? "", kind.publicHalf.map { _ in .string(made.stored.key.publicHalf) }),
+            (kind.secret, .string(made.secret)),
+            (kind.sharedSecret ?? "", made.stored.sharedSecret.map(JSON.string)),
         ]
     }
 }
@@ -91,27 +77,27 @@ struct NativeKeys: Sendable {
 enum NativeKeyShapes {
     /// Each dialect's keys have values of their own.
     static let draft = Shape<KeyDraft>.tagged(
-        "NativeKeyDraft", by: "dialect",
-        APIKey.Dialect.allCases.map { dialect in (dialect.rawValue, draft(dialect).shape) })
+        "NativeKeyDraft", by: "dialect", Dialects.keys.map { ($0.name.rawValue, draft($0).shape) })
 
-    private static func draft(_ dialect: APIKey.Dialect) -> ObjectShape<KeyDraft> {
-        let names = NativeKeys.names(dialect)
-        return ObjectShape("Native\(component(dialect))KeyDraft", KeyDraft(dialect: dialect)) {
-            Entry(tag: "dialect", dialect.rawValue)
+    private static func draft(_ kind: KeyKind) -> ObjectShape<KeyDraft> {
+        var start = KeyDraft(rules: kind.rules)
+        if kind.namesPlatform { start.environment = .production }
+        return ObjectShape("Native\(component(kind.name))KeyDraft", start) {
+            Entry(tag: "dialect", kind.name.rawValue)
             Entry("scopes", scopes) { $0.scopes = $1 }
             Entry("expires_at", .future) { $0.expiresAt = $1 }
-            if dialect == .pivotalPlatform {
+            if kind.namesPlatform {
                 Entry(required: "platform", NativeShapes.platform) { $0.platform = $1 }
                 Entry("environment", NativeShapes.environment) { $0.environment = $1 ?? .production }
             }
-            if let name = names.publicHalf { Entry(name, publicHalf) { $0.publicHalf = $1 } }
-            Entry(names.secret, secret) { $0.secret = $1 }
-            if let name = names.sharedSecret { Entry(name, sharedSecret) { $0.sharedSecret = $1 } }
+            if let name = kind.publicHalf { Entry(name, publicHalf) { $0.publicHalf = $1 } }
+            Entry(kind.secret, secret) { $0.secret = $1 }
+            if let name = kind.sharedSecret { Entry(name, sharedSecret) { $0.sharedSecret = $1 } }
         }
     }
 
-    private static func component(_ dialect: APIKey.Dialect) -> String {
-        dialect.rawValue.split(separator: "-").map(\.capitalized).joined()
+    private static func component(_ dialect: DialectName) -> String {
+        dialect.rawValue.split(separator: "-").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
     private static let scopes = Shape.list(
