@@ -10,14 +10,17 @@ struct RichieReader {
         _ body: Tolerance, id: MessageID, app: App, name: String, now: Timestamp
     ) throws(PealError) -> (draft: MessageDraft, warnings: [String]) {
         let target = try RichieTarget(body, limits)
-        let content = try RichieContent(body, taskID: id.description, allowsHTTP: app.settings.richie.allowHTTPLinks)
+        let content = try RichieContent(
+            body, taskID: id.description, allowsHTTP: app.settings[RichieSettings.allowHTTPLinks])
         var audience = target.audience
         audience.platforms = Set(content.content.platforms.keys)
         let options = MessageOptions()
         let draft = MessageDraft(
             id: id, app: app.key, dialect: .richie, audience: audience, content: content.content, options: options,
             createdAt: now,
-            expiresAt: Lifetime.end(options, content.content, start: now, lifeSecondsMax: limits.messageLifeSeconds),
+            expiresAt: MessageLife(
+                options, content.content, start: now, secondsMax: limits.messageLifeSeconds
+            ).end,
             source: RichieReport.part(appID: name, target: target, payloads: content.reported).bytes)
         return (draft, content.warnings)
     }
