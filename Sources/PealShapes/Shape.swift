@@ -44,6 +44,13 @@ package struct Shape<Value: Sendable>: Sendable {
         return try read(body, &reading)
     }
 
+    /// Reads what stands elsewhere than in a body: a part of a path or a query.
+    package func value(of text: String, named name: String) throws(PealError) -> Value {
+        var reading = Reading(policy: .strict, now: Timestamp(milliseconds: 0))
+        reading.enter(name)
+        return try read(.string(text), &reading)
+    }
+
     package func map<Other>(_ transform: @escaping @Sendable (Value) -> Other) -> Shape<Other> {
         Shape<Other>(
             read: { json, reading throws(PealError) in transform(try read(json, &reading)) }, describe: describe)
