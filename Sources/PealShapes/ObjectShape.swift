@@ -91,7 +91,10 @@ package struct ObjectShape<Root: Sendable>: Sendable {
     private func body(_ describing: Describing, isChange: Bool) -> Schema {
         let properties = entries.flatMap { entry in
             entry.describe(describing).map { name, schema in
-                Property(name: name, schema: schema, isRequired: entry.isRequired && !isChange)
+                let mayBeAbsent = isChange && describing.policy.isTolerant && entry.isRequired
+                return Property(
+                    name: name, schema: mayBeAbsent ? describing.optional(schema) : schema,
+                    isRequired: entry.isRequired && !isChange)
             }
         }
         var schema = Schema.object(properties)
@@ -132,7 +135,9 @@ package struct Given: Sendable {
     }
 
     /// Whether one of the names is there, with a null perhaps.
-    func mentions(_ names: [String]) -> Bool { names.contains { members[$0] != nil } }
+    func mentions(_ names: [String]) -> Bool {
+        names.contains { name in members[name].map { !(policy.leavesNull && $0.isNull) } ?? false }
+    }
 
     /// Whether the member is there with a value that does not count as absent.
     package func has(_ name: String) -> Bool { members[name].map { !policy.isAbsent($0) } ?? false }
@@ -198,7 +203,8 @@ package struct Entry<Root: Sendable>: Sendable {
         }
         read = { given, reading, root throws(PealError) in
             guard let (name, json) = given.find(names, isVerbatim: isVerbatim) else {
-                if given.isChange, !given.mentions(names) { return }
+                // What must be there cannot be cleared; tolerant readers leave it.
+                if given.isChange, given.policy.isTolerant || !given.mentions(names) { return }
                 throw .missing(reading.path(name))
             }
             reading.enter(name)

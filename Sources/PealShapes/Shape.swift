@@ -90,11 +90,16 @@ package struct Policy: Sendable {
     package var isTolerant = false
     /// Whether line ends behind a text are dropped.
     package var trimsLineEnds = false
+    /// Whether a null is as good as nothing in a change, too: only "" clears then.
+    package var leavesNull = false
     /// Whether members that no shape declares are refused; else they are passed over.
     package var refusesUnknown = false
 
-    package init(isTolerant: Bool = false, trimsLineEnds: Bool = false, refusesUnknown: Bool = false) {
-        (self.isTolerant, self.trimsLineEnds, self.refusesUnknown) = (isTolerant, trimsLineEnds, refusesUnknown)
+    package init(
+        isTolerant: Bool = false, trimsLineEnds: Bool = false, leavesNull: Bool = false, refusesUnknown: Bool = false
+    ) {
+        (self.isTolerant, self.trimsLineEnds) = (isTolerant, trimsLineEnds)
+        (self.leavesNull, self.refusesUnknown) = (leavesNull, refusesUnknown)
     }
 
     package static let strict = Policy()
