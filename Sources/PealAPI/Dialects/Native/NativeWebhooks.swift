@@ -21,7 +21,7 @@ struct NativeWebhooks: Sendable {
     }
 
     private static func name(_ call: Call) throws(PealError) -> String {
-        try Fields.text(.string(call.parameter("name")), "name")
+        try Shape.text().value(of: call.parameter("name"), named: "name")
     }
 
     private func known(_ call: Call) async throws -> Webhook {

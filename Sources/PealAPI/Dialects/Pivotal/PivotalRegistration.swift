@@ -1,6 +1,7 @@
 internal import Crypto
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// `/v1/registration`: how the vendor's SDKs register their devices.
 struct PivotalRegistration: Sendable {
@@ -103,7 +104,7 @@ struct PivotalRegistration: Sendable {
 
     /// The vendor's SDKs cap the id at 255 characters, whatever their bytes.
     private func checked(_ id: String) throws(PealError) -> String {
-        let text = try Fields.text(.string(id), "custom_user_id", bytesMax: Limits.userIDBytesMax)
+        let text = try Shape.text(bytes: Limits.userIDBytesMax).value(of: id, named: "custom_user_id")
         guard text.unicodeScalars.count <= Limits.nameCharactersMax else {
             throw .invalid("custom_user_id", "custom_user_id may be \(Limits.nameCharactersMax) characters long")
         }

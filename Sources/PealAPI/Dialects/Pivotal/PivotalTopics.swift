@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// `/v2/topics`: topics by number, made and removed one by one or in batches.
 struct PivotalTopics: Sendable {
@@ -108,7 +109,7 @@ enum PivotalTopicReader {
         var drafts: [Draft] = []
         for (value, path) in elements {
             if let name = value.stringValue {
-                let text = try Fields.text(.string(name), path, bytesMax: Limits.topicBytesMax)
+                let text = try Shape.text(bytes: Limits.topicBytesMax).value(of: name, named: path)
                 drafts.append((text.lowercased(), nil))
             } else {
                 drafts.append(try draft(try Tolerance(value, path: path), now: now))
@@ -150,7 +151,7 @@ struct PivotalTags: Sendable {
     /// The tag that the path ends with, in lower case.
     private static func tag(_ call: Call) throws(PealError) -> String {
         let name = call.path.segments.last ?? ""
-        return try Fields.text(.string(name), "tag", bytesMax: Limits.topicBytesMax).lowercased()
+        return try Shape.text(bytes: Limits.topicBytesMax).value(of: name, named: "tag").lowercased()
     }
 
     private func list(_ call: Call) async throws -> Answer {
