@@ -45,8 +45,10 @@ package struct Shape<Value: Sendable>: Sendable {
     }
 
     /// Reads what stands elsewhere than in a body: a part of a path or a query.
-    package func value(of text: String, named name: String) throws(PealError) -> Value {
-        var reading = Reading(policy: .strict, now: Timestamp(milliseconds: 0))
+    package func value(
+        of text: String, named name: String, _ policy: Policy = .strict
+    ) throws(PealError) -> Value {
+        var reading = Reading(policy: policy, now: Timestamp(milliseconds: 0))
         reading.enter(name)
         return try read(.string(text), &reading)
     }
