@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// What monitors ask.
 struct HealthRoutes: Sendable {

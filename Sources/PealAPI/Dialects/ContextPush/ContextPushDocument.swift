@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// The ContextPush API, told to the outside.
 enum ContextPushDocument {

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// The Richie Push API, told to the outside.
 enum RichieDocument {
