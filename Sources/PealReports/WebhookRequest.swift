@@ -2,7 +2,7 @@ internal import Crypto
 internal import FoundationEssentials
 internal import PealCore
 
-/// A POST to a webhook, ready to be written.
+/// A POST to a webhook, ready to be sent.
 package struct WebhookRequest: Sendable, Hashable {
     package let url: String
     package let headers: [Header]
@@ -15,7 +15,7 @@ package struct WebhookRequest: Sendable, Hashable {
 
     /// - Parameters:
     ///   - target: the webhook's URL, checked.
-    ///   - now: the time of this attempt: a signature holds it, so that nobody can use it again later.
+    ///   - now: the time of this attempt. It is part of the signature, which prevents replays.
     init(
         _ delivery: WebhookDelivery, body: [UInt8], to target: WebhookRules.Target, of webhook: Webhook, now: Timestamp
     ) {
@@ -27,7 +27,7 @@ package struct WebhookRequest: Sendable, Hashable {
         self.headers = headers.map { Header(name: $0, value: $1) }
     }
 
-    /// By which the receiver knows a repetition: the same in every attempt.
+    /// Headers that identify the delivery, so that the receiver can recognise a repetition.
     private static func naming(
         _ delivery: WebhookDelivery, _ webhook: Webhook, now: Timestamp
     ) -> [(String, String)] {
@@ -72,13 +72,13 @@ package struct WebhookRequest: Sendable, Hashable {
 
 /// Writes the body of a request from its events.
 struct BodyWriter: Sendable {
-    /// Who writes the report of a message for a kind of webhook.
+    /// The report composer of each kind of webhook.
     let composers: [Webhook.Kind: any ReportComposer]
 
     /// - Parameters:
-    ///   - events: of one request.
-    ///   - facts: about the messages whose report is composed now.
-    /// - Returns: nil when a report cannot be made.
+    ///   - events: the events of one request.
+    ///   - facts: about the messages whose reports are composed now.
+    /// - Returns: nil when a report cannot be composed.
     func body(_ events: [OutboxEvent], for kind: Webhook.Kind, facts: [MessageID: MessageFacts]) -> [UInt8]? {
         let items = events.compactMap { item($0, for: kind, facts: facts) }
         guard items.count == events.count, let event = events.first, let item = items.first else { return nil }
