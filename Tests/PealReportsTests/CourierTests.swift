@@ -195,7 +195,7 @@ struct CourierTests {
         let webhook = try await fixture.webhook(kind: .richieReport)
         for source in [nil, Array("{}".utf8)] {
             let draft = MessageDraft(
-                id: MessageID(high: 1, low: source == nil ? 1 : 2), app: fixture.app, dialect: .richie,
+                id: MessageID(high: 1, low: source == nil ? 1 : 2), app: fixture.app, dialect: "richie",
                 audience: Audience(), content: Content(), createdAt: fixture.now, expiresAt: fixture.now + .seconds(60),
                 source: source)
             try await fixture.store.write(.intake) { [app = fixture.app, now = fixture.now] store in

@@ -2,8 +2,8 @@ internal import HTTPTypes
 internal import PealCore
 
 /// `{"status_code","errors":[{"code","msg"}]}`; the status of the answer is the one in the body.
-enum DevtodevEnvelope {
-    static func answer(_ error: PealError) -> Answer {
+struct DevtodevEnvelope: Envelope {
+    func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
         let code = DevtodevCode(error)
         let status = code.status(of: error)
         var message = error.message
