@@ -3,14 +3,14 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import PealCore
 
-/// Asks a running server: one request, one JSON answer, or a failure that says why.
+/// A client of a running server's native API. Each call sends one request and returns its JSON answer.
 struct APIClient: Sendable {
     private let base: String
     private let apiKey: String
     private static let timeoutSeconds: Int64 = 60
     private static let answerBytesMax = 64 * 1024 * 1024
 
-    /// A person waits: a refused connection is told at once, and where a redirect leads nobody asked to send a key.
+    /// Reports a refused connection at once, and follows no redirect: the API key must not go to another server.
     private static let http: HTTPClient = {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(10)
@@ -32,15 +32,15 @@ struct APIClient: Sendable {
     }
 
     /// Sends a request.
-    /// - Returns: the answer's document; an empty object for an empty answer.
-    /// - Throws: `refused` for any status but 2xx, `unreachable` when no answer came.
+    /// - Returns: the JSON answer; an empty object for an empty answer.
+    /// - Throws: `refused` for a status other than 2xx, `unreachable` when there is no answer.
     func send(
         _ method: Method, _ path: APIPath, body: JSON? = nil, idempotencyKey: String? = nil
     ) async throws(CommandFailure) -> JSON {
         try await send(method, path, body: body, idempotencyKey: idempotencyKey, isMissingFine: false) ?? .empty
     }
 
-    /// As `send`, but nil where there is no such object and that is fine.
+    /// Like `send`, but returns nil for 404 if `isMissingFine`.
     func send(
         _ method: Method, _ path: APIPath, body: JSON? = nil, idempotencyKey: String? = nil, isMissingFine: Bool
     ) async throws(CommandFailure) -> JSON? {
@@ -64,8 +64,8 @@ struct APIClient: Sendable {
         }
     }
 
-    /// What monitors ask, `/readyz` for one: the document whatever the status, null where it is none.
-    /// - Throws: `unreachable` when no answer came.
+    /// Gets a path outside the API, such as `/readyz`. Returns the JSON answer whatever its status, or null.
+    /// - Throws: `unreachable` when there is no answer.
     func look(at path: String) async throws(CommandFailure) -> (status: Int, document: JSON) {
         var request = HTTPClientRequest(url: base + path)
         request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
@@ -73,7 +73,7 @@ struct APIClient: Sendable {
         return (Int(head.status.code), (try? JSONParser.parse(bytes)) ?? .null)
     }
 
-    /// Follows a list from page to page until `limit` items are there.
+    /// Reads the pages of a list until there are `limit` items.
     /// - Returns: `{"items": […], "next_cursor": …}` with all of them.
     func list(_ path: APIPath, limit: Int) async throws(CommandFailure) -> JSON {
         var items: [JSON] = []
@@ -83,7 +83,7 @@ struct APIClient: Sendable {
             let page = try await send(.get, path.adding("limit", String(size)).adding("cursor", cursor))
             items += page["items"]?.arrayValue ?? []
             let next = page["next_cursor"]?.stringValue
-            // A server that repeats a cursor would keep us for ever.
+            // A server that repeats a cursor would never end the list.
             cursor = next == cursor ? nil : next
         } while cursor != nil && items.count < limit
         return ["items": .array(items), "next_cursor": cursor.map { .string($0) } ?? .null]
@@ -96,8 +96,8 @@ struct APIClient: Sendable {
     }
 
     /// One request to any server.
-    /// - Parameter base: the server's URL, for messages.
-    /// - Throws: `unreachable` when no answer came, `usage` when the URL is none.
+    /// - Parameter base: the server's URL, for error messages.
+    /// - Throws: `unreachable` when there is no answer, `usage` when the URL is invalid.
     static func exchange(
         _ request: HTTPClientRequest, base: String
     ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {
@@ -106,13 +106,13 @@ struct APIClient: Sendable {
             let body = try await response.body.collect(upTo: answerBytesMax)
             return (response, Array(body.readableBytesView))
         } catch let error as HTTPClientError where error == .invalidURL || error == .emptyHost {
-            throw .usage("\(base) is not the URL of a server")
+            throw .usage("\(base) is not a valid server URL")
         } catch {
             throw .unreachable("cannot reach \(base): \(error)")
         }
     }
 
-    /// `reason (code, field)`, or the bare status where the answer is not the API's own.
+    /// `message (code, field)`, or the status if the answer is not an error of the API.
     static func refusal(_ head: HTTPClientResponse, _ bytes: [UInt8]) -> String {
         guard let error = (try? JSONParser.parse(bytes))?["error"], let message = error["message"]?.stringValue else {
             return "the server answered \(head.status.code) \(head.status.reasonPhrase)"
@@ -123,11 +123,11 @@ struct APIClient: Sendable {
     }
 }
 
-/// A path of the native API with its query, made of raw texts.
+/// A path of the native API with its query, made of unescaped strings.
 struct APIPath: Equatable {
     private let segments: [String]
     private var query: [(name: String, value: String)] = []
-    /// A verb behind a colon, as in `messages:validate`: it is not escaped.
+    /// A verb after a colon, as in `messages:validate`. It is not escaped.
     private let verb: String
 
     init(_ segments: [String], verb: String = "") {
@@ -151,7 +151,7 @@ struct APIPath: Equatable {
 
     static func == (left: APIPath, right: APIPath) -> Bool { left.text == right.text }
 
-    /// Escapes all but the unreserved characters of RFC 3986 §2.3.
+    /// Escapes all characters except the unreserved ones of RFC 3986 §2.3.
     static func escaped(_ text: String) -> String {
         var out = ""
         for byte in text.utf8 {

@@ -2,14 +2,14 @@ internal import ArgumentParser
 internal import PealCore
 internal import PealServer
 
-/// `peal doctor`: looks at everything that a server needs, and says what is wrong. It makes, changes and sends nothing.
+/// `peal doctor`: checks everything that a server needs. It creates, changes and sends nothing.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check configuration, files, store, credentials and the way to the push networks.",
+        abstract: "Check configuration, files, store, credentials and connections to the push networks.",
         discussion: """
-            Takes the options and the environment of serve. Where a running server has the store, that server is asked \
-            for the credentials. Ends with 0 when nothing failed, with 1 otherwise; warnings fail nothing.
+            Takes the options and the environment of serve. If a running server uses the store, the credentials are \
+            read through its API. Exit codes: 0 no check failed (there may be warnings), 1 a check failed.
             """)
 
     @Flag(help: "Do not connect to the push networks.")
@@ -38,7 +38,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private func load(_ diagnosis: inout Diagnosis) async -> ServerConfiguration? {
         do {
             let configuration = try await server.load()
-            diagnosis.add(.ok, "configuration", "every key can be used")
+            diagnosis.add(.ok, "configuration", "valid")
             return configuration
         } catch {
             diagnosis.add(.failed, "configuration", "\(error)".replacing("peal: ", with: "", maxReplacements: 1))
@@ -59,19 +59,19 @@ extension Diagnosis {
         return ["state": .string(state.rawValue), "checks": .array(checks)]
     }
 
-    /// One line a check: state, what was looked at, what was seen.
+    /// One line per check: state, subject, detail.
     fileprivate var lines: String {
         Table.aligned(checks.map { [$0.state.rawValue, $0.subject, $0.detail] })
     }
 }
 
-/// Asks the server that has the store what only it can tell.
+/// Checks what only the running server knows, through its API.
 struct RunningServerCheck {
     let options: ClientOptions
     let configuration: ServerConfiguration
     let now: Timestamp
 
-    /// Adds how the server is, and every credential that the key may see.
+    /// Adds the state of the server, and the credentials that the API key can read.
     func run(_ diagnosis: inout Diagnosis) async {
         do {
             let client = try options.client(at: address, with: configuration.adminToken)
@@ -79,12 +79,12 @@ struct RunningServerCheck {
             let failures = document["failures"]?.objectValue?.pairs.map { "\($0): \($1.stringValue ?? "")" } ?? []
             diagnosis.add(
                 status == 200 ? .ok : .failed, "server",
-                status == 200 ? "is ready" : "is not ready: " + failures.joined(separator: ", "))
+                status == 200 ? "ready" : "not ready: " + failures.joined(separator: ", "))
             try await checkCredentials(client, &diagnosis)
         } catch let failure as CommandFailure {
-            diagnosis.add(.warning, "server", "cannot be asked for its credentials: \(failure)")
+            diagnosis.add(.warning, "server", "cannot read its credentials: \(failure)")
         } catch {
-            diagnosis.add(.warning, "server", "cannot be asked for its credentials: \(error)")
+            diagnosis.add(.warning, "server", "cannot read its credentials: \(error)")
         }
     }
 
@@ -100,7 +100,7 @@ struct RunningServerCheck {
         diagnosis.endCredentials()
     }
 
-    /// Where the configuration has the server listen; one that listens everywhere is found on loopback.
+    /// The address of the server according to the configuration. A server on all addresses is reached on loopback.
     private var address: String {
         let host =
             switch configuration.httpHost {
@@ -118,7 +118,7 @@ struct RunningServerCheck {
 }
 
 extension CredentialRecord {
-    /// An item of `GET …/credentials`; nil for what is none.
+    /// Reads an item of `GET …/credentials`; nil when it is not a credential.
     fileprivate init?(_ item: JSON) {
         guard let provider = item["provider"]?.stringValue.flatMap(ProviderName.init(rawValue:)) else { return nil }
         let time = { (json: JSON?) in json?.stringValue.flatMap { Timestamp(rfc3339: $0) } }

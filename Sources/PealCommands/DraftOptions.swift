@@ -5,7 +5,7 @@ internal import PealCore
 struct DraftOptions: ParsableArguments {
     @OptionGroup(title: "Audience") var audience: AudienceOptions
     @OptionGroup(title: "Content") var content: ContentOptions
-    @OptionGroup(title: "Delivery") var delivery: DeliveryOptions
+    @OptionGroup(title: "Delivery") var delivery: SendingOptions
     @OptionGroup var body: BodyOptions
 
     func document() throws(CommandFailure) -> JSON {
@@ -28,18 +28,18 @@ struct AudienceOptions: ParsableArguments {
     @Option(name: .customLong("user"), help: "Devices of this user (repeatable).")
     var users: [String] = []
 
-    @Option(name: .customLong("device"), help: "Device with this id (repeatable).")
+    @Option(name: .customLong("device"), help: "The device with this id (repeatable).")
     var devices: [String] = []
 
     @Option(
         name: .customLong("address"),
-        help: "An address that need not be registered (repeatable), as ios:DEVICETOKEN or ios:sandbox:DEVICETOKEN.")
+        help: "Address, registered or not (repeatable), such as ios:DEVICETOKEN or ios:sandbox:DEVICETOKEN.")
     var addresses: [String] = []
 
-    @Option(name: .customLong("platform"), help: "Only this platform (repeatable).")
+    @Option(name: .customLong("platform"), help: "Only devices of this platform (repeatable).")
     var platforms: [String] = []
 
-    @Option(name: .customLong("not-topic"), help: "Nobody subscribed to this topic (repeatable).")
+    @Option(name: .customLong("not-topic"), help: "Except devices subscribed to this topic (repeatable).")
     var notTopics: [String] = []
 
     @Flag(help: "Only devices that can show interactive notifications.")
@@ -55,10 +55,10 @@ struct AudienceOptions: ParsableArguments {
         ])
     }
 
-    /// `platform[:environment]:address`. A channel URI has colons of its own, so only known environments are cut off.
+    /// Reads `platform[:environment]:address`. A channel URI contains colons too, so only a known environment counts.
     static func address(_ text: String) throws(CommandFailure) -> JSON {
         guard let colon = text.firstIndex(of: ":") else {
-            throw .usage("--address \(text): expected platform:address, as ios:DEVICETOKEN")
+            throw .usage("--address \(text): expected platform:address, such as ios:DEVICETOKEN")
         }
         let platform = String(text[..<colon])
         var rest = text[text.index(after: colon)...]
@@ -78,28 +78,28 @@ struct ContentOptions: ParsableArguments {
     @Option(help: "Title.")
     var title: String?
 
-    @Option(help: "Second line of the title.")
+    @Option(help: "Subtitle.")
     var subtitle: String?
 
-    @Option(help: "Text.")
+    @Option(help: "Body text.")
     var body: String?
 
     @Option(name: .customLong("image-url"), help: "https URL of an image.")
     var imageURL: String?
 
-    @Option(help: "JSON object that the app receives beside the text.")
+    @Option(help: "JSON object for the app.")
     var data: String?
 
-    @Option(help: "Number on the app's icon; 0 removes it.")
+    @Option(help: "Number on the app icon; 0 removes it.")
     var badge: Int64?
 
     @Option(help: "Name of the sound.")
     var sound: String?
 
-    @Option(name: .customLong("thread-id"), help: "Groups notifications on the device.")
+    @Option(name: .customLong("thread-id"), help: "Id of the thread that groups notifications on the device.")
     var threadID: String?
 
-    @Option(help: "Category, which decides on the notification's buttons.")
+    @Option(help: "Category, which determines the buttons of the notification.")
     var category: String?
 
     func document() throws(CommandFailure) -> JSON? {
@@ -121,29 +121,29 @@ struct ContentOptions: ParsableArguments {
 }
 
 /// How and when a message is sent.
-struct DeliveryOptions: ParsableArguments {
+struct SendingOptions: ParsableArguments {
     @Option(help: "low, normal or high.")
     var priority: String?
 
-    @Option(name: .customLong("ttl"), help: "Seconds that it is worth sending; 0 tries once.")
+    @Option(name: .customLong("ttl"), help: "Lifetime in seconds; 0 for a single attempt.")
     var ttlSeconds: Int64?
 
-    @Option(help: "RFC 3339 time after which it is not sent any more.")
+    @Option(help: "Time (RFC 3339) when the message expires.")
     var expiresAt: String?
 
-    @Option(help: "Replaces an undelivered notification with the same key.")
+    @Option(help: "Collapse key: replaces an undelivered notification with the same key.")
     var collapseKey: String?
 
-    @Flag(help: "Wakes the app without showing anything.")
+    @Flag(help: "Wake the app without showing anything.")
     var background = false
 
-    @Option(help: "production or sandbox: narrows the APNs devices.")
+    @Option(help: "Only APNs devices of this environment: production or sandbox.")
     var environment: String?
 
-    @Option(help: "RFC 3339 time to send it at; at once otherwise.")
+    @Option(help: "Time (RFC 3339) to send the message. Default: now.")
     var at: String?
 
-    @Option(name: .customLong("campaign"), help: "The author's own id of the campaign.")
+    @Option(name: .customLong("campaign"), help: "Your own id of the campaign.")
     var campaignID: String?
 
     var options: JSON? {

@@ -1,11 +1,11 @@
 internal import ArgumentParser
 
-/// The whole command line: takes arguments, gives the exit code. What a command reads and prints goes through
-/// `Surroundings`, so that tests can stand around it.
+/// The command line: takes arguments and returns an exit code. Commands read and print through `Surroundings`, which
+/// tests replace.
 package enum PealProgram {
-    /// Runs one command to its end.
+    /// Runs one command.
     /// - Parameter arguments: without the program's name.
-    /// - Returns: 0 done, 1 refused or failed, 2 wrong usage, 3 server unreachable.
+    /// - Returns: 0 success, 1 refused or failed, 2 invalid usage, 3 server unreachable.
     package static func run(_ arguments: [String], in surroundings: Surroundings = .process) async -> Int32 {
         await Surroundings.$current.withValue(surroundings) {
             do {
@@ -22,7 +22,7 @@ package enum PealProgram {
         }
     }
 
-    /// Says what went wrong, on standard error, and chooses the exit code; a request for help is no error.
+    /// Prints an error to standard error and returns the exit code. A request for help is not an error.
     private static func report(_ error: any Error) -> Int32 {
         let surroundings = Surroundings.current
         if let failure = error as? CommandFailure {
@@ -45,9 +45,9 @@ struct PealCommand: AsyncParsableCommand {
         commandName: "peal",
         abstract: "A self-hosted push notification server.",
         discussion: """
-            The client's commands talk to a running server: --server or PEAL_SERVER_URL, with --api-key, PEAL_API_KEY \
-            or PEAL_ADMIN_TOKEN.
-            Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 server unreachable.
+            Client commands talk to a running server. Name it with --server or PEAL_SERVER_URL, and authenticate with \
+            --api-key, PEAL_API_KEY or PEAL_ADMIN_TOKEN.
+            Exit codes: 0 success, 1 refused or failed, 2 invalid usage, 3 server unreachable.
             """,
         groupedSubcommands: [
             CommandGroup(
@@ -65,15 +65,15 @@ struct PealCommand: AsyncParsableCommand {
         ])
 }
 
-/// Why a command did not do what it was told; its description is what the person reads.
+/// Why a command failed. Its description is printed.
 enum CommandFailure: Error, CustomStringConvertible, Equatable {
-    /// The server said no.
+    /// The server refused the request.
     case refused(String)
-    /// The command cannot be carried out as it was written.
+    /// The command line is invalid.
     case usage(String)
-    /// No answer came from the server.
+    /// The server did not answer.
     case unreachable(String)
-    /// A server command ended badly.
+    /// A server command failed.
     case failed(String)
 
     var exitCode: Int32 {

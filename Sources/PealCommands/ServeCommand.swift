@@ -2,12 +2,12 @@ internal import ArgumentParser
 internal import PealCore
 internal import PealServer
 
-/// `peal serve`: runs the server until it is told to stop.
+/// `peal serve`: runs the server.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run the server until SIGTERM or SIGINT.")
 
-    @Flag(help: "Print every configuration key with its type, default and present value, and exit.")
+    @Flag(help: "Print every configuration key with its type, default and value, and exit.")
     var printConfig = false
 
     @OptionGroup var options: ServerOptions
@@ -22,20 +22,20 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// The options of commands that are the server. Keys of the configuration are not listed here a second time: whatever
-/// is not known to the command line goes to the configuration, which refuses what it does not know either.
+/// The options of the server commands. Configuration keys are not declared here again: unknown options are passed to
+/// the configuration, which rejects those that are not keys.
 struct ServerOptions: ParsableArguments {
-    @Option(help: "YAML file with configuration (PEAL_CONFIG).")
+    @Option(help: "YAML file with the configuration. Default: PEAL_CONFIG.")
     var config: String?
 
     @Argument(
         parsing: .allUnrecognized,
         help: ArgumentHelp(
-            "Configuration as options, as --http-port 8081; peal serve --print-config lists every key.",
+            "Configuration keys as options, such as --http-port 8081; peal serve --print-config lists all.",
             valueName: "option"))
     var settings: [String] = []
 
-    /// - Throws: `CommandFailure.usage` with the configuration's own line.
+    /// - Throws: `CommandFailure.usage` for an invalid configuration.
     func load() async throws -> ServerConfiguration {
         let arguments = (config.map { ["--config", $0] } ?? []) + settings
         return try await CommandFailure.naming {
@@ -45,7 +45,7 @@ struct ServerOptions: ParsableArguments {
 }
 
 extension CommandFailure {
-    /// Runs a piece of the server and turns what it throws into one line for people.
+    /// Runs a part of the server, and turns its errors into one line.
     static func naming<R>(_ body: () async throws -> R) async throws -> R {
         do {
             return try await body()
@@ -57,10 +57,10 @@ extension CommandFailure {
     }
 }
 
-/// `peal migrate`: brings the database to the schema of this program and ends.
+/// `peal migrate`: migrates the database and exits.
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "migrate", abstract: "Bring the database to this program's schema.")
+        commandName: "migrate", abstract: "Migrate the database to this version's schema.")
 
     @OptionGroup var options: ServerOptions
 
@@ -70,11 +70,11 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 }
 
-/// `peal version`: which program this is.
+/// `peal version`.
 struct VersionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "version", abstract: "Print the version.")
 
-    @Flag(help: "Print one JSON document.")
+    @Flag(help: "Print JSON.")
     var json = false
 
     func run() {

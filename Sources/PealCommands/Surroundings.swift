@@ -2,16 +2,16 @@ internal import Foundation
 package import PealCore
 internal import PealServer
 
-/// What a command line program has around it: environment, files and the two ways to speak.
+/// What a command reads and writes: environment, files, standard output and standard error.
 package struct Surroundings: Sendable {
     package var environment: [String: String]
-    /// Writes one text and a line end to standard output.
+    /// Writes a line to standard output.
     package var print: @Sendable (String) -> Void
-    /// Writes one text and a line end to standard error.
+    /// Writes a line to standard error.
     package var warn: @Sendable (String) -> Void
-    /// The bytes of a file, or with `-` of standard input; nil when it cannot be read.
+    /// Reads a file, or standard input for `-`; nil when it cannot be read.
     package var read: @Sendable (_ path: String) -> [UInt8]?
-    /// What long commands tell their speed by.
+    /// Times long commands.
     package var time: any TimeSource
 
     package init(
@@ -26,10 +26,10 @@ package struct Surroundings: Sendable {
         self.time = time ?? SystemTime()
     }
 
-    /// Those of the running command.
+    /// The surroundings of the running command.
     @TaskLocal package static var current = Surroundings.process
 
-    /// Those of this process.
+    /// The surroundings of this process.
     package static let process = Surroundings(
         environment: ProcessInfo.processInfo.environment,
         print: { FileHandle.standardOutput.write(Data(($0 + "\n").utf8)) },

@@ -1,8 +1,8 @@
 internal import PealCore
 
-/// Writes a document for people: a list as columns, an object as name and value.
+/// Formats a JSON document as a table: a list with columns, an object as names and values.
 enum Table {
-    /// - Parameter columns: which members of a list's items to show, in this order; none = those of the first item.
+    /// - Parameter columns: the members of a list's items to show, in this order; empty for those of the first item.
     static func text(_ document: JSON, columns: [String] = []) -> String {
         if let items = document["items"]?.arrayValue { return list(items, columns: columns) }
         let rows = flattened(document, under: "").map { [$0.name, $0.value] }
@@ -29,7 +29,7 @@ enum Table {
         }
     }
 
-    /// One value in one line: control characters would tear the table, or the terminal.
+    /// A value on one line. Control characters would break the table or the terminal.
     private static func cell(_ value: JSON) -> String {
         let text =
             switch value {

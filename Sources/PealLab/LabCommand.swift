@@ -1,47 +1,47 @@
 package import ArgumentParser
 import Foundation
 
-/// `peal-lab`: proofs and measurements that are no part of the server.
+/// `peal-lab`: tests and measurements that are not part of the server.
 package struct LabCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
-        commandName: "peal-lab", abstract: "The laboratory: what proves and measures Peal.",
+        commandName: "peal-lab", abstract: "Test and measure Peal.",
         subcommands: [FuzzCommand.self])
 
     package init() {}
 }
 
-/// `peal-lab fuzz`: inputs by chance against the HTTP/2 connection, until something is wrong or it is enough.
+/// `peal-lab fuzz`: feeds the HTTP/2 connection with random inputs until one fails or the limit is reached.
 package struct FuzzCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
-        commandName: "fuzz", abstract: "Feeds the HTTP/2 connection with mutated frames and header blocks.")
+        commandName: "fuzz", abstract: "Feed the HTTP/2 connection with mutated frames and header blocks.")
 
-    @Option(help: "frames, hpack or connection; all of them in turn when absent.")
+    @Option(help: "Target: frames, hpack or connection. Default: all in turn.")
     var target: FuzzTarget?
 
-    @Option(help: "Inputs for each target; as many as time allows when absent.")
+    @Option(help: "Number of inputs for each target. Default: as many as time allows.")
     var runs: Int?
 
     @Option(help: "Seconds for all targets together.")
     var seconds: Double?
 
-    @Option(help: "Repeats what a former run with it did.")
+    @Option(help: "Seed. The same seed repeats a run.")
     var seed: UInt64 = 1
 
-    @Option(help: "Folder of inputs to begin with, beside the built-in ones.")
+    @Option(help: "Directory with initial inputs, besides the built-in ones.")
     var corpus: String?
 
-    @Option(help: "Folder for the input that failed.")
+    @Option(help: "Directory to write a failing input to.")
     var artifacts = "fuzz-artifacts"
 
-    @Option(help: "Runs the one input in this file; needs --target.")
+    @Option(help: "Run only the input in this file. Requires --target.")
     var replay: String?
 
     package init() {}
 
     package func validate() throws {
-        guard replay == nil || target != nil else { throw ValidationError("--replay needs --target.") }
+        guard replay == nil || target != nil else { throw ValidationError("--replay requires --target.") }
         guard runs ?? 0 >= 0, seconds ?? 0 >= 0 else {
-            throw ValidationError("Neither runs nor seconds can be negative.")
+            throw ValidationError("--runs and --seconds must not be negative.")
         }
     }
 
@@ -63,11 +63,11 @@ package struct FuzzCommand: ParsableCommand {
     private func fuzz(_ target: FuzzTarget, seconds: Double?) throws {
         var fuzzer = Fuzzer(target, seed: seed, corpus: try corpusInputs())
         let running = try RunningInput(folder: artifacts, target: target, seed: seed)
-        say("\(target.rawValue): seed \(seed), the input at work is in \(running.path)")
+        say("\(target.rawValue): seed \(seed), the present input is in \(running.path)")
         let clock = ContinuousClock()
         let start = clock.now
         let end = seconds.map { start + .seconds($0) }
-        // Neither given: a bounded number.
+        // Without a limit, a bounded number.
         let most = runs ?? (seconds == nil ? 100_000 : Int.max)
         do throws(Fuzzer.Failure) {
             while fuzzer.runCount < most, end.map({ clock.now < $0 }) ?? true {
@@ -80,11 +80,11 @@ package struct FuzzCommand: ParsableCommand {
         running.remove()
         let took = start.duration(to: clock.now)
         say(
-            "\(target.rawValue): \(fuzzer.runCount) inputs, \(fuzzer.behaviourCount) behaviours, \(took), nothing wrong"
+            "\(target.rawValue): \(fuzzer.runCount) inputs, \(fuzzer.behaviourCount) behaviours, \(took), no failure"
         )
     }
 
-    /// At once, also into a pipe: the next input may be the last.
+    /// Prints without buffering: the next input may crash the process.
     private func say(_ text: String) {
         FileHandle.standardOutput.write(Data((text + "\n").utf8))
     }

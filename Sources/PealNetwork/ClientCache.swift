@@ -1,9 +1,9 @@
 package import PealCore
 internal import Synchronization
 
-/// Clients of one host and one checked address each: whoever connects must use the very address that was checked, since
-/// a name may stand for another one a moment later. Receives pins, lends a client for each, and hands the idle ones
-/// back to be closed.
+/// Caches clients that are pinned to one host and one checked address. A connection must use exactly the address that
+/// was checked, because the name may resolve to another one a moment later. The cache lends a client for each pin and
+/// returns idle ones to be closed.
 package final class ClientCache<Client: Sendable>: Sendable {
     /// A host and the address that connections to it must use.
     package struct Pin: Sendable, Hashable {
@@ -15,13 +15,13 @@ package final class ClientCache<Client: Sendable>: Sendable {
             self.address = address
         }
 
-        /// The same as async-http-client's `dnsOverride` takes it.
+        /// The value for async-http-client's `dnsOverride`.
         package var override: [String: String] { [host: address.description] }
     }
 
     private struct Entry {
         let client: Client
-        /// A client in use is never taken out for being idle.
+        /// A client in use is never idle.
         var userCount = 0
         var usedAt: Duration
     }
@@ -30,16 +30,16 @@ package final class ClientCache<Client: Sendable>: Sendable {
     private let time: any TimeSource
     private let make: @Sendable (Pin) -> Client?
 
-    /// - Parameter make: A client that connects to the pin's address and nowhere else; nil when there can be none.
+    /// - Parameter make: makes a client that only connects to the pin's address; nil when that is impossible.
     package init(time: any TimeSource, make: @escaping @Sendable (Pin) -> Client?) {
         self.time = time
         self.make = make
     }
 
-    /// How many clients there are.
+    /// The number of clients.
     package var count: Int { entries.withLock { $0.count } }
 
-    /// What `body` makes of the pin's client; nil when there is none.
+    /// Runs `body` with the client of `pin`; nil when there is none.
     package func withClient<Result: Sendable, Failure: Error>(
         _ pin: Pin, _ body: @Sendable (Client) async throws(Failure) -> Result
     ) async throws(Failure) -> Result? {
@@ -48,8 +48,8 @@ package final class ClientCache<Client: Sendable>: Sendable {
         return try await body(client)
     }
 
-    /// Takes out the clients that nobody used for `idle`, and where there are still more than `countMax` those that
-    /// nobody uses, the longest idle first. The caller closes them.
+    /// Removes the clients that were idle for `idle`, and further idle ones, longest idle first, until at most
+    /// `countMax` are left. The caller closes them.
     package func takeIdle(for idle: Duration, countMax: Int = .max) -> [Client] {
         let uptime = time.uptime
         return entries.withLock { entries in
@@ -61,7 +61,7 @@ package final class ClientCache<Client: Sendable>: Sendable {
         }
     }
 
-    /// Takes out every client, in use or not.
+    /// Removes every client, in use or not.
     package func takeAll() -> [Client] {
         entries.withLock { entries in
             defer { entries = [:] }

@@ -9,31 +9,31 @@ package import PealCore
     internal import Glibc
 #endif
 
-/// Finds the addresses of a host.
+/// Resolves the addresses of a host.
 package protocol HostResolver: Sendable {
-    /// Every address that the name stands for now, the best first; empty when it stands for none.
+    /// The present addresses of the name, best first; empty when there are none.
     func addresses(of host: String) async -> [IPAddress]
 }
 
-/// The system's resolver, on threads of its own because it blocks: whoever has slow names to look up keeps nobody else
-/// waiting. They end with it.
+/// The system's resolver. It blocks, so it has threads of its own, which end with it; a slow name then delays no other
+/// work.
 package final class SystemResolver: HostResolver {
     private let threads: NIOThreadPool
 
-    /// - Parameter threadCount: Look-ups at once; further ones wait.
+    /// - Parameter threadCount: the number of lookups at once; further ones wait.
     package init(threadCount: Int) { threads = NIOThreadPool(numberOfThreads: threadCount) }
 
     deinit { threads.shutdownGracefully { _ in } }
 
     package func addresses(of host: String) async -> [IPAddress] {
-        // Again and again: only the first time does anything.
+        // Only the first call has an effect.
         threads.start()
         return (try? await threads.runIfActive { Self.lookUp(host) }) ?? []
     }
 
     private static func lookUp(_ host: String) -> [IPAddress] {
         var hints = addrinfo()
-        // One entry an address: otherwise there is one for each kind of socket.
+        // One entry per address, instead of one per address and socket type.
         hints.ai_protocol = CInt(IPPROTO_TCP)
         var list: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(host, nil, &hints, &list) == 0 else { return [] }

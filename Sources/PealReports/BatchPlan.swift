@@ -1,17 +1,17 @@
 internal import PealCore
 
-/// Decides which waiting events go into which requests, and whether they go now.
+/// Groups waiting events into requests and decides which requests are due.
 struct BatchPlan {
     let form: Webhook.Form
 
-    /// How many events to look at for `requestCount` requests. Twice as many as fit, where types may lie mixed.
+    /// How many events to read for `requestCount` requests: twice as many as fit if types can be mixed.
     func eventsToRead(requestCount: Int) -> Int {
         form.itemsPerRequestMax == 1 ? requestCount : 2 * form.itemsPerRequestMax * requestCount
     }
 
-    /// The requests that are due, oldest first: of one type each, full or begun by an event that has waited long
-    /// enough.
-    /// - Parameter events: the oldest that wait, in order.
+    /// The requests that are due, oldest first. Each has events of one type, and is full or starts with an event that
+    /// has waited long enough.
+    /// - Parameter events: the oldest waiting events, in order.
     func batches(_ events: [OutboxEvent], now: Timestamp) -> [[OutboxEvent]] {
         guard form.itemsPerRequestMax > 1 else { return events.filter { $0.dueAt <= now }.map { [$0] } }
         var open: [String: Batch] = [:]
@@ -32,7 +32,7 @@ struct BatchPlan {
     }
 
     private struct Batch {
-        /// Where its first event was.
+        /// The position of its first event.
         let position: Int
         var events: [OutboxEvent] = []
         var isFull = false
@@ -52,7 +52,7 @@ struct BatchPlan {
 
         func isDue(_ now: Timestamp) -> Bool { isFull || events.first.map { $0.dueAt <= now } ?? false }
 
-        /// With the comma.
+        /// Including the comma.
         private static func size(_ event: OutboxEvent) -> Int { (event.payload?.count ?? 0) + 1 }
     }
 }

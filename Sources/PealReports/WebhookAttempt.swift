@@ -1,24 +1,24 @@
 internal import Logging
 internal import PealCore
 
-/// One try to get one delivery to its receiver, written down before anything else is done.
+/// One attempt at a delivery. Its outcome is stored before anything else happens.
 struct WebhookAttempt: Sendable {
     let context: CourierContext
     let webhook: Webhook
     let form: Webhook.Form
 
-    /// Returns whether the receiver took it.
+    /// Returns whether the receiver accepted it.
     func run(_ leased: LeasedDelivery) async -> Bool {
         let answer = await answer(to: leased)
         var settled = leased
-        // A request given up because the process stops is no failure of the receiver's.
-        let isGivenUp = if case .failed = answer { Task.isCancelled } else { false }
-        if !isGivenUp {
+        // A request cancelled because the process stops is not a failure of the receiver.
+        let isCancelled = if case .failed = answer { Task.isCancelled } else { false }
+        if !isCancelled {
             settled.delivery = leased.delivery.after(
-                answer, now: context.time.now, chance: context.randomness.next())
+                answer, now: context.time.now, random: context.randomness.next())
         }
         await settle(settled, isGone: answer.isGone)
-        if !isGivenUp { tell(settled.delivery) }
+        if !isCancelled { record(settled.delivery) }
         return settled.delivery.state == .delivered
     }
 
@@ -29,7 +29,7 @@ struct WebhookAttempt: Sendable {
         return await context.transport.send(request, to: target, attempt: leased.delivery.attempts)
     }
 
-    /// What is not written down is sent again when its lease is over.
+    /// Stores the outcome. If that fails, the delivery is sent again when its lease ends.
     private func settle(_ leased: LeasedDelivery, isGone: Bool) async {
         let now = context.time.now
         do {
@@ -39,24 +39,24 @@ struct WebhookAttempt: Sendable {
             }
         } catch {
             context.logger.error(
-                "the outcome of a delivery could not be written",
+                "cannot store the outcome of a webhook delivery",
                 metadata: metadata(leased.delivery, ["error": "\(error)"]))
         }
     }
 
-    private func tell(_ delivery: WebhookDelivery) {
+    private func record(_ delivery: WebhookDelivery) {
         let reason = delivery.lastError ?? delivery.lastStatus.map { "\($0)" } ?? ""
         let metadata = metadata(delivery, ["attempts": "\(delivery.attempts)", "reason": "\(reason)"])
         switch delivery.state {
         case .delivered:
             context.metrics.change { $0.delivered += 1 }
-            context.logger.debug("delivered to a webhook", metadata: metadata)
+            context.logger.debug("webhook delivered", metadata: metadata)
         case .pending:
             context.metrics.change { $0.retried += 1 }
-            context.logger.info("a webhook is tried again later", metadata: metadata)
+            context.logger.info("webhook delivery failed and will be retried", metadata: metadata)
         case .failed:
             context.metrics.change { $0.failed += 1 }
-            context.logger.warning("a delivery to a webhook was given up", metadata: metadata)
+            context.logger.warning("webhook delivery failed for good", metadata: metadata)
         }
     }
 
@@ -68,9 +68,9 @@ struct WebhookAttempt: Sendable {
 }
 
 extension WebhookDelivery {
-    /// The delivery after one attempt: delivered, to be tried again, or given up.
-    /// - Parameter chance: Any number; spreads the retries of many deliveries by a fifth.
-    func after(_ answer: WebhookAnswer, now: Timestamp, chance: UInt64) -> WebhookDelivery {
+    /// The delivery after one attempt: delivered, pending another attempt, or failed.
+    /// - Parameter random: any number. It spreads the retries of many deliveries by a fifth.
+    func after(_ answer: WebhookAnswer, now: Timestamp, random: UInt64) -> WebhookDelivery {
         var next = self
         next.attempts += 1
         next.lastStatus = nil
@@ -83,7 +83,7 @@ extension WebhookDelivery {
             if (200..<300).contains(status) { return next.ended(.delivered, now) }
         case .failed(let failure): next.lastError = failure.rawValue
         }
-        next.nextAttemptAt = now + Self.delay(attempts: next.attempts, wanted: wanted, chance: chance)
+        next.nextAttemptAt = now + Self.delay(attempts: next.attempts, wanted: wanted, random: random)
         let isOver = next.nextAttemptAt > startedAt + .seconds(Limits.webhookRetryLifeSeconds)
         return answer.isGone || isOver ? next.ended(.failed, now) : next
     }
@@ -95,11 +95,11 @@ extension WebhookDelivery {
         return ended
     }
 
-    /// 5 s doubling to an hour, or longer where the receiver asks for it, but never longer than an hour.
-    private static func delay(attempts: Int, wanted: Duration?, chance: UInt64) -> Duration {
+    /// 5 s, doubling up to an hour; longer if the receiver asks for it, but never more than an hour.
+    private static func delay(attempts: Int, wanted: Duration?, random: UInt64) -> Duration {
         let longest = Limits.webhookRetrySecondsMax
         let step = min(longest, Limits.webhookRetrySecondsMin << Int64(min(max(attempts, 1), 12) - 1))
-        let spread = Duration.milliseconds(step * 1000 + Int64(chance % UInt64(step * 200)))
+        let spread = Duration.milliseconds(step * 1000 + Int64(random % UInt64(step * 200)))
         return min(.seconds(longest), max(spread, wanted ?? .zero))
     }
 }

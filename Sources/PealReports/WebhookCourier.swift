@@ -3,13 +3,13 @@ package import PealCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Takes what waits in the outbox and carries it to webhooks until each receiver has confirmed it, for a day.
+/// Sends the events in the outbox to webhooks, and retries for a day until the receiver accepts them.
 ///
-/// Each webhook is served by a lane of its own, so that a slow receiver delays nobody else's. It holds no truth: an
-/// event becomes a delivery in one transaction, and a delivery is leased while it is sent, so that after a crash it is
-/// sent again under the same id, and several processes on one database share the work.
+/// Each webhook has a lane of its own, so that a slow receiver delays no other. All state is in the store: an event
+/// becomes a delivery in one transaction, and a delivery is leased while it is sent. After a crash it is sent again
+/// under the same id, and several processes on one database share the work.
 package final class WebhookCourier: Service {
-    /// How long a stop waits for requests on the wire.
+    /// How long a stop waits for requests in flight.
     private static let drain: Duration = .seconds(5)
     private static let poll: Duration = .milliseconds(Limits.webhookPollMilliseconds)
 
@@ -18,9 +18,9 @@ package final class WebhookCourier: Service {
     private let stop = Signal()
 
     /// - Parameters:
-    ///   - composers: Compose the reports of messages, and say how the requests of each kind of webhook look.
-    ///   - randomness: Names this process and its deliveries, and spreads retries.
-    ///   - isOnlyProcess: Whether no other process can hold a lease, so that a start takes back all of them.
+    ///   - composers: compose the reports of messages, and say how the requests of each kind of webhook look.
+    ///   - randomness: generates the ids of this process and its deliveries, and spreads retries.
+    ///   - isOnlyProcess: whether no other process can hold a lease. Then a start takes back all leases.
     package init(
         store: any Store, transport: any WebhookTransport, composers: ReportComposers,
         rules: WebhookRules, time: any TimeSource, randomness: any Randomness,
@@ -34,7 +34,7 @@ package final class WebhookCourier: Service {
 
     package var metrics: WebhookMetrics { context.metrics }
 
-    /// Works until a graceful shutdown begins or the task is cancelled.
+    /// Runs until a graceful shutdown begins or the task is cancelled.
     package func run() async {
         await takeBack()
         await withGracefulShutdownHandler {
@@ -54,7 +54,7 @@ package final class WebhookCourier: Service {
         }
     }
 
-    /// Serves once whatever is due, and returns when that is done.
+    /// Sends whatever is due, and returns when that is done.
     func runOnce() async {
         await withDiscardingTaskGroup { lanes in await beginRound(&lanes) }
     }
@@ -66,10 +66,10 @@ package final class WebhookCourier: Service {
             let now = context.time.now
             due = try await context.store.read { try $0.dueWebhooks(now: now) }
         } catch {
-            context.logger.error("due webhooks could not be looked up", metadata: ["error": "\(error)"])
+            context.logger.error("cannot look up due webhooks", metadata: ["error": "\(error)"])
             return
         }
-        // From anywhere on, so that none is always the last where there are more than can be served.
+        // Starts at a random webhook, so that none is always last when there are more than can be served.
         let start = due.isEmpty ? 0 : Int(context.randomness.next() % UInt64(due.count))
         for place in due[start...] + due[..<start] where context.beginServing(place) {
             let context = context
@@ -92,7 +92,7 @@ package final class WebhookCourier: Service {
         do {
             try await context.store.write(.control) { try $0.takeBackDeliveries() }
         } catch {
-            context.logger.error("leases of deliveries could not be taken back", metadata: ["error": "\(error)"])
+            context.logger.error("cannot take back the leases of webhook deliveries", metadata: ["error": "\(error)"])
         }
     }
 }
@@ -108,9 +108,9 @@ final class CourierContext: Sendable {
     let logger: Logger
     let owner: String
     let metrics = WebhookMetrics()
-    /// Webhooks that are served at this moment.
+    /// Webhooks being served.
     private let served = Mutex<Set<WebhookPlace>>([])
-    /// Webhooks whose last requests did not all succeed.
+    /// Webhooks with a failure among their last requests.
     private let failing = Mutex<Set<WebhookPlace>>([])
     private let stopping = Atomic(false)
     /// Set when the last lane ends.
@@ -133,10 +133,10 @@ final class CourierContext: Sendable {
     var isStopping: Bool { stopping.load(ordering: .relaxed) }
     func beginStop() { stopping.store(true, ordering: .relaxed) }
 
-    /// Whether somebody serves anything.
+    /// Whether no webhook is being served.
     var isIdle: Bool { served.withLock(\.isEmpty) }
 
-    /// Takes a webhook to be served by one lane; false when another has it or there are too many.
+    /// Reserves a webhook for one lane. Returns false when another lane has it, or there are too many.
     func beginServing(_ place: WebhookPlace) -> Bool {
         served.withLock { $0.count < Limits.webhooksServedMax && $0.insert(place).inserted }
     }
@@ -149,7 +149,7 @@ final class CourierContext: Sendable {
         if isLast { idle.set() }
     }
 
-    /// Requests to be sent to a webhook at once: a receiver in trouble is tried with one.
+    /// How many requests to send to a webhook at once: one while its receiver fails.
     func room(for webhook: Webhook, _ form: Webhook.Form) -> Int {
         failing.withLock { $0.contains(webhook.place) } ? 1 : form.requestsInFlightMax
     }
@@ -161,16 +161,16 @@ final class CourierContext: Sendable {
     }
 }
 
-/// Counts what became of attempts at deliveries since the start.
+/// Counts delivery attempts by outcome since the start.
 package final class WebhookMetrics: Sendable {
     private let state = Mutex(Snapshot())
 
     package init() {}
 
-    /// One instant's counts, all growing.
+    /// The counts at one instant. They only grow.
     package struct Snapshot: Sendable, Hashable {
         package internal(set) var delivered = 0
-        /// Attempts after which another follows.
+        /// Failed attempts that are followed by another.
         package internal(set) var retried = 0
         package internal(set) var failed = 0
     }

@@ -1,12 +1,12 @@
 internal import Logging
 internal import PealCore
 
-/// Serves one webhook: deliveries that are to be tried again first, then what is new, until nothing is due.
+/// Serves one webhook until nothing is due: retries first, then new events.
 struct WebhookLane: Sendable {
     let context: CourierContext
     let place: WebhookPlace
 
-    /// Returns when nothing is due, the process stops, or others should have their turn.
+    /// Returns when nothing is due, the process stops, or it is another webhook's turn.
     func run() async {
         for _ in 0..<Limits.webhookRoundsMax {
             guard !context.isStopping, !Task.isCancelled else { return }
@@ -16,7 +16,7 @@ struct WebhookLane: Sendable {
             } catch is Overtaken {
                 return
             } catch {
-                context.logger.error("a webhook could not be served", metadata: metadata(["error": "\(error)"]))
+                context.logger.error("cannot serve a webhook", metadata: metadata(["error": "\(error)"]))
                 return
             }
         }
@@ -28,7 +28,7 @@ struct WebhookLane: Sendable {
         let leased: [LeasedDelivery]
     }
 
-    /// What was found in one state of the store.
+    /// What one read of the store found.
     private struct Finding: Sendable {
         let webhook: Webhook
         let composer: any ReportComposer
@@ -41,7 +41,8 @@ struct WebhookLane: Sendable {
     /// Another process took the same events first.
     private struct Overtaken: Error {}
 
-    /// Leases what is due and cuts what is new, in one transaction; nil when there is neither.
+    /// Leases due deliveries and makes new ones from waiting events, in one transaction; nil when there is nothing to
+    /// do.
     private func take() async throws -> Work? {
         let now = context.time.now
         guard let finding = try await context.store.read({ try find(in: $0, now: now) }) else { return nil }
@@ -63,7 +64,7 @@ struct WebhookLane: Sendable {
         if !failed.isEmpty {
             context.metrics.change { $0.failed += failed.count }
             context.logger.warning(
-                "reports of messages could not be made", metadata: metadata(["deliveries": "\(failed.count)"]))
+                "cannot compose the reports of messages", metadata: metadata(["deliveries": "\(failed.count)"]))
         }
         return leased.isEmpty
             ? nil

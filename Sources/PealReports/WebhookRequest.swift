@@ -2,7 +2,7 @@ internal import Crypto
 internal import FoundationEssentials
 internal import PealCore
 
-/// A POST to a webhook, ready to be written.
+/// A POST to a webhook, ready to be sent.
 package struct WebhookRequest: Sendable, Hashable {
     package let url: String
     package let headers: [Header]
@@ -33,7 +33,7 @@ package struct WebhookRequest: Sendable, Hashable {
         self.headers = headers.map { Header(name: $0, value: $1) }
     }
 
-    /// By which the receiver recognizes a repetition.
+    /// Headers that identify the delivery, so that the receiver can recognize a repetition.
     private static func naming(
         _ delivery: WebhookDelivery, _ form: Webhook.Form, now: Timestamp
     ) -> [(String, String)] {

@@ -7,35 +7,35 @@ internal import NIOSSL
 package import PealCore
 package import PealNetwork
 
-/// Carries requests to receivers. The courier's only way out; tests put their own in its place.
+/// Sends requests to receivers. Tests replace it.
 package protocol WebhookTransport: Sendable {
-    /// Sends once. Ends within `Limits.webhookTimeoutSeconds` and the time to find the host.
+    /// Sends a request once. Takes at most `Limits.webhookTimeoutSeconds` and the time to resolve the host.
     /// - Parameters:
-    ///   - target: where the request's URL leads, checked.
-    ///   - attempt: counted from 0; the next one may try another address of the host.
+    ///   - target: the request's URL, checked.
+    ///   - attempt: counted from 0. Another attempt may use another address of the host.
     func send(_ request: WebhookRequest, to target: WebhookRules.Target, attempt: Int) async -> WebhookAnswer
-    /// Lets go of connections that nobody used for a while.
+    /// Closes connections that were idle for a while.
     func tidy() async
-    /// Ends every connection. No request may follow.
+    /// Closes every connection. No request may follow.
     func close() async
 }
 
-/// What came of one attempt at a delivery.
+/// The result of one delivery attempt.
 package enum WebhookAnswer: Sendable, Hashable {
-    /// - Parameter retryAfter: what the receiver asks for (RFC 9110 §10.2.3), where it asks in seconds.
+    /// - Parameter retryAfter: `Retry-After` (RFC 9110 §10.2.3), if given in seconds.
     case answered(status: Int, retryAfter: Duration?)
     case failed(WebhookFailure)
 
-    /// 410 (RFC 9110 §15.5.11): nobody is there any more, nor will be.
+    /// 410 (RFC 9110 §15.5.11): the receiver is gone for good.
     var isGone: Bool { if case .answered(410, _) = self { true } else { false } }
 }
 
 /// Why there was no answer. The raw value is `last_error` in the API.
 package enum WebhookFailure: String, Sendable, CaseIterable {
     case unknownHost = "UnknownHost"
-    /// The host resolves to an address that may not be reached.
+    /// The host resolves to an address that is not allowed.
     case privateAddress = "PrivateAddress"
-    /// The configuration does not allow the URL any more.
+    /// The configuration no longer allows the URL.
     case urlNotAllowed = "URLNotAllowed"
     case noConnection = "NoConnection"
     case tlsFailed = "TLSFailed"
@@ -43,8 +43,8 @@ package enum WebhookFailure: String, Sendable, CaseIterable {
     case timeout = "Timeout"
 }
 
-/// Sends over HTTP to checked addresses only: the host is resolved once for each request, every address is judged, and
-/// the connection goes to one of those. Redirects are not followed: they would lead where nobody checked.
+/// Sends over HTTP to checked addresses only. It resolves the host once for each request, checks every address and
+/// connects to one of them. It does not follow redirects, because their targets are not checked.
 package final class CheckedTransport: WebhookTransport {
     /// How long an answer's body is read, so that its connection can be used again.
     private static let readingTime: Duration = .seconds(2)
@@ -54,9 +54,9 @@ package final class CheckedTransport: WebhookTransport {
     private let clients: ClientCache<HTTPClient>
 
     /// - Parameters:
-    ///   - caFile: PEM file with trust roots besides the system's; nil = none.
-    ///   - group: Runs the connections.
-    /// - Throws: when the file holds no certificates.
+    ///   - caFile: PEM file with trust roots besides the system's; nil for none.
+    ///   - group: runs the connections.
+    /// - Throws: when the file contains no certificates.
     package init(
         caFile: String?, group: any EventLoopGroup, time: any TimeSource, resolver: any HostResolver
     ) throws {
@@ -72,7 +72,7 @@ package final class CheckedTransport: WebhookTransport {
             timeout: .init(
                 connect: .seconds(Limits.connectTimeoutSeconds), read: .seconds(Limits.webhookTimeoutSeconds)))
         configuration.httpVersion = .http1Only
-        // The courier tries again by itself.
+        // The courier retries.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Limits.webhookRequestsInFlightMax
         let basis = configuration
@@ -86,13 +86,13 @@ package final class CheckedTransport: WebhookTransport {
     package func send(
         _ request: WebhookRequest, to target: WebhookRules.Target, attempt: Int
     ) async -> WebhookAnswer {
-        // Readers of URLs may disagree about a host. A client that reads another one would resolve it by itself.
+        // URL parsers may disagree about the host. A client that sees another host would resolve that one, unchecked.
         guard URL(string: request.url)?.host == target.host else { return .failed(.urlNotAllowed) }
         let begun = time.uptime
         let addresses = await resolver.addresses(of: target.host)
         guard !addresses.isEmpty else { return .failed(.unknownHost) }
         guard addresses.allSatisfy({ target.allows($0.bytes) }) else { return .failed(.privateAddress) }
-        // The lease lasts for the request; who waited too long for the resolver must not begin it any more.
+        // The lease lasts for the request only: after a long wait for the resolver it must not start any more.
         guard time.uptime - begun < .seconds(Limits.webhookTimeoutSeconds) else { return .failed(.timeout) }
         let pin = ClientCache<HTTPClient>.Pin(host: target.host, address: addresses[attempt % addresses.count])
         return await clients.withClient(pin) { await exchange(request, $0) } ?? .failed(.noConnection)
@@ -113,7 +113,7 @@ package final class CheckedTransport: WebhookTransport {
         outgoing.body = .bytes(request.body)
         do {
             let response = try await client.execute(outgoing, timeout: .seconds(Limits.webhookTimeoutSeconds))
-            await readAway(response)
+            await discardBody(response)
             let seconds = response.headers.first(name: "retry-after").flatMap { Int64($0) }
             return .answered(
                 status: Int(response.status.code),
@@ -123,8 +123,8 @@ package final class CheckedTransport: WebhookTransport {
         }
     }
 
-    /// A body that is too long or too slow costs its connection.
-    private func readAway(_ response: HTTPClientResponse) async {
+    /// Reads the body so that the connection can be used again. A body that is too long or too slow closes it.
+    private func discardBody(_ response: HTTPClientResponse) async {
         await time.race(atMost: Self.readingTime) {
             do {
                 var byteCount = 0
@@ -133,7 +133,7 @@ package final class CheckedTransport: WebhookTransport {
                     guard byteCount <= Limits.webhookReplyBytesMax else { return }
                 }
             } catch {
-                // The status is known, and nobody reads the rest.
+                // The status is known; the body does not matter.
             }
         }
     }

@@ -1,13 +1,13 @@
 package import PealCore
 
-/// What `peal doctor` found, in the order in which it looked.
+/// What `peal doctor` found, in order.
 package struct Diagnosis: Sendable {
-    /// How one thing is.
+    /// The result of one check.
     package struct Check: Sendable, Hashable {
         package let state: State
-        /// What was looked at.
+        /// What was checked.
         package let subject: String
-        /// What was seen, or what is wrong, in one line.
+        /// What was found, in one line.
         package let detail: String
 
         package init(_ state: State, _ subject: String, _ detail: String) {
@@ -25,35 +25,35 @@ package struct Diagnosis: Sendable {
     }
 
     package private(set) var checks: [Check] = []
-    /// The credentials that were seen; nil while nobody could look.
+    /// The credentials that were found; nil while they are unknown.
     package private(set) var credentials: [CredentialRecord]?
-    /// Whether a running server has the store, so that only that server can tell what is in it.
+    /// Whether a running server uses the store. Then only that server can report on its content.
     package var isStoreInUse = false
 
     package init() {}
 
-    /// The worst of all.
+    /// The worst state of all checks.
     package var state: State { checks.map(\.state).max() ?? .ok }
 
     package mutating func add(_ state: State, _ subject: String, _ detail: String) {
         checks.append(Check(state, subject, detail))
     }
 
-    /// Judges the credentials of one app.
+    /// Adds a check for each credential of an app.
     package mutating func add(_ records: [CredentialRecord], app: String, now: Timestamp) {
         credentials = (credentials ?? []) + records
         checks += records.map { Check($0, app: app, now: now) }
     }
 
-    /// All credentials were looked at; there may be none.
+    /// Call after the last credential: reports when there is none.
     package mutating func endCredentials() {
-        if credentials?.isEmpty ?? true { add(.ok, "credentials", "none is stored") }
+        if credentials?.isEmpty ?? true { add(.ok, "credentials", "none stored") }
         credentials = credentials ?? []
     }
 }
 
 extension Diagnosis.Check {
-    /// A stopped or ended credential has failed, one that ends soon is warned of.
+    /// A stopped or expired credential fails; one that expires soon gives a warning.
     init(_ record: CredentialRecord, app: String, now: Timestamp) {
         let environment = record.provider == .apns ? " \(record.environment.rawValue)" : ""
         let subject = "credential \(record.provider.rawValue)\(environment) of \(app)"

@@ -6,7 +6,7 @@ package import PealCore
 internal import PealSQLite
 internal import PealStore
 
-/// Looks at what a server needs without starting one: nothing is made, changed or sent.
+/// Checks what a server needs without starting one. It creates, changes and sends nothing.
 package struct Doctor: Sendable {
     let configuration: ServerConfiguration
     let time: any TimeSource
@@ -20,45 +20,46 @@ package struct Doctor: Sendable {
         self.time = time
     }
 
-    /// The clock that the diagnosis goes by.
+    /// The time of the diagnosis.
     package var now: Timestamp { time.now }
 
-    /// When this program was first made: a clock before it is wrong.
+    /// A clock before this version's first release is wrong.
     private static let beginning = Timestamp(rfc3339: "2026-01-01T00:00:00Z")
 
-    /// Clock, files, and the store with what is in it.
+    /// Checks the clock, the files, and the store and its content.
     package func examine(_ diagnosis: inout Diagnosis) async {
         checkClock(&diagnosis)
         checkFiles(&diagnosis)
         await checkStore(&diagnosis)
     }
 
-    /// A provider token of a wrong hour is refused, and a certificate seems to have ended or not begun.
+    /// With a wrong clock, APNs refuses provider tokens, and valid certificates look expired or not yet valid.
     private func checkClock(_ diagnosis: inout Diagnosis) {
         let now = time.now
         let isPlausible = Self.beginning.map { now >= $0 } ?? true
         diagnosis.add(
-            isPlausible ? .ok : .failed, "clock", isPlausible ? "\(now)" : "\(now) lies before this program was made")
+            isPlausible ? .ok : .failed, "clock",
+            isPlausible ? "\(now)" : "\(now) is before this version was released; set the clock")
     }
 }
 
 extension Doctor {
-    /// Opens the store as a server would, unless it would make one, and looks into it.
+    /// Opens the store as a server would and checks its content. Creates nothing.
     func checkStore(_ diagnosis: inout Diagnosis) async {
         let path = configuration.databasePath
         guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size > 0 else {
-            return diagnosis.add(.warning, "store", "there is no database \(path) yet: the first start makes it")
+            return diagnosis.add(.warning, "store", "no database at \(path) yet; the first start creates it")
         }
         do {
             let masterKey = try Storage.checkedKey(configuration)
-            diagnosis.add(.ok, "master key", "can be read")
+            diagnosis.add(.ok, "master key", "readable")
             let store = SQLStore(engine: try SQLiteEngine(path: path), masterKey: masterKey)
-            diagnosis.add(.ok, "store", "\(path) opens")
+            diagnosis.add(.ok, "store", "\(path) can be opened")
             await look(into: store, &diagnosis)
             try store.close()
         } catch let failure as StoreStartFailure where failure.isInUse {
             diagnosis.isStoreInUse = true
-            diagnosis.add(.ok, "store", "a running server has \(path)")
+            diagnosis.add(.ok, "store", "in use by a running server: \(path)")
         } catch {
             diagnosis.add(.failed, "store", "\(error)")
         }
@@ -66,19 +67,19 @@ extension Doctor {
 
     private func look(into store: SQLStore, _ diagnosis: inout Diagnosis) async {
         guard let version = try? await store.schemaVersion() else {
-            return diagnosis.add(.failed, "schema", "\(configuration.databasePath) is no database of this program")
+            return diagnosis.add(.failed, "schema", "\(configuration.databasePath) is not a Peal database")
         }
         let newest = SQLStore.newestSchemaVersion
         guard version == newest else {
             let isOld = version < newest
-            let advice = isOld ? "peal migrate or the next start brings it there" : "use a newer program"
+            let advice = isOld ? "run peal migrate, or start the server" : "use a newer version of Peal"
             return diagnosis.add(
-                isOld ? .warning : .failed, "schema", "at version \(version), this program has \(newest): \(advice)")
+                isOld ? .warning : .failed, "schema", "version \(version), but this program needs \(newest): \(advice)")
         }
-        diagnosis.add(.ok, "schema", "at version \(version)")
+        diagnosis.add(.ok, "schema", "version \(version)")
         do {
             guard try await store.masterKeyMatches() != false else {
-                return diagnosis.add(.failed, "master key", "is not the one that the database was made with")
+                return diagnosis.add(.failed, "master key", "does not match the database")
             }
             try await checkCredentials(in: store, &diagnosis)
         } catch {
@@ -86,7 +87,7 @@ extension Doctor {
         }
     }
 
-    /// Every app's credentials; each is opened, to know that it can be.
+    /// Checks the credentials of every app, and that each can be decrypted.
     private func checkCredentials(in store: SQLStore, _ diagnosis: inout Diagnosis) async throws {
         var last: AppID?
         repeat {
@@ -100,7 +101,7 @@ extension Doctor {
                 for record in sealed {
                     diagnosis.add(
                         .failed, "credential \(record.provider.rawValue) of \(app.name) (\(app.id))",
-                        "cannot be opened with this master key")
+                        "cannot be decrypted with this master key")
                 }
             }
             last = page.count == Limits.listItemsMax ? page.last?.id : nil
@@ -116,39 +117,39 @@ extension StoreReading {
 }
 
 extension Doctor {
-    /// The files that the configuration names.
+    /// Checks the files that the configuration names.
     func checkFiles(_ diagnosis: inout Diagnosis) {
         if let files = configuration.httpTLS { diagnosis.add(certificates: files, now: time.now) }
         guard let file = configuration.caFile else { return }
         do {
             let roots = try NIOSSLCertificate.fromPEMFile(file)
-            diagnosis.add(.ok, "trust roots", "\(file) holds \(roots.count)")
+            diagnosis.add(.ok, "trust roots", "\(roots.count) in \(file)")
         } catch {
-            diagnosis.add(.failed, "trust roots", "\(file) holds no PEM certificates: \(error)")
+            diagnosis.add(.failed, "trust roots", "\(file) contains no PEM certificates: \(error)")
         }
     }
 }
 
 extension Diagnosis {
-    /// What HTTPS is served with.
+    /// Checks the certificate and key for HTTPS.
     fileprivate mutating func add(certificates files: ServerConfiguration.TLSFiles, now: Timestamp) {
         let subject = "HTTPS certificate"
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(files.certificate)
             let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
-            // Making a context compares the key with the certificate.
+            // Creating a context fails when the key does not match the certificate.
             _ = try NIOSSLContext(
                 configuration: .makeServerConfiguration(
                     certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)))
             let end = chain.first.map { Timestamp(seconds: Int64($0.notValidAfter)) }
             add(end, subject, now: now)
         } catch {
-            add(.failed, subject, "\(files.certificate) with \(files.key) cannot be used: \(error)")
+            add(.failed, subject, "cannot use \(files.certificate) with \(files.key): \(error)")
         }
     }
 
     private mutating func add(_ end: Timestamp?, _ subject: String, now: Timestamp) {
-        guard let end else { return add(.failed, subject, "the file holds no certificate") }
+        guard let end else { return add(.failed, subject, "the file contains no certificate") }
         guard end > now else { return add(.failed, subject, "expired (\(end))") }
         let isNear = end < now + .seconds(86_400 * (Limits.expiryWarningDays.max() ?? 0))
         add(isNear ? .warning : .ok, subject, "expires \(end)")
@@ -158,8 +159,8 @@ extension Diagnosis {
 extension Doctor {
     private static let connectSeconds: Int64 = 5
 
-    /// Connects to the hosts that the credentials need, and sends nothing. Where no credential is known it tries all,
-    /// and none of them has failed for being out of reach.
+    /// Connects to the hosts that the credentials need, and sends nothing. Without credentials it tries every host, and
+    /// an unreachable one is only a warning.
     package func reach(_ diagnosis: inout Diagnosis) async {
         let known = diagnosis.credentials ?? []
         let hosts = ProviderHost.all(configuration).filter { host in
@@ -172,14 +173,14 @@ extension Doctor {
         for (index, host) in hosts.enumerated() {
             let subject = "\(host.provider.rawValue) at \(host.host):\(host.port)"
             if let failure = failures[index] {
-                diagnosis.add(known.isEmpty ? .warning : .failed, subject, "cannot be reached: \(failure)")
+                diagnosis.add(known.isEmpty ? .warning : .failed, subject, "unreachable: \(failure)")
             } else {
-                diagnosis.add(.ok, subject, "takes connections")
+                diagnosis.add(.ok, subject, "reachable")
             }
         }
     }
 
-    /// Why no connection comes about; nil when one does.
+    /// Why the connection failed; nil when it succeeded.
     private static func failure(of host: ProviderHost) async -> String? {
         do {
             let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -195,16 +196,16 @@ extension Doctor {
 /// A host of a push network that a server must reach.
 struct ProviderHost: Sendable {
     let provider: ProviderName
-    /// Only APNs has one for each.
+    /// nil for every environment.
     let environment: Environment?
-    /// The kind of credential that needs it; nil = every kind.
+    /// The kind of credential that needs it; nil for every kind.
     let kind: String?
     let host: String
     let port: Int
 
     /// nil for a URL without a host.
     private init?(_ provider: ProviderName, _ url: String, environment: Environment? = nil, kind: String? = nil) {
-        // Where a tenant's id stands in a URL it is not the host.
+        // A placeholder such as {tenant_id} is not valid in a URL.
         let parts = URLComponents(string: url.replacing("{", with: "").replacing("}", with: ""))
         guard let parts, let host = parts.host else { return nil }
         self.provider = provider
@@ -219,7 +220,7 @@ struct ProviderHost: Sendable {
             && (kind ?? record.kind) == record.kind
     }
 
-    /// Those whose address is known before a device is: channels and subscriptions bring their own.
+    /// The hosts that are known without a device. Channel URIs and Web Push endpoints name their own.
     static func all(_ configuration: ServerConfiguration) -> [ProviderHost] {
         let google = "https://fcm.googleapis.com"
         let fcm = configuration.value(of: .fcmURL) ?? google
@@ -227,7 +228,7 @@ struct ProviderHost: Sendable {
             ProviderHost(.apns, configuration.value(of: .apnsProductionURL) ?? "", environment: .production),
             ProviderHost(.apns, configuration.value(of: .apnsSandboxURL) ?? "", environment: .sandbox),
             ProviderHost(.fcm, fcm),
-            // Where service accounts get their access tokens; who aims FCM elsewhere has accounts of their own.
+            // Google's token endpoint. A service account for another FCM has a token endpoint of its own.
             fcm.hasPrefix(google) ? ProviderHost(.fcm, "https://oauth2.googleapis.com") : nil,
             ProviderHost(.wns, configuration.value(of: .wnsTokenURL) ?? "https://login.live.com", kind: "package"),
             ProviderHost(

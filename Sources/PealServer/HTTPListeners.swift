@@ -9,7 +9,7 @@ internal import NIOSSL
 internal import PealAPI
 internal import ServiceLifecycle
 
-/// The listening sockets: the whole surface on one, and on a second `/metrics` alone where that is configured.
+/// The HTTP listeners: one for the API and, if configured, a second one for `/metrics` only.
 struct HTTPListeners {
     let services: [any Service]
 
@@ -22,7 +22,7 @@ struct HTTPListeners {
                 server: try Self.server(configuration.httpTLS),
                 configuration: ApplicationConfiguration(
                     address: .hostname(configuration.httpHost, port: configuration.httpPort), serverName: "peal"),
-                onServerRunning: Self.announce("server listens", file: configuration.httpPortFile, logger: logger),
+                onServerRunning: Self.announce("server is listening", file: configuration.httpPortFile, logger: logger),
                 eventLoopGroupProvider: .shared(group), logger: logger)
         ]
         if let port = configuration.metricsPort {
@@ -33,7 +33,7 @@ struct HTTPListeners {
                     configuration: ApplicationConfiguration(
                         address: .hostname(configuration.httpHost, port: port), serverName: "peal"),
                     onServerRunning: Self.announce(
-                        "metrics listen", file: configuration.metricsPortFile, logger: logger),
+                        "metrics server is listening", file: configuration.metricsPortFile, logger: logger),
                     eventLoopGroupProvider: .shared(group), logger: logger))
         }
         self.services = services
@@ -53,7 +53,7 @@ struct HTTPListeners {
         }
     }
 
-    /// Logs the bound port and writes it to `file`, whole or not at all.
+    /// Logs the port and writes it to `file` atomically.
     private static func announce(
         _ message: Logger.Message, file: String?, logger: Logger
     ) -> @Sendable (any Channel) async -> Void {

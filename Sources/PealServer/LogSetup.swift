@@ -2,7 +2,7 @@ internal import Foundation
 internal import Logging
 internal import PealCore
 
-/// Decides once per process where the log goes and in which form.
+/// Creates the logger of the process.
 enum LogSetup {
     static func logger(_ configuration: ServerConfiguration) -> Logger {
         let level = Logger.Level(rawValue: configuration.logLevel) ?? .info
@@ -18,8 +18,8 @@ enum LogSetup {
     }
 }
 
-/// Writes one JSON object a line to standard error: `at`, `level`, `message`, `source`, and the metadata's members. One
-/// that is called as one of the four is written as `metadata.message`, so that it does not take its place.
+/// Writes one JSON object per line to standard error: `at`, `level`, `message`, `source` and the metadata. Metadata
+/// with one of these names gets a prefix, such as `metadata.message`.
 struct JSONLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]

@@ -7,7 +7,7 @@ internal import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP1
 internal import PealCore
 
-/// A connection without TLS: Hummingbird's HTTP/1, with what it leaves out.
+/// A connection without TLS: Hummingbird's HTTP/1 channel with two handlers that it lacks.
 struct PlainChannel: ServerChildChannel {
     private let http1: HTTP1Channel
 
@@ -34,9 +34,9 @@ struct PlainChannel: ServerChildChannel {
     }
 }
 
-/// Says `Connection: close` of requests that are the last of their connection, in the words that Hummingbird looks for:
-/// those of HTTP/1.0, whose clients may wait for the end, and those that say so themselves in any letter case (RFC 9112
-/// §9.3).
+/// Marks the last request of a connection with `Connection: close`, spelled as Hummingbird expects it. That is every
+/// HTTP/1.0 request, whose client may wait for the connection to close, and one with `close` in any letter case
+/// (RFC 9112 §9.3).
 final class KeepAliveHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -50,8 +50,8 @@ final class KeepAliveHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// Answers `Expect: 100-continue` at once (RFC 9110 §10.1.1): curl and others hold a large body back until then.
-/// Whether the body is welcome is told by the final answer; its size is limited while it is read.
+/// Answers `Expect: 100-continue` at once (RFC 9110 §10.1.1), because curl and others hold back a large body until
+/// then. The final answer says whether the body is accepted; its size is limited while it is read.
 final class ContinueHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias OutboundOut = HTTPResponsePart

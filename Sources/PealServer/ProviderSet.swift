@@ -34,7 +34,7 @@ struct ProviderSet {
         } catch let error as WNSConfigurationError {
             throw ConfigurationFailure(error.isTenant ? .wnsTenantTokenURL : .wnsTokenURL, "\(error)")
         } catch {
-            throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") holds no PEM certificates: \(error)")
+            throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") contains no PEM certificates: \(error)")
         }
     }
 

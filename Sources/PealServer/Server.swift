@@ -14,7 +14,7 @@ internal import PealStore
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// The composition root: the one place that knows every part, and hands each what it needs.
+/// The composition root: the only place that knows every part and connects them.
 struct Server {
     let configuration: ServerConfiguration
     let logger: Logger
@@ -27,7 +27,7 @@ struct Server {
         logger = LogSetup.logger(configuration)
     }
 
-    /// Opens everything, serves until a signal or a failure, and closes in the reverse order.
+    /// Opens the store, serves until a signal or a failure, and closes the store.
     func run() async throws {
         let storage = try Storage.open(configuration)
         let result = await Result { try await serve(storage) }
@@ -62,7 +62,7 @@ struct Server {
                 version: PealVersion.current),
             operations: ServerOperations(store: storage.store, delivery: delivery, courier: courier), logger: logger)
         let listeners = try HTTPListeners(configuration, services: services, group: eventLoopGroup, logger: logger)
-        // Stopped in reverse: no new request first, then the pages in flight are settled, then what ended is told.
+        // Services stop in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
         var group = ServiceGroupConfiguration(
             services: [courier, delivery, HeartbeatService(heartbeat: PivotalHeartbeat(services))] + listeners.services,
             gracefulShutdownSignals: [.sigterm, .sigint],
@@ -77,7 +77,7 @@ struct Server {
             throw ConfigurationFailure(
                 .httpPort, "cannot listen on \(place): \(String(cString: strerror(error.errnoCode)))")
         } catch is SocketAddressError.UnknownHost {
-            throw ConfigurationFailure(.httpHost, "there is no address for \(configuration.httpHost)")
+            throw ConfigurationFailure(.httpHost, "\(configuration.httpHost) has no address")
         }
     }
 
@@ -91,13 +91,13 @@ struct Server {
                 composers: reportComposers,
                 rules: configuration.webhookRules, time: time, randomness: randomness, logger: logger)
         } catch {
-            throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") holds no PEM certificates: \(error)")
+            throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") contains no PEM certificates: \(error)")
         }
     }
 }
 
 extension Result where Failure == any Error {
-    /// Catches what `body` throws, so that things are closed before it is thrown on.
+    /// Catches what `body` throws, so that the caller can clean up before rethrowing.
     fileprivate init(_ body: () async throws -> Success) async {
         do {
             self = .success(try await body())
@@ -108,12 +108,12 @@ extension Result where Failure == any Error {
 }
 
 /// Runs the server until SIGTERM or SIGINT.
-/// - Throws: `ConfigurationFailure` when it cannot start as configured; otherwise what ended it.
+/// - Throws: `ConfigurationFailure` when it cannot start as configured; otherwise the error that ended it.
 package func runServer(_ configuration: ServerConfiguration) async throws {
     try await Server(configuration).run()
 }
 
-/// Brings the database to this program's schema. Returns a line for people.
+/// Migrates the database to this program's schema. Returns a line to print.
 package func migrateStore(_ configuration: ServerConfiguration) async throws -> String {
     let storage = try Storage.open(configuration)
     try await storage.migrate(configuration)

@@ -4,7 +4,7 @@ internal import PealDelivery
 internal import PealReports
 internal import PealStore
 
-/// What operations may ask of the running server.
+/// Readiness, health and metrics of the running server.
 struct ServerOperations: Operations {
     let store: SQLStore
     let delivery: DeliveryService
@@ -12,7 +12,7 @@ struct ServerOperations: Operations {
 
     func readiness() async -> [(subsystem: String, failure: String?)] {
         [
-            ("store", await store.isReady() ? nil : "the store does not answer or is not migrated"),
+            ("store", await store.isReady() ? nil : "the store does not respond, or is not migrated"),
             ("delivery", delivery.isRunning ? nil : "the workers are not running"),
         ]
     }
@@ -33,14 +33,14 @@ struct ServerOperations: Operations {
     }
 }
 
-/// Prometheus' text format, version 0.0.4. Labels carry no names, users, addresses or provider texts.
+/// Prometheus' text format, version 0.0.4. Labels contain no names, users, addresses or provider texts.
 enum MetricsText {
     static func render(
         _ delivery: DeliveryMetrics.Snapshot, webhooks: WebhookMetrics.Snapshot, census: StoreCensus?,
         credentials: CredentialMetrics?
     ) -> String {
         var text = ""
-        family("peal_notifications_total", "counter", "Notifications that ended, by provider and outcome.", into: &text)
+        family("peal_notifications_total", "counter", "Finished notifications, by provider and outcome.", into: &text)
         for (series, count) in delivery.notifications.sorted(by: { name($0.key) < name($1.key) }) {
             text += "peal_notifications_total{\(name(series))} \(count)\n"
         }
@@ -49,27 +49,28 @@ enum MetricsText {
         single(
             "peal_settles_refused_total", "counter", "Settlements refused because the lease was lost.",
             delivery.settlesRefused, into: &text)
-        single("peal_retries_total", "counter", "Devices put off to be tried again.", delivery.retries, into: &text)
+        single("peal_retries_total", "counter", "Devices scheduled for another attempt.", delivery.retries, into: &text)
         single(
-            "peal_stragglers_total", "counter", "Devices answered after their page had settled.", delivery.stragglers,
+            "peal_stragglers_total", "counter", "Devices whose answer came after their page was settled.",
+            delivery.stragglers,
             into: &text)
         single(
-            "peal_pages_lent_total", "counter", "Pages without an answer for a second, whose place others got.",
+            "peal_pages_lent_total", "counter", "Pages without an answer for a second whose slot was lent to others.",
             delivery.pagesLent, into: &text)
         single("peal_breaker_trips_total", "counter", "Routes paused or stopped.", delivery.breakerTrips, into: &text)
         single(
-            "peal_leases_taken_back_total", "counter", "Leases taken back from processes that ended.",
+            "peal_leases_taken_back_total", "counter", "Leases taken back from processes that have ended.",
             delivery.leasesTakenBack, into: &text)
         single(
             "peal_leases_extended_total", "counter", "Leases extended without a settlement.",
             delivery.leasesExtended, into: &text)
         single(
-            "peal_credentials_ending", "gauge", "Credentials that end within 30 days.", delivery.credentialsEnding,
+            "peal_credentials_ending", "gauge", "Credentials that expire within 30 days.", delivery.credentialsEnding,
             into: &text)
         single(
-            "peal_credentials_ended", "gauge", "Credentials that have ended.", delivery.credentialsEnded, into: &text)
+            "peal_credentials_ended", "gauge", "Expired credentials.", delivery.credentialsEnded, into: &text)
         render(webhooks, into: &text)
-        single("peal_store_up", "gauge", "Whether the store answers.", census == nil ? 0 : 1, into: &text)
+        single("peal_store_up", "gauge", "Whether the store responds.", census == nil ? 0 : 1, into: &text)
         if let census { render(census, into: &text) }
         if let credentials { text += credentials.text }
         return text
@@ -77,7 +78,7 @@ enum MetricsText {
 
     private static func render(_ webhooks: WebhookMetrics.Snapshot, into text: inout String) {
         let name = "peal_webhook_deliveries_total"
-        family(name, "counter", "Attempts to deliver to webhooks, by outcome.", into: &text)
+        family(name, "counter", "Delivery attempts to webhooks, by outcome.", into: &text)
         let outcomes = [
             ("delivered", webhooks.delivered), ("retried", webhooks.retried), ("failed", webhooks.failed),
         ]
@@ -85,10 +86,10 @@ enum MetricsText {
     }
 
     private static func render(_ census: StoreCensus, into text: inout String) {
-        single("peal_messages_unfinished", "gauge", "Messages not ended.", census.messagesUnfinished, into: &text)
-        single("peal_slices_ready", "gauge", "Slices that may be leased.", census.slicesReady, into: &text)
-        single("peal_slices_waiting", "gauge", "Slices due later.", census.slicesWaiting, into: &text)
-        single("peal_slices_leased", "gauge", "Slices at work.", census.slicesLeased, into: &text)
+        single("peal_messages_unfinished", "gauge", "Unfinished messages.", census.messagesUnfinished, into: &text)
+        single("peal_slices_ready", "gauge", "Slices ready to be leased.", census.slicesReady, into: &text)
+        single("peal_slices_waiting", "gauge", "Slices that are due later.", census.slicesWaiting, into: &text)
+        single("peal_slices_leased", "gauge", "Leased slices.", census.slicesLeased, into: &text)
         single("peal_apps_stopped", "gauge", "Apps with a stopped provider.", census.appsStopped, into: &text)
     }
 
@@ -99,7 +100,7 @@ enum MetricsText {
         text += "\(name) \(value)\n"
     }
 
-    /// What stands before the series of one name.
+    /// The HELP and TYPE lines of a metric.
     static func family(_ name: String, _ type: String, _ meaning: String, into text: inout String) {
         text += "# HELP \(name) \(meaning)\n# TYPE \(name) \(type)\n"
     }
@@ -109,15 +110,15 @@ enum MetricsText {
     }
 }
 
-/// What metrics tell of credentials, by the app's id.
+/// Metrics of credentials, by app id.
 struct CredentialMetrics: Sendable {
     typealias Listed = (app: AppID, record: CredentialRecord)
 
-    /// Those that end.
+    /// Credentials with an expiry.
     let ending: [Listed]
     let stopped: [Listed]
 
-    /// Both lists are cut at `Limits.credentialsListedMax`.
+    /// Both lists have at most `Limits.credentialsListedMax` items.
     init(_ store: any StoreReading) throws {
         ending = try store.endingCredentials(limit: Limits.credentialsListedMax)
         stopped = try store.stoppedCredentials(limit: Limits.credentialsListedMax)
@@ -127,12 +128,12 @@ struct CredentialMetrics: Sendable {
     var text: String {
         var text = ""
         var name = "peal_credential_expires_at_seconds"
-        MetricsText.family(name, "gauge", "When a credential ends, in seconds since 1970.", into: &text)
+        MetricsText.family(name, "gauge", "When a credential expires, in seconds since 1970.", into: &text)
         for listed in ending {
             text += "\(name){\(Self.labels(listed))} \(listed.record.expiresAt?.seconds ?? 0)\n"
         }
         name = "peal_credential_stopped"
-        MetricsText.family(name, "gauge", "1 for each credential that its provider refuses.", into: &text)
+        MetricsText.family(name, "gauge", "1 for each credential that its provider rejects.", into: &text)
         for listed in stopped { text += "\(name){\(Self.labels(listed))} 1\n" }
         return text
     }

@@ -4,17 +4,17 @@ internal import PealCore
 internal import PealSQLite
 internal import PealStore
 
-/// The opened store and the key that seals what is in it.
+/// The open store and its master key.
 struct Storage {
     let store: SQLStore
     let masterKey: MasterKey
 
-    /// - Throws: `ConfigurationFailure` when key file or database cannot be used.
+    /// - Throws: `ConfigurationFailure` when the key file or the database cannot be used.
     static func open(_ configuration: ServerConfiguration) throws -> Storage {
         let path = configuration.databasePath
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard FileManager.default.fileExists(atPath: folder) else {
-            throw ConfigurationFailure(.storeURL, "there is no folder \(folder)")
+            throw ConfigurationFailure(.storeURL, "the directory \(folder) does not exist")
         }
         try checkFile(path)
         let masterKey = try masterKey(configuration)
@@ -31,7 +31,7 @@ struct Storage {
         }
     }
 
-    /// - Throws: `ConfigurationFailure` when the database is newer than this program or was made under another key.
+    /// - Throws: `ConfigurationFailure` when the database is newer than this program, or belongs to another key.
     func migrate(_ configuration: ServerConfiguration) async throws {
         do {
             try await store.migrate()
@@ -42,19 +42,19 @@ struct Storage {
 
     func close() throws { try store.close() }
 
-    /// Says of a path that is something else what it is, before its key is looked for.
+    /// Names a path that is not a database before anything asks for its key.
     private static func checkFile(_ path: String) throws {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return }
-        guard !isFolder.boolValue else { throw ConfigurationFailure(.storeURL, "\(path) is a folder") }
+        guard !isFolder.boolValue else { throw ConfigurationFailure(.storeURL, "\(path) is a directory") }
         guard let file = FileHandle(forReadingAtPath: path), let start = try? file.read(upToCount: 15) else { return }
         guard start.isEmpty || start == Data("SQLite format 3".utf8) else {
             throw ConfigurationFailure(.storeURL, "\(path) is not an SQLite database")
         }
     }
 
-    /// The key of a store that is there.
-    /// - Throws: `ConfigurationFailure` when the database cannot be one or its key cannot be read.
+    /// The master key of an existing store.
+    /// - Throws: `ConfigurationFailure` when the file is not a database or its key cannot be read.
     static func checkedKey(_ configuration: ServerConfiguration) throws -> MasterKey {
         try checkFile(configuration.databasePath)
         return try masterKey(configuration)
@@ -71,7 +71,8 @@ struct Storage {
     }
 }
 
-/// The token with every right: the configured one, or one that the first start makes, shows once and stores as a hash.
+/// The token with full access: the configured one, or one that the first start generates, prints once and stores as a
+/// hash.
 enum AdminToken {
     private static let settingName = "admin_token_hash"
 
@@ -83,7 +84,7 @@ enum AdminToken {
         let made = "peal-admin-" + Base64URL.encode(randomness.bytes(32))
         let hash = storage.masterKey.hash(made)
         try await storage.store.write(.control) { try $0.setSetting(settingName, hash) }
-        let note = "The admin token of this server, shown only now: \(made)\n"
+        let note = "The admin token of this server, which is shown only this once: \(made)\n"
         FileHandle.standardError.write(Data(note.utf8))
         return hash
     }

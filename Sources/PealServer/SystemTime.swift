@@ -1,7 +1,7 @@
 internal import Foundation
 package import PealCore
 
-/// The system's clocks. `uptime` is `ContinuousClock`, which counts the time that the machine sleeps.
+/// The system's clocks. `uptime` is `ContinuousClock`, which goes on while the machine sleeps.
 package struct SystemTime: TimeSource {
     private static let start = ContinuousClock.now
 
@@ -12,7 +12,7 @@ package struct SystemTime: TimeSource {
     package func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 }
 
-/// The system's cryptographic generator.
+/// The system's cryptographically secure generator.
 struct SystemRandomness: Randomness {
     func next() -> UInt64 {
         var generator = SystemRandomNumberGenerator()

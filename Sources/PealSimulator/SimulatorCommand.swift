@@ -3,13 +3,13 @@ package import ArgumentParser
 import Foundation
 import Logging
 
-/// `peal-sim`: starts a simulator and runs it until SIGTERM or SIGINT.
+/// `peal-sim`: runs a simulator until SIGTERM or SIGINT.
 package struct SimulatorCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "peal-sim",
-        abstract: "Simulates APNs, FCM, WNS, MPNS and Web Push, with an inbox to read back what was sent.")
+        abstract: "Simulate APNs, FCM, WNS, MPNS and Web Push, with an inbox of what was sent.")
 
-    @Option(help: "Directory for simulator.json, certificates and keys.")
+    @Option(help: "Directory to write simulator.json, certificates and keys to.")
     var directory: String
 
     @Option(help: "Address to listen on.")
@@ -45,47 +45,47 @@ package struct SimulatorCommand: AsyncParsableCommand {
     @Option(help: "Port of the control interface; 0 takes a free one.")
     var controlPort = 0
 
-    @Option(help: "strict checks what the networks check; fast accepts and counts.")
+    @Option(help: "strict: check what the networks check; fast: accept and count everything.")
     var mode = SimulatorMode.strict
 
-    @Option(help: "YAML file of fault rules.")
+    @Option(help: "YAML file with fault rules.")
     var script: String?
 
-    @Option(help: "Seed of everything that is drawn by chance.")
+    @Option(help: "Seed of all random choices.")
     var seed: UInt64 = 1
 
-    @Option(help: "Seconds by which the simulator's clock is ahead; negative: behind.")
+    @Option(help: "Seconds that the simulator's clock is ahead; negative if it is behind.")
     var clockSkewSeconds: Int64 = 0
 
-    @Option(help: "Seconds that access tokens of FCM and WNS live; absent: as Google's and Microsoft's do.")
+    @Option(help: "Lifetime of access tokens of FCM and WNS in seconds. Default: as Google and Microsoft do.")
     var accessTokenSeconds: Int64?
 
-    @Option(help: "Points of errors after which APNs ends a connection; BadDeviceToken has two.")
+    @Option(help: "Error points after which APNs closes a connection; BadDeviceToken counts two.")
     var errorsPerConnectionMax = SimulatorLimits.errorsPerConnectionMax
 
-    @Flag(help: "APNs lowers the stream limit to 1 after a refusal, until the next success.")
+    @Flag(help: "Let APNs lower the stream limit to 1 after a refusal, until the next success.")
     var streamLimitAfterRefusal = false
 
-    @Option(help: "Event loops.")
+    @Option(help: "Number of event loops.")
     var threads = 1
 
     package init() {}
 
-    /// Refuses numbers that make no sense.
+    /// Rejects invalid numbers.
     package func validate() throws {
         if let accessTokenSeconds, accessTokenSeconds < 1 {
-            throw ValidationError("--access-token-seconds: not a positive number")
+            throw ValidationError("--access-token-seconds must be positive")
         }
-        if errorsPerConnectionMax < 1 { throw ValidationError("--errors-per-connection-max: not a positive number") }
+        if errorsPerConnectionMax < 1 { throw ValidationError("--errors-per-connection-max must be positive") }
     }
 
-    /// Starts, prints where, and waits for a signal.
+    /// Starts the simulator, logs its addresses, and waits for a signal.
     package mutating func run() async throws {
         let options = try options()
         let signals = Self.signals()
         let simulator = try await Simulator.start(options)
         Logger(label: "peal-sim").info(
-            "The simulator is ready",
+            "simulator is ready",
             metadata: [
                 "apns": "\(simulator.description.url(.apns))", "fcm": "\(simulator.description.url(.fcm))",
                 "control": "\(simulator.description.url(.control))", "mode": "\(mode.rawValue)",
@@ -121,7 +121,7 @@ package struct SimulatorCommand: AsyncParsableCommand {
         }
     }
 
-    /// SIGTERM and SIGINT as they come.
+    /// The signals SIGTERM and SIGINT.
     private static func signals() -> AsyncStream<Int32> {
         AsyncStream { continuation in
             let sources = [SIGTERM, SIGINT].map { number in

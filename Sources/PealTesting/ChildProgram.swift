@@ -7,8 +7,8 @@ internal import Synchronization
     internal import Musl
 #endif
 
-/// Another program as a child process: started by a test, and gone with this object. `Foundation.Process` is not used
-/// because its `waitUntilExit` spins on the calling thread, which in a test is one of the two that run all of them.
+/// A child process that a test starts. It is killed when this object goes away. `Foundation.Process` is not used
+/// because its `waitUntilExit` spins on the calling thread, one of the few that run all tests.
 package final class ChildProgram: Sendable {
     package let processID: Int32
     /// Set once the child was reaped.
@@ -20,8 +20,8 @@ package final class ChildProgram: Sendable {
 
     /// - Parameters:
     ///   - path: of the executable.
-    ///   - environment: replaces the test's own where given.
-    ///   - outputFile, errorFile: get standard output and standard error; without one they are thrown away.
+    ///   - environment: replaces the test's own, if given.
+    ///   - outputFile, errorFile: for standard output and standard error, which are otherwise discarded.
     package init(
         _ path: String, _ arguments: [String], environment: [String: String]? = nil, outputFile: String? = nil,
         errorFile: String? = nil
@@ -34,7 +34,7 @@ package final class ChildProgram: Sendable {
             posix_spawn_file_actions_addopen(
                 &actions, descriptor, file ?? "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         }
-        // A test's thread blocks every signal, and a child inherits that: it could not even be asked to stop.
+        // A test's thread blocks every signal, and a child inherits that: without this, SIGTERM would not reach it.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -59,14 +59,14 @@ package final class ChildProgram: Sendable {
 
     package var isRunning: Bool { exitCode == nil }
 
-    /// nil while it runs; 128 + the signal's number where one ended it.
+    /// nil while it runs; 128 + the signal's number when a signal ended it.
     package var exitCode: Int32? { reap(options: WNOHANG) }
 
     package func send(_ signal: Int32) {
         if isRunning { Self.send(signal, to: processID) }
     }
 
-    /// Waits without holding a thread.
+    /// Waits without blocking a thread.
     @discardableResult
     package func waitForExit(seconds: Int = 60) async throws -> Int32 {
         for _ in 0..<(seconds * 100) {

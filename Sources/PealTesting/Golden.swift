@@ -1,13 +1,13 @@
 internal import FoundationEssentials
 
-/// Compares what a test made with a file in the repository. `GOLDEN=record` writes the files anew.
+/// Compares the output of a test with a file in the repository. `GOLDEN=record` rewrites the files.
 package enum Golden {
     package struct Mismatch: Error, CustomStringConvertible {
         package let description: String
     }
 
     /// Compares `bytes` with `Golden/NAME` beside the calling test file.
-    /// - Throws: `Mismatch`, telling the first line that differs.
+    /// - Throws: `Mismatch` with the first line that differs.
     package static func check(_ name: String, _ bytes: [UInt8], testFile: String = #filePath) throws {
         let folder = testFile.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/Golden"
         let file = "\(folder)/\(name)"
@@ -31,7 +31,7 @@ package enum Golden {
         let expectedLines = expected.split(separator: 0x0A, omittingEmptySubsequences: false)
         let actualLines = actual.split(separator: 0x0A, omittingEmptySubsequences: false)
         let line = zip(expectedLines, actualLines).enumerated().first { $1.0 != $1.1 }?.offset
-        guard let line else { return "\(expectedLines.count) lines expected, \(actualLines.count) made" }
+        guard let line else { return "\(expectedLines.count) lines expected, \(actualLines.count) found" }
         let wanted = String(decoding: expectedLines[line], as: UTF8.self)
         let made = String(decoding: actualLines[line], as: UTF8.self)
         return "line \(line + 1) should be \(wanted.debugDescription) and is \(made.debugDescription)"

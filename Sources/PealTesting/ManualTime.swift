@@ -1,7 +1,7 @@
 package import PealCore
 internal import Synchronization
 
-/// A clock that stands until a test moves it.
+/// A clock that only moves when a test moves it.
 package final class ManualTime: TimeSource {
     private struct Sleeper {
         let wakesAt: Duration
@@ -19,13 +19,13 @@ package final class ManualTime: TimeSource {
 
     private let state: Mutex<State>
 
-    /// Starts at 2026-11-21T00:00:00Z where nothing else is said.
+    /// Starts at 2026-11-21T00:00:00Z by default.
     package init(now: Timestamp = Timestamp(milliseconds: 1_795_219_200_000)) { state = Mutex(State(now: now)) }
 
     package var now: Timestamp { state.withLock { $0.now } }
     package var uptime: Duration { state.withLock { $0.uptime } }
 
-    /// Moves both clocks and wakes who has slept long enough, the earliest first.
+    /// Moves both clocks and wakes the tasks that are due, earliest first.
     package func advance(by duration: Duration) {
         let woken = state.withLock { state -> [Sleeper] in
             state.now = state.now + duration
@@ -37,7 +37,7 @@ package final class ManualTime: TimeSource {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Returns when at least `count` tasks sleep on this clock.
+    /// Waits until at least `count` tasks sleep on this clock.
     package func sleepers(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in

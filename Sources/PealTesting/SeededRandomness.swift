@@ -1,7 +1,7 @@
 internal import PealCore
 internal import Synchronization
 
-/// Chance that is the same in every run: SplitMix64 (Steele, Lea, Flood 2014).
+/// Random numbers that are the same in every run: SplitMix64 (Steele, Lea, Flood 2014).
 package final class SeededRandomness: Randomness {
     private let state: Mutex<UInt64>
 

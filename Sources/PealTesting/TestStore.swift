@@ -3,7 +3,7 @@ package import PealCore
 package import PealSQLite
 package import PealStore
 
-/// A store on a database of its own, which goes when the value goes.
+/// A store on a temporary database, which is deleted with this object.
 package final class TestStore: Sendable {
     package let store: SQLStore
     package let engine: SQLiteEngine
@@ -43,13 +43,13 @@ package final class TestStore: Sendable {
         return path
     }
 
-    /// Closes the database and opens it again, as a restart does.
+    /// Closes the database and opens it again, as a restart would.
     package func reopened() async throws -> TestStore {
         try store.close()
         return try await TestStore(directory, composers)
     }
 
-    /// Lets go of the database, whose files stay as long as this value.
+    /// Closes the database. Its files stay until this object goes away.
     package func close() throws { try store.close() }
 
     /// Stores an app and returns it.
@@ -59,7 +59,7 @@ package final class TestStore: Sendable {
     }
 }
 
-/// The engines that the store's behaviour is tested on; an argument for suites.
+/// The database engines to test the store on; an argument of test suites.
 package enum StoreUnderTest: String, CaseIterable, Sendable {
     /// A file in a temporary directory.
     case sqlite

@@ -67,9 +67,9 @@ import Testing
             let summary = try JSONParser.parse(terminal.output)
             #expect(summary == ["created": 4, "updated": 0, "refused": 3, "skipped": 0, "resumed_after": 0])
             #expect(terminal.errors.contains("line 2: not JSON"))
-            #expect(terminal.errors.contains("line 6: not a JSON object but an array"))
+            #expect(terminal.errors.contains("line 6: expected a JSON object, not an array"))
             #expect(terminal.errors.contains("line 7: address is no hexadecimal text"))
-            #expect(terminal.errors.hasSuffix("3 of 7 were refused\n"), "\(terminal.errors)")
+            #expect(terminal.errors.hasSuffix("3 of 7 devices were refused\n"), "\(terminal.errors)")
             let errors = (folder.text("errors") ?? "").split(separator: "\n").map { try? JSONParser.parse(String($0)) }
             #expect(errors.map { $0?["line"] } == [2, 6, 7])
             #expect(fake.devices.withLock { Set($0.keys) } == ["a1", "a3", "a4", "a5"])
@@ -120,7 +120,7 @@ import Testing
         try await with(fake) { run in
             let (code, terminal) = await run(["import", file, "--environment", "sandbox"])
             #expect(code == 1)
-            #expect(terminal.errors.contains("columns passed over: extra"))
+            #expect(terminal.errors.contains("ignored columns: extra"))
             #expect(terminal.errors.contains("line 4: has 2 fields, the header has 4"))
             #expect(terminal.errors.contains("line 5: text follows a closing quote"))
         }

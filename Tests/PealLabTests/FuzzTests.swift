@@ -1,16 +1,16 @@
 import PealLab
 import Testing
 
-@Suite("Octets by chance")
+@Suite("Random octets")
 struct FuzzTests {
-    /// Enough to be worth it and quick enough for every run of the tests; `make fuzz` goes on for an hour.
-    @Test("bring no connection down, in pieces of any size", arguments: FuzzTarget.allCases, UInt64(1)...4)
+    /// Short enough for every test run; `make fuzz` runs for an hour.
+    @Test("break no connection, in pieces of any size", arguments: FuzzTarget.allCases, UInt64(1)...4)
     func bounded(_ target: FuzzTarget, _ seed: UInt64) throws {
         var fuzzer = Fuzzer(target, seed: seed)
         let count = target == .hpack ? 2600 : 1200
         do { try fuzzer.run(count) } catch { Issue.record("\(error)") }
         #expect(fuzzer.runCount == count)
-        // The inputs reach far: many kinds of endings and of faults.
+        // The inputs cause many kinds of endings and faults.
         #expect(fuzzer.behaviourCount >= 15, "\(target): \(fuzzer.behaviourCount)")
     }
 

@@ -18,7 +18,7 @@ struct ClientCacheTests {
 
     private func use(_ pin: Pin) async -> String? { await cache.withClient(pin) { $0 } }
 
-    @Test("are one for each host and address")
+    @Test("exist once for each host and address")
     func pins() async throws {
         #expect(await use(try pin("a")) == "a at 10.0.0.1")
         #expect(await use(try pin("a")) == "a at 10.0.0.1")
@@ -29,13 +29,13 @@ struct ClientCacheTests {
         #expect(try pin("a", 2).override == ["a": "10.0.0.2"])
     }
 
-    @Test("are not there where none can be made")
+    @Test("do not exist when they cannot be made")
     func none() async throws {
         #expect(await use(try pin("none")) == nil)
         #expect(cache.count == 0)
     }
 
-    @Test("are taken out when nobody used them for so long, and never while somebody does")
+    @Test("are removed when idle for long enough, and never while in use")
     func idle() async throws {
         _ = await use(try pin("a"))
         time.advance(by: .seconds(60))
@@ -52,7 +52,7 @@ struct ClientCacheTests {
         #expect(cache.count == 0)
     }
 
-    @Test("are taken out beyond a number, the longest idle first")
+    @Test("are removed beyond a maximum count, longest idle first")
     func excess() async throws {
         for host in ["a", "b", "c"] {
             _ = await use(try pin(host))
@@ -62,7 +62,7 @@ struct ClientCacheTests {
         #expect(cache.takeIdle(for: .seconds(60), countMax: 2) == [])
     }
 
-    @Test("are all handed back at the end, in use or not")
+    @Test("are all returned at the end, in use or not")
     func end() async throws {
         _ = await use(try pin("a"))
         await cache.withClient(try pin("b")) { _ in

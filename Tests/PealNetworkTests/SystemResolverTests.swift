@@ -6,7 +6,7 @@ import Testing
 struct SystemResolverTests {
     private let resolver = SystemResolver(threadCount: 2)
 
-    @Test("finds this machine, each address once", arguments: ["localhost", "127.0.0.1"])
+    @Test("finds the local machine, each address once", arguments: ["localhost", "127.0.0.1"])
     func loopback(host: String) async {
         let addresses = await resolver.addresses(of: host)
         #expect(!addresses.isEmpty)
@@ -14,13 +14,13 @@ struct SystemResolverTests {
         #expect(Set(addresses).count == addresses.count)
     }
 
-    @Test("reads addresses as they are")
+    @Test("accepts addresses as names")
     func literal() async {
         #expect(await resolver.addresses(of: "10.1.2.3") == [IPAddress("10.1.2.3")])
         #expect(await resolver.addresses(of: "::1") == [IPAddress("::1")])
     }
 
-    @Test("finds nothing where there is no such name")
+    @Test("finds nothing for an unknown name")
     func unknown() async {
         #expect(await resolver.addresses(of: "no.such.host.invalid") == [])
     }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("docs/configuration.md")
 struct ConfigurationDocumentTests {
-    @Test("its table is what the keys say of themselves (GOLDEN=record writes it)")
+    @Test("its table is generated from the keys (GOLDEN=record writes it)")
     func table() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("docs/configuration.md")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The configuration")
 struct ConfigurationTests {
-    @Test("flag wins over environment, environment over file, file over default")
+    @Test("options win over the environment, the environment over the file, and the file over defaults")
     func order() async throws {
         let file = try temporaryFile(
             "http:\n  port: 1\n  host: 10.0.0.1\nlog.level: debug\nretention_messages_days: 7\n")
@@ -20,16 +20,19 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "what cannot be used stops the start with one line that names the key and the reason",
+        "an invalid value stops the start with one line that names the key and the reason",
         arguments: [
             (["PEAL_HTTP_PORT": "eighty"], "PEAL_HTTP_PORT: must be a whole number from 0 to 65535, not \"eighty\""),
             (["PEAL_HTTP_PORT": "65536"], "PEAL_HTTP_PORT: must be a whole number"),
-            (["PEAL_STORE_URL": "postgres://localhost/peal"], "PEAL_STORE_URL: PostgreSQL is not supported"),
+            (
+                ["PEAL_STORE_URL": "postgres://localhost/peal"],
+                "PEAL_STORE_URL: this version does not support PostgreSQL"
+            ),
             (["PEAL_STORE_URL": "mysql:peal"], "PEAL_STORE_URL: must be sqlite:PATH"),
             (["PEAL_ADMIN_TOKEN": "short"], "PEAL_ADMIN_TOKEN: must be at least 32"),
             (["PEAL_MASTER_KEY": "AAAA"], "PEAL_MASTER_KEY: must be 32 bytes"),
             (["PEAL_LOG_FORMAT": "xml"], "PEAL_LOG_FORMAT: must be json or text"),
-            (["PEAL_HTTP_TLS_KEY": "key.pem"], "PEAL_HTTP_TLS_CERTIFICATE: is needed"),
+            (["PEAL_HTTP_TLS_KEY": "key.pem"], "PEAL_HTTP_TLS_CERTIFICATE: required"),
             (["PEAL_PROVIDERS_APNS_PRODUCTION_URL": "http://example.com"], "must be an https URL"),
             (["PEAL_CONFIG": "/nowhere/peal.yaml"], "PEAL_CONFIG: cannot read /nowhere/peal.yaml"),
         ])
@@ -42,12 +45,12 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "a file that says something else is refused with its key",
+        "an invalid file is refused with the key",
         arguments: [
-            ("http:\n  prot: 1\n", "http.prot: there is no such key"),
-            ("http: [\n", "is not YAML"),
+            ("http:\n  prot: 1\n", "http.prot: unknown key"),
+            ("http: [\n", "is not valid YAML"),
             ("- http\n", "(top level): expected keys"),
-            ("http\n", "(top level): there is no such key"),
+            ("http\n", "(top level): unknown key"),
             ("http:\n  port: lots\n", "PEAL_HTTP_PORT: must be a whole number"),
         ])
     func badFiles(text: String, message: String) async throws {
@@ -65,7 +68,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("every key is printed with its type and default, and no secret is")
+    @Test("every key is printed with its type and default, but no secret")
     func printed() async throws {
         let configuration = try await ServerConfiguration.load(
             arguments: [], environment: ["PEAL_ADMIN_TOKEN": String(repeating: "s3cret", count: 8)])
@@ -77,7 +80,7 @@ struct ConfigurationTests {
         #expect(!text.contains("s3cret"))
     }
 
-    @Test("what is printed can be read again")
+    @Test("the printed configuration can be read again")
     func printedIsReadable() async throws {
         let configuration = try await ServerConfiguration.load(arguments: ["--http-port", "81"], environment: [:])
         let file = try temporaryFile(configuration.printed())

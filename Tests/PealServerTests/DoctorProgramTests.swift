@@ -9,19 +9,19 @@ import Testing
 struct DoctorProgramTests {
     @Test("asks that server for the credentials, and says when it may not")
     func besideServer() async throws {
-        let world = try await World()
-        let server = try await world.startServer()
-        let app = try await world.makeApp(server)
+        let fixture = try await ServerFixture()
+        let server = try await fixture.startServer()
+        let app = try await fixture.makeApp(server)
         let environment = [
-            "PEAL_STORE_URL": "sqlite:\(world.folder.path)/peal.db", "PEAL_SERVER_URL": server.address,
-            "PEAL_ADMIN_TOKEN": World.adminToken,
+            "PEAL_STORE_URL": "sqlite:\(fixture.folder.path)/peal.db", "PEAL_SERVER_URL": server.address,
+            "PEAL_ADMIN_TOKEN": ServerFixture.adminToken,
         ]
         let (code, report) = try await doctor(environment)
         #expect(code == 0, "\(report.text)")
         let checks = report["checks"]?.arrayValue ?? []
         #expect(report["state"] == "ok")
         let id = app.split(separator: "/").last ?? ""
-        #expect(checks.contains { $0["subject"] == .string("credential apns production of world (\(id))") })
+        #expect(checks.contains { $0["subject"] == .string("credential apns production of fixture (\(id))") })
 
         let stranger = try await doctor(environment.merging(["PEAL_API_KEY": "nobody"]) { $1 })
         #expect(stranger.code == 0)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The doctor")
 struct DoctorTests {
-    /// A configuration for a database that need not be there.
+    /// A configuration with a database that may not exist.
     private func configuration(
         _ path: String, _ environment: [String: String] = [:]
     ) async throws -> ServerConfiguration {
@@ -25,7 +25,7 @@ struct DoctorTests {
         return diagnosis
     }
 
-    /// A database that was closed, with one app and these credentials, and where it is.
+    /// A closed database with one app and these credentials.
     private func closedStore(_ credentials: [(CredentialExamination, CredentialRecord.Health)]) async throws
         -> TestStore
     {
@@ -52,7 +52,7 @@ struct DoctorTests {
             facts: .init(), expiresAt: time.now + .seconds(days * 86_400 + 60))
     }
 
-    @Test("finds everything well with a store that has nothing wrong in it")
+    @Test("finds nothing wrong with a healthy store")
     func well() async throws {
         let time = ManualTime()
         let file = try await closedStore([(Self.certificate(endingIn: 90, at: time), .ok(at: time.now))])
@@ -63,7 +63,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "warns of ends that are near, and tells what has ended or is stopped",
+        "warns about credentials that expire soon, and fails for expired ones",
         arguments: [
             (29, .warning, "expires in 29 days"), (6, .warning, "expires in 6 days"), (-1, .failed, "expired"),
             (31, .ok, "certificate, expires"),
@@ -88,7 +88,7 @@ struct DoctorTests {
         #expect(diagnosis.checks.last?.detail == "stopped since 2026-11-21T00:00:00Z: TopicDisallowed")
     }
 
-    @Test("makes nothing where there is no database yet")
+    @Test("creates nothing when there is no database yet")
     func absent() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -99,14 +99,14 @@ struct DoctorTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
 
-    @Test("knows a store that a server has, a foreign file, and another database's key")
+    @Test("recognises a store in use, a file that is not a database, and a wrong master key")
     func stores() async throws {
         let open = try await StoreUnderTest.sqlite.open()
         let inUse = await examine(try await configuration(open.path))
         #expect(inUse.isStoreInUse && inUse.state == .ok && inUse.credentials == nil, "\(inUse.checks)")
 
         let foreign = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString).db")
-        try Data("hello, this is no database".utf8).write(to: foreign)
+        try Data("hello, this is not a database".utf8).write(to: foreign)
         defer { try? FileManager.default.removeItem(at: foreign) }
         let strange = await examine(try await configuration(foreign.path))
         #expect(strange.checks.last?.detail.contains("is not an SQLite database") == true, "\(strange.checks)")
@@ -118,7 +118,7 @@ struct DoctorTests {
         #expect(locked.checks.contains { $0.subject == "master key" && $0.state == .failed }, "\(locked.checks)")
     }
 
-    @Test("knows files that cannot be used and a clock that is wrong")
+    @Test("finds unusable files and a wrong clock")
     func surroundings() async throws {
         let settings = [
             "PEAL_PROVIDERS_CA_FILE": "/nowhere/ca.pem", "PEAL_HTTP_TLS_CERTIFICATE": "/nowhere/c.pem",
@@ -130,7 +130,7 @@ struct DoctorTests {
         #expect(failed == ["clock", "HTTPS certificate", "trust roots"])
     }
 
-    @Test("connects to the hosts that credentials need, and fails for those alone")
+    @Test("connects only to the hosts that credentials need")
     func hosts() async throws {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()

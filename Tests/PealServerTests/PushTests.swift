@@ -1,15 +1,16 @@
 import Foundation
 import PealCore
+import PealTesting
 import Testing
 
 /// Single pushes with the real programs, as far as the device's inbox.
 @Suite("A push to a device", .serialized)
 struct PushTests {
-    @Test("Pivotal's push without an expiry tells Apple the last second of its clock, with one it tells that one")
+    @Test("a Pivotal push without an expiry has the latest apns-expiration, and otherwise its own")
     func pivotalExpiry() async throws {
-        let world = try await World()
-        let server = try await world.startServer()
-        let app = try await world.makeApp(server)
+        let fixture = try await ServerFixture()
+        let server = try await fixture.startServer()
+        let app = try await fixture.makeApp(server)
         let keys = "\(app)/keys"
         let caller = try await server.call("POST", keys, ["dialect": "pivotal"], expect: 201)
         let platform = try await server.call(
@@ -30,29 +31,28 @@ struct PushTests {
             let receipt = try #require(answer["receipt_id"]?.stringValue)
             _ = try await server.waitForEnd("\(app)/messages/\(receipt)")
         }
-        let headers = try await world.inbox(device: address.lowercased()).map { $0["headers"] ?? .null }
+        let headers = try await fixture.inbox(device: address.lowercased()).map { $0["headers"] ?? .null }
         #expect(headers.map { $0["apns-expiration"] } == [.string("2147483647"), .string(String(later))])
         try await server.program.stop()
     }
 
-    @Test("a message that waits for a refused credential goes out as soon as it is replaced")
+    @Test("a message that waits for a refused credential is sent as soon as the credential is replaced")
     func replacedCredential() async throws {
-        let world = try await World()
-        let server = try await world.startServer()
-        let app = try await world.makeApp(server)
-        try await world.registerDevices(server, app: app, count: 3, topic: "news")
+        let fixture = try await ServerFixture()
+        let server = try await fixture.startServer()
+        let app = try await fixture.makeApp(server)
+        try await fixture.registerDevices(server, app: app, count: 3, topic: "news")
         let path = "\(app)/credentials/apns/production"
-        let right = try await world.credential()
-        guard case .object(var wrong) = right else { throw WorldFailure("no credential") }
+        let right = try await fixture.credential()
+        guard case .object(var wrong) = right else { throw FixtureFailure("no credential") }
         wrong["key_id"] = "WRONGKEY01"
         _ = try await server.call("PUT", path, .object(wrong), expect: 200)
         let message = try await server.call(
             "POST", "\(app)/messages", ["audience": ["topics": ["news"]], "content": ["body": "at last"]], expect: 202)
         let id = try #require(message["id"]?.stringValue)
-        var refused = false
-        while !refused {
+        try await Polling.wait(for: "the refusal of the credential") {
             let list = try await server.call("GET", "\(app)/credentials", expect: 200)
-            refused = list.text.contains("InvalidProviderToken")
+            return list.text.contains("InvalidProviderToken")
         }
         _ = try await server.call("PUT", path, right, expect: 200)
         let ended = try await server.waitForEnd("\(app)/messages/\(id)")
@@ -61,13 +61,13 @@ struct PushTests {
     }
 
     private func pivotal(
-        _ server: Server, _ path: String, _ body: JSON, user: JSON?, secret: JSON?
+        _ server: RunningServer, _ path: String, _ body: JSON, user: JSON?, secret: JSON?
     ) async throws -> JSON {
         let pair = "\(user?.stringValue ?? ""):\(secret?.stringValue ?? "")"
-        let (status, answer) = try await Server.request(
+        let (status, answer) = try await RunningServer.request(
             "POST", server.address + path, body,
             headers: [("Authorization", "Basic  \(Data(pair.utf8).base64EncodedString())")])
-        guard status == 200 else { throw WorldFailure("\(path): \(status) \(answer.text)") }
+        guard status == 200 else { throw FixtureFailure("\(path): \(status) \(answer.text)") }
         return answer
     }
 }

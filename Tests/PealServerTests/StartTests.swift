@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// Starts that cannot work, with the real program.
-@Suite("A start that cannot work")
+/// Failed starts of the real program.
+@Suite("A failed start")
 struct StartTests {
     @Test(
         "ends with code 2 and one line that names the key",
         arguments: [
-            (["PEAL_PROVIDERS_CA_FILE": "/nowhere/ca.pem"], "PEAL_PROVIDERS_CA_FILE: /nowhere/ca.pem holds no PEM"),
-            (["PEAL_HTTP_HOST": "999.1.1.1"], "PEAL_HTTP_HOST: there is no address for 999.1.1.1"),
-            (["PEAL_HTTP_PORT_FILE": "/nowhere/port"], "PEAL_HTTP_PORT_FILE: the folder /nowhere"),
-            (["PEAL_STORE_URL": "sqlite:/nowhere/peal.db"], "PEAL_STORE_URL: there is no folder /nowhere"),
-            (["PEAL_STORE_URL": "sqlite:/tmp"], "PEAL_STORE_URL: /tmp is a folder"),
+            (["PEAL_PROVIDERS_CA_FILE": "/nowhere/ca.pem"], "PEAL_PROVIDERS_CA_FILE: /nowhere/ca.pem contains no PEM"),
+            (["PEAL_HTTP_HOST": "999.1.1.1"], "PEAL_HTTP_HOST: 999.1.1.1 has no address"),
+            (["PEAL_HTTP_PORT_FILE": "/nowhere/port"], "PEAL_HTTP_PORT_FILE: the directory /nowhere"),
+            (["PEAL_STORE_URL": "sqlite:/nowhere/peal.db"], "PEAL_STORE_URL: the directory /nowhere does not exist"),
+            (["PEAL_STORE_URL": "sqlite:/tmp"], "PEAL_STORE_URL: /tmp is a directory"),
             (["PEAL_STORE_URL": "sqlite:/etc/passwd"], "PEAL_STORE_URL: /etc/passwd is not an SQLite database"),
         ])
     func refused(environment: [String: String], message: String) async throws {
@@ -21,7 +21,7 @@ struct StartTests {
         let log = folder.appendingPathComponent("log")
         let usual = [
             "PEAL_HTTP_PORT": "0", "PEAL_LOG_LEVEL": "warning", "PEAL_STORE_URL": "sqlite:\(folder.path)/peal.db",
-            "PEAL_ADMIN_TOKEN": World.adminToken,
+            "PEAL_ADMIN_TOKEN": ServerFixture.adminToken,
         ]
         let program = try RunningProgram(
             "peal", arguments: ["serve"], environment: usual.merging(environment) { $1 }, log: log)

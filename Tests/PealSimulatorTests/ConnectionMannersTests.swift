@@ -15,7 +15,7 @@ struct ConnectionMannersTests {
     }
 
     private func status(_ reply: ConnectionReply) -> Int? {
-        if case .answer(let answer) = reply.deed { answer.status } else { nil }
+        if case .answer(let answer) = reply.action { answer.status } else { nil }
     }
 
     @Test("the first answer to a good provider token opens the streams")
@@ -71,7 +71,7 @@ struct ConnectionMannersTests {
             (nil, "MissingTopic"),
         ] {
             let request = try account.request(bare.merging(["apns-topic": topic]) { $1 })
-            guard case .answer(let answer) = try fixture.reply(.apns, request, &memory).deed else { continue }
+            guard case .answer(let answer) = try fixture.reply(.apns, request, &memory).action else { continue }
             #expect(answer.value?["reason"]?.string == reason)
         }
         var stranger = ConnectionMemory()
@@ -90,7 +90,7 @@ struct ConnectionMannersTests {
         memory.certificateDER = [1]
         memory.standing = .good(ClientCertificate(topics: ["com.example.demo"], environments: [.sandbox]))
         #expect(status(try fixture.reply(.apnsSandbox, account.request(), &memory)) == 200)
-        guard case .answer(let answer) = try fixture.reply(.apns, account.request(), &memory).deed else { return }
+        guard case .answer(let answer) = try fixture.reply(.apns, account.request(), &memory).action else { return }
         #expect(answer.value?["reason"]?.string == "BadCertificateEnvironment")
     }
 

@@ -58,7 +58,7 @@ struct SimulatorFixture {
     func answer(_ name: ListenerName, _ request: PushRequest) throws -> HTTPAnswer {
         var memory = ConnectionMemory()
         let reply = try reply(name, request, &memory)
-        guard case .answer(let answer) = reply.deed else { throw SimulatorError("no answer: \(reply)") }
+        guard case .answer(let answer) = reply.action else { throw SimulatorError("no answer: \(reply)") }
         return answer
     }
 

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PealCore
 
-/// The bytes of a file or of standard input, one after the other, with a small piece of it in memory.
+/// Reads a file or standard input byte by byte, with a small buffer.
 struct ByteSource {
     private let handle: FileHandle
     private let path: String
@@ -9,8 +9,8 @@ struct ByteSource {
     private var position = 0
     private static let pieceBytes = 64 * 1024
 
-    /// - Parameter path: `-` = standard input.
-    /// - Throws: `usage` when there is no such file.
+    /// - Parameter path: `-` for standard input.
+    /// - Throws: `usage` when the file cannot be read.
     init(_ path: String) throws(CommandFailure) {
         self.path = path
         if path == "-" {
@@ -22,7 +22,7 @@ struct ByteSource {
         }
     }
 
-    /// The next byte without taking it; nil at the end.
+    /// The next byte without consuming it; nil at the end.
     mutating func peek() throws(CommandFailure) -> UInt8? {
         if position == piece.count {
             do {
@@ -41,13 +41,13 @@ struct ByteSource {
         return byte
     }
 
-    /// Takes bytes back that `next` gave, so that they come again.
+    /// Puts back bytes that `next` returned.
     mutating func unread(_ bytes: some Collection<UInt8>) {
         piece = Array(bytes) + piece[position...]
         position = 0
     }
 
-    /// Passes over the mark that some programs begin UTF-8 with.
+    /// Skips a byte order mark.
     mutating func skipByteOrderMark() throws(CommandFailure) {
         guard try peek() == 0xEF, piece.count >= 3, position == 0, piece.starts(with: [0xEF, 0xBB, 0xBF]) else {
             return
@@ -56,12 +56,12 @@ struct ByteSource {
     }
 }
 
-/// Reads a file line by line; empty lines are passed over.
+/// Reads a file line by line, and skips empty lines.
 struct LineReader {
     private var source: ByteSource
     private var line = 0
 
-    /// A line; nil bytes = it is longer than `Limits.importRecordBytesMax`.
+    /// A line; its bytes are nil when it is longer than `Limits.importRecordBytesMax`.
     struct Line: Equatable {
         let number: Int
         let bytes: [UInt8]?

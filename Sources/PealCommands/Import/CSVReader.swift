@@ -1,16 +1,16 @@
 internal import PealCore
 
-/// Reads comma-separated values as RFC 4180 has them: quoted fields may hold commas, doubled quotes and line ends. Line
-/// ends are LF, CRLF or CR; empty lines are passed over.
+/// Reads comma-separated values (RFC 4180): quoted fields may contain commas, doubled quotes and line breaks. Line
+/// breaks are LF, CRLF or CR; empty lines are skipped.
 struct CSVReader {
     private var source: ByteSource
     private var line = 1
     private var isBegun = false
 
-    /// A record, or why it is none. Then the reader goes on with the line after the one that it begins in: a quote that
-    /// is missing or too many must not cost the lines that look quoted by it.
+    /// A record, or why it is invalid. After an invalid record the reader goes on with the line after the record's
+    /// first: a missing or extra quote must not swallow the following lines.
     struct Record: Equatable {
-        /// The line that it begins in, from 1.
+        /// The number of its first line, from 1.
         let number: Int
         let fields: Result<[String], Fault>
     }
@@ -92,7 +92,7 @@ struct CSVReader {
         return Record(number: number, fields: .success(texts))
     }
 
-    /// Goes on behind the line that the record began in.
+    /// Goes on after the record's first line.
     private mutating func bad(
         _ number: Int, _ fault: Fault, _ taken: [UInt8]
     ) throws(CommandFailure) -> Record {

@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// A device as a row of a CSV file: the members of the native API as columns, lists and objects as JSON.
+/// A device as a row of a CSV file: the columns are the members of the native API, with lists and objects as JSON.
 enum DeviceColumns {
-    /// Written by an export, in this order.
+    /// The columns of an export, in order.
     static let all = [
         "id", "platform", "environment", "address", "user_id", "topics", "locale", "time_zone", "os_version",
         "app_version", "alias", "model", "manufacturer", "vendor_os", "identifiers", "attributes", "state",
@@ -11,7 +11,7 @@ enum DeviceColumns {
 
     private static let objects: Set = ["identifiers", "attributes"]
 
-    /// Why a row is no device.
+    /// Why a row is not a device.
     struct Fault: Error, Equatable {
         let reason: String
     }
@@ -35,7 +35,7 @@ enum DeviceColumns {
                 return .array(text.split(separator: ";").map { .string(String($0).trimmed) }.filter { $0 != "" })
             }
             guard let list = try? JSONParser.parse(text), list.arrayValue != nil else {
-                throw Fault(reason: "topics is not a list as [\"a\",\"b\"] or a;b")
+                throw Fault(reason: "topics is not a list such as [\"a\",\"b\"] or a;b")
             }
             return list
         case "address" where text.hasPrefix("{"), _ where objects.contains(name):
@@ -47,7 +47,7 @@ enum DeviceColumns {
         }
     }
 
-    /// One line without its end.
+    /// A line without its line break.
     static func row(_ device: JSON) -> String {
         all.map { name in
             switch device[name] {
@@ -59,7 +59,7 @@ enum DeviceColumns {
         }.joined(separator: ",")
     }
 
-    /// In quotes where RFC 4180 §2 asks for them.
+    /// Quoted if RFC 4180 §2 requires it.
     static func quoted(_ text: String) -> String {
         guard text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return text }
         return "\"" + text.replacing("\"", with: "\"\"") + "\""
@@ -67,7 +67,7 @@ enum DeviceColumns {
 }
 
 extension String {
-    /// Without blanks at either end.
+    /// The string without surrounding white space.
     fileprivate var trimmed: String {
         var text = self[...]
         while text.first?.isWhitespace == true { text.removeFirst() }
@@ -76,12 +76,12 @@ extension String {
     }
 }
 
-/// How devices are written in a file.
+/// The format of a file with devices.
 enum DeviceFormat: String, CaseIterable, ExpressibleByArgument {
     case csv
     case jsonl
 
-    /// The one given, else what the file's name says, else JSON lines.
+    /// The given format, or that of the file's extension, or JSON lines.
     static func chosen(_ given: DeviceFormat?, file: String?) -> DeviceFormat {
         given ?? (file?.lowercased().hasSuffix(".csv") == true ? .csv : .jsonl)
     }

@@ -2,16 +2,16 @@ internal import ArgumentParser
 internal import Foundation
 internal import PealCore
 
-/// `peal export`: writes every device of an app, as `peal import` reads them.
+/// `peal export`: writes every device of an app in a format that `peal import` reads.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write the devices of an app as CSV or JSON lines.",
-        discussion: "With --json the summary is one JSON document, and --output is needed for the devices.")
+        discussion: "With --json the summary is printed as JSON, and --output is required.")
 
-    @Option(help: "csv or jsonl; otherwise an output that ends in .csv is CSV.")
+    @Option(help: "Format: csv or jsonl. Default: csv if the output ends in .csv, otherwise jsonl.")
     var format: DeviceFormat?
 
-    @Option(help: "File to write; standard output otherwise.")
+    @Option(help: "File to write. Default: standard output.")
     var output: String?
 
     @Option(help: "Only devices subscribed to this topic.")
@@ -27,7 +27,7 @@ struct ExportCommand: AsyncParsableCommand {
         let client = try options.client()
         let path = try app.path(["devices"]).adding("topic", topic)
         let format = DeviceFormat.chosen(format, file: output)
-        // Under its own name only once it is whole.
+        // The file gets its name when it is complete.
         let file = try output.map { path throws(CommandFailure) in try OutputFile("\(path).partial") }
         var progress = Progress(Surroundings.current.time)
         if format == .csv { try write([DeviceColumns.all.joined(separator: ",")], to: file) }
@@ -41,10 +41,10 @@ struct ExportCommand: AsyncParsableCommand {
             count += devices.count
             let next = page["next_cursor"]?.stringValue
             guard next == nil || next != cursor else {
-                throw CommandFailure.refused("the server repeats a page")
+                throw CommandFailure.refused("the server returned the same cursor twice")
             }
             cursor = next
-            progress.tell(count, isLast: cursor == nil)
+            progress.report(count, isLast: cursor == nil)
         } while cursor != nil
         if let file, let output {
             try file.finish(as: output)
@@ -59,12 +59,12 @@ struct ExportCommand: AsyncParsableCommand {
     }
 }
 
-/// A file that is written piece by piece.
+/// A file that is written in pieces.
 struct OutputFile {
     private let handle: FileHandle
     let path: String
 
-    /// - Parameter isContinued: adds to what is there instead of replacing it.
+    /// - Parameter isContinued: appends to an existing file instead of replacing it.
     /// - Throws: `usage` when it cannot be written.
     init(_ path: String, isContinued: Bool = false) throws(CommandFailure) {
         self.path = path
@@ -75,7 +75,7 @@ struct OutputFile {
         self.handle = handle
     }
 
-    /// - Throws: `failed` when the disk is full, for one.
+    /// - Throws: `failed` when it cannot be written, for example because the disk is full.
     func write(_ text: String) throws(CommandFailure) {
         do {
             try handle.write(contentsOf: Data(text.utf8))
@@ -84,7 +84,7 @@ struct OutputFile {
         }
     }
 
-    /// - Throws: `failed` when what was written cannot be kept under that name.
+    /// - Throws: `failed` when the file cannot be renamed.
     func finish(as name: String) throws(CommandFailure) {
         do {
             try handle.close()

@@ -1,31 +1,31 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// `peal import`: registers the devices of a file or of a live Pivotal server.
+/// `peal import`: registers devices from a file or from a running Pivotal server.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Register devices from a file or from a live Pivotal server.",
+        commandName: "import", abstract: "Register devices from a file or from a running Pivotal server.",
         discussion: """
-            A file is CSV with a header, or one JSON object a line, with the members of a device in the native API. \
-            Devices that are refused are told with their line, all others are kept.
-            With --from pivotal, --api-key is the Pivotal application's, and Peal's comes from PEAL_API_KEY or \
-            PEAL_ADMIN_TOKEN; give --source-api-key, and --api-key is Peal's as always.
-            Exit codes: 0 all devices are in, 1 some were refused or the import broke off, 2 wrong usage, 3 no server.
+            A file is CSV with a header, or has one JSON object per line, with the members of a device in the native \
+            API. Refused devices are reported with their line; all others are imported.
+            With --from pivotal, --api-key is that of the Pivotal application, and Peal's is PEAL_API_KEY or \
+            PEAL_ADMIN_TOKEN. With --source-api-key too, --api-key is Peal's as usual.
+            Exit codes: 0 all devices imported, 1 some refused or import aborted, 2 invalid usage, 3 server unreachable.
             """)
 
-    /// What is imported from.
+    /// The kind of source.
     enum Origin: String, CaseIterable, ExpressibleByArgument {
         case file
         case pivotal
     }
 
-    @Argument(help: "File with devices, - for standard input.")
+    @Argument(help: "File with devices, or - for standard input.")
     var file: String?
 
-    @Option(help: "csv or jsonl; otherwise a name that ends in .csv is CSV.")
+    @Option(help: "Format of the file: csv or jsonl. Default: csv if the name ends in .csv, otherwise jsonl.")
     var format: DeviceFormat?
 
-    @Option(help: "file or pivotal.")
+    @Option(help: "Source: file or pivotal.")
     var from = Origin.file
 
     @Option(help: "Base URL of the Pivotal server.")
@@ -34,21 +34,23 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(name: .customLong("application-uuid"), help: "Id of the application on the Pivotal server.")
     var applicationUUID: String?
 
-    @Option(help: "API key of the application on the Pivotal server, beside --api-key.")
+    @Option(help: "API key of the application on the Pivotal server.")
     var sourceAPIKey: String?
 
     @Option(
         name: .customLong("platform"),
-        help: "UUID:SECRET of a platform on the Pivotal server: its devices are asked for tags and custom user ids.")
+        help:
+            "UUID:SECRET of a platform on the Pivotal server, to read tags and custom user ids (repeatable)."
+    )
     var platforms: [String] = []
 
-    @Option(help: "production or sandbox: of iOS devices that name neither.")
+    @Option(help: "Environment of iOS devices without one: production or sandbox.")
     var environment: String?
 
-    @Option(help: "Remembers here what is done, and goes on from there.")
+    @Option(help: "File that records the progress, so that the import can be resumed.")
     var resumeFile: String?
 
-    @Option(help: "Writes a line of JSON here for each device that is refused.")
+    @Option(help: "File for refused devices, as JSON lines.")
     var errors: String?
 
     @OptionGroup var app: AppOptions
@@ -67,7 +69,7 @@ struct ImportCommand: AsyncParsableCommand {
     private func runPivotal() async throws {
         let (pivotal, client) = try pivotal()
         let logins = try platforms.map { text throws(CommandFailure) in
-            guard let login = PivotalLogin(text) else { throw .usage("\(text) is not UUID:SECRET of a platform") }
+            guard let login = PivotalLogin(text) else { throw .usage("\(text) is not a valid UUID:SECRET") }
             return login
         }
         let source = PivotalSource(
@@ -90,7 +92,7 @@ struct ImportCommand: AsyncParsableCommand {
         return (pivotal, try own.client())
     }
 
-    /// - Parameter topics: what is left to do once the devices are in.
+    /// - Parameter topics: imports the topics after the devices.
     private func run(
         _ source: some ImportSource, unit: String, client: APIClient,
         topics: (ResumeFile?, inout Progress) async throws -> PivotalTopicImport.Summary? = { _, _ in nil }
@@ -112,7 +114,8 @@ struct ImportCommand: AsyncParsableCommand {
                     ("subscriptions", made.map { .integer($0.subscriptions) }),
                 ])))
         guard summary.refused == 0 else {
-            throw CommandFailure.refused("\(summary.refused) of \(summary.devices + summary.refused) were refused")
+            throw CommandFailure.refused(
+                "\(summary.refused) of \(summary.devices + summary.refused) devices were refused")
         }
     }
 }

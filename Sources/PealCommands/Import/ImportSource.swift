@@ -2,7 +2,7 @@ internal import PealCore
 
 /// Where an import takes its devices from, in an order that is the same at every run.
 protocol ImportSource {
-    /// Tells it from others in a resume file.
+    /// Identifies the source in a resume file.
     var name: String { get }
 
     /// The next record with a number above `done`; nil at the end.
@@ -11,13 +11,13 @@ protocol ImportSource {
 
 /// One device of an import's source.
 struct ImportRecord {
-    /// The line it begins in, or its place among a server's registrations, from 1.
+    /// Its first line, or its position among a server's registrations, from 1.
     let number: Int
     let content: Content
 
     enum Content {
         case device(JSON)
-        /// Not to be imported, which is no fault.
+        /// Not to be imported, which is not an error.
         case skipped
         case bad(reason: String)
     }
@@ -27,12 +27,12 @@ struct ImportRecord {
         self.content = content
     }
 
-    /// A device as it was exported: what only the server says goes, and so does what is empty; a retired device is
-    /// skipped, because its address is dead.
+    /// A device as exported, without empty members and those that only the server sets. A retired device is skipped,
+    /// because its address is invalid.
     init(number: Int, device: JSON, environment: String?) {
         self.number = number
         guard var members = device.objectValue else {
-            content = .bad(reason: "not a JSON object but \(device.typeName)")
+            content = .bad(reason: "expected a JSON object, not \(device.typeName)")
             return
         }
         if members["state"] == "retired" {
@@ -48,7 +48,7 @@ struct ImportRecord {
     }
 }
 
-/// Devices of a file: CSV with a header, or a JSON object in each line.
+/// The devices in a file: CSV with a header, or one JSON object per line.
 struct FileSource: ImportSource {
     let name: String
     private let environment: String?
@@ -59,8 +59,8 @@ struct FileSource: ImportSource {
         case csv(CSVReader, header: [String])
     }
 
-    /// - Parameter environment: of iOS devices that name none.
-    /// - Throws: `usage` when the file cannot be read or its header names no platform or address.
+    /// - Parameter environment: of iOS devices without one.
+    /// - Throws: `usage` when the file cannot be read, or its header lacks platform or address.
     init(_ path: String, _ format: DeviceFormat, environment: String?) throws(CommandFailure) {
         name = path
         self.environment = environment
@@ -77,7 +77,7 @@ struct FileSource: ImportSource {
         }
         let unknown = names.filter { !DeviceColumns.all.contains($0) }
         if !unknown.isEmpty {
-            Surroundings.current.warn("columns passed over: \(unknown.joined(separator: ", "))")
+            Surroundings.current.warn("ignored columns: \(unknown.joined(separator: ", "))")
         }
         reader = .csv(csv, header: names)
     }

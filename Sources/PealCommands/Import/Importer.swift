@@ -1,19 +1,19 @@
 internal import Foundation
 internal import PealCore
 
-/// Carries devices from a source to a server, a batch at a time, and remembers each batch that was taken.
+/// Sends devices from a source to a server in batches, and records each batch in the resume file.
 struct Importer {
     let client: APIClient
     let path: APIPath
     let resume: ResumeFile?
     let errors: OutputFile?
-    /// What a record's number counts: `line`, `registration`.
+    /// What the number of a record counts: `line` or `registration`.
     let unit: String
 
-    /// What became of the records.
+    /// The counts of an import.
     struct Summary: Equatable {
         var (created, updated, refused, skipped) = (0, 0, 0, 0)
-        /// The number of the last record that an earlier run did; 0 = there was none.
+        /// The number of the last record of an earlier run; 0 for none.
         var resumedAfter = 0
 
         static func == (left: Summary, right: Summary) -> Bool { left.json == right.json }
@@ -28,8 +28,8 @@ struct Importer {
         }
     }
 
-    /// - Parameter progress: told after each batch.
-    /// - Throws: when the server refuses a whole batch or cannot be reached; what was taken before stays.
+    /// - Parameter progress: updated after each batch.
+    /// - Throws: when the server refuses a batch or cannot be reached; earlier batches stay imported.
     func run(
         _ source: inout some ImportSource, _ progress: inout Progress
     ) async throws(CommandFailure) -> Summary {
@@ -40,14 +40,14 @@ struct Importer {
         while let record = try await source.next(after: done) {
             if batch.isFull(before: record) {
                 try await send(batch, &summary)
-                progress.tell(summary.devices, "\(summary.refused) refused")
+                progress.report(summary.devices, "\(summary.refused) refused")
                 batch = ImportBatch()
             }
             batch.add(record)
             done = record.number
         }
         try await send(batch, &summary)
-        progress.tell(summary.devices, "\(summary.refused) refused", isLast: true)
+        progress.report(summary.devices, "\(summary.refused) refused", isLast: true)
         return summary
     }
 
@@ -65,12 +65,12 @@ struct Importer {
         try resume?.write(last)
     }
 
-    /// Counts what the server did; what it refused comes back.
+    /// Counts the results of a batch. Returns the refusals.
     private func note(
         _ answer: JSON, _ batch: ImportBatch, _ summary: inout Summary
     ) throws(CommandFailure) -> [ImportRefusal] {
         guard let results = answer["results"]?.arrayValue, results.count == batch.devices.count else {
-            throw .refused("the server's answer does not tell of every device")
+            throw .refused("the server's answer does not cover every device")
         }
         var refusals: [ImportRefusal] = []
         for (result, sent) in zip(results, batch.devices) {
@@ -85,7 +85,7 @@ struct Importer {
         return refusals
     }
 
-    /// Without the batch's own index, which says nothing to who reads it: `devices[3].address is …`.
+    /// The reason without the index in the batch, which means nothing to the user: `devices[3].address is …`.
     private static func shortened(_ reason: String) -> String { reason.replacing(#/devices\[\d+\]\.?/#, with: "") }
 
     private func report(_ refusals: [ImportRefusal], after known: Int) throws(CommandFailure) {
@@ -94,7 +94,7 @@ struct Importer {
             Surroundings.current.warn("\(unit) \(refusal.number): \(refusal.reason)")
         }
         if room > 0, refusals.count > room {
-            Surroundings.current.warn("more refusals are not shown; --errors keeps all")
+            Surroundings.current.warn("further refusals are not shown; use --errors to keep all")
         }
         let lines = refusals.map { refusal in
             JSON.object(.init([(unit, .integer(refusal.number)), ("reason", .string(refusal.reason))])).text + "\n"
@@ -103,17 +103,17 @@ struct Importer {
     }
 }
 
-/// What goes to the server in one request, and what was refused before it.
+/// The devices of one request, and the records that were refused before it.
 struct ImportBatch {
     private(set) var devices: [(number: Int, device: JSON)] = []
     private(set) var refusals: [ImportRefusal] = []
     private(set) var skipped = 0
-    /// Of the last record taken.
+    /// The number of the last record in the batch.
     private(set) var last: Int?
     private var byteCount = 0
 
-    /// Whether `record` must wait for the next batch. It depends on the records alone, so that an import that is
-    /// resumed cuts the same batches.
+    /// Whether `record` belongs to the next batch. This depends only on the records, so that a resumed import makes the
+    /// same batches.
     func isFull(before record: ImportRecord) -> Bool {
         if devices.count >= Limits.devicesPerBatchMax || refusals.count >= Limits.devicesPerBatchMax { return true }
         guard case .device(let device) = record.content, !devices.isEmpty else { return false }
@@ -133,7 +133,7 @@ struct ImportBatch {
 
     var body: JSON { ["devices": .array(devices.map(\.device))] }
 
-    /// Names the batch by its bytes: one that is sent again, because nobody knows whether it arrived, changes nothing.
+    /// A hash of the batch, so that it has no effect when it is sent again.
     var idempotencyKey: String {
         var (one, two): (UInt64, UInt64) = (0xCBF2_9CE4_8422_2325, 0x6C62_272E_07BB_0142)
         for byte in body.bytes {
@@ -151,16 +151,16 @@ struct ImportRefusal: Equatable {
     let reason: String
 }
 
-/// Remembers how far an import came: `{"source":"…","done":N,"topic"?:"…"}`, replaced as a whole after each batch.
+/// Records the progress of an import: `{"source":"…","done":N,"topic"?:"…"}`, replaced atomically after each batch.
 struct ResumeFile {
     let path: String
     let source: String
 
-    /// The number of the last record that is done; 0 without a file.
-    /// - Throws: `usage` when the file is another import's or none.
+    /// The number of the last imported record; 0 without a file.
+    /// - Throws: `usage` when the file is not a resume file, or belongs to another import.
     func done() throws(CommandFailure) -> Int {
         guard let json = try read() else { return 0 }
-        guard let done = json["done"]?.integerValue, done >= 0 else { throw .usage("\(path) is no resume file") }
+        guard let done = json["done"]?.integerValue, done >= 0 else { throw .usage("\(path) is not a resume file") }
         return Int(done)
     }
 
@@ -179,7 +179,7 @@ struct ResumeFile {
 
     private func read() throws(CommandFailure) -> JSON? {
         guard let bytes = FileManager.default.contents(atPath: path), !bytes.isEmpty else { return nil }
-        guard let json = try? JSONParser.parse(Array(bytes)) else { throw .usage("\(path) is no resume file") }
+        guard let json = try? JSONParser.parse(Array(bytes)) else { throw .usage("\(path) is not a resume file") }
         guard json["source"]?.stringValue == source else {
             throw .usage("\(path) belongs to the import of \(json["source"]?.stringValue ?? "something else")")
         }
@@ -195,27 +195,27 @@ struct ResumeFile {
     }
 }
 
-/// Tells on standard error how far a long command is, every few seconds.
+/// Reports the progress of a long command on standard error every few seconds.
 struct Progress {
     private let time: any TimeSource
     private let start: Duration
-    private var toldAt: Duration
+    private var reportedAt: Duration
 
     init(_ time: any TimeSource) {
         self.time = time
         start = time.uptime
-        toldAt = start
+        reportedAt = start
     }
 
     var seconds: Double { (time.uptime - start) / .seconds(1) }
 
     /// - Parameters:
-    ///   - counts: as `10 refused`.
-    ///   - what: is counted.
-    mutating func tell(_ count: Int, _ counts: String = "", isLast: Bool = false, what: String = "devices") {
+    ///   - counts: other counts, such as `10 refused`.
+    ///   - what: what `count` counts.
+    mutating func report(_ count: Int, _ counts: String = "", isLast: Bool = false, what: String = "devices") {
         let now = time.uptime
-        guard isLast || now - toldAt >= .seconds(Limits.importProgressSeconds) else { return }
-        toldAt = now
+        guard isLast || now - reportedAt >= .seconds(Limits.importProgressSeconds) else { return }
+        reportedAt = now
         let rate = seconds > 0 ? ", \(Int(Double(count) / seconds))/s" : ""
         Surroundings.current.warn("\(count) \(what)" + (counts.isEmpty ? "" : ", \(counts)") + rate)
     }

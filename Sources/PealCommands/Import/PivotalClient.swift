@@ -2,7 +2,7 @@ internal import AsyncHTTPClient
 internal import NIOHTTP1
 internal import PealCore
 
-/// Asks a live Pivotal Push server what it knows of one application.
+/// Reads the data of one application from a running Pivotal Push server.
 struct PivotalClient: Sendable {
     /// One page of registrations.
     struct Page {
@@ -12,25 +12,25 @@ struct PivotalClient: Sendable {
         let total: Int?
     }
 
-    /// Without `/v1` and slashes at its end.
+    /// Without trailing `/v1` and slashes.
     let base: String
     private let login: PivotalLogin
     private static let pageDevices = Limits.pivotalImportPageDevices
 
     /// - Parameters:
     ///   - url: of the server, with or without `/v1`.
-    ///   - login: the application's.
-    /// - Throws: `usage` when the URL is none.
+    ///   - login: of the application.
+    /// - Throws: `usage` when the URL is invalid.
     init(url: String, login: PivotalLogin) throws(CommandFailure) {
-        guard url.contains(#/^https?://[^/?#]/#) else { throw .usage("\(url) is not the URL of a server") }
+        guard url.contains(#/^https?://[^/?#]/#) else { throw .usage("\(url) is not a valid server URL") }
         var base = url
         for ending in ["/", "/v1", "/v2", "/"] where base.hasSuffix(ending) { base.removeLast(ending.count) }
         self.base = base
         self.login = login
     }
 
-    /// What the server answers to a GET; the document is nil where it is none.
-    /// - Parameter path: from the root, escaped.
+    /// Sends a GET; the document is nil when the answer is not JSON.
+    /// - Parameter path: the whole path, escaped.
     func get(
         _ path: String, as other: PivotalLogin? = nil
     ) async throws(CommandFailure) -> (status: Int, document: JSON?) {
@@ -42,7 +42,7 @@ struct PivotalClient: Sendable {
     }
 
     /// A page of `/v2/registrations`.
-    /// - Parameter filter: further query items, as `&topic=news`.
+    /// - Parameter filter: further query items, such as `&topic=news`.
     func page(_ number: Int, filter: String = "") async throws(CommandFailure) -> Page {
         let path = "/v2/registrations?size=\(Self.pageDevices)&page=\(number)\(filter)"
         let (status, document) = try await get(path)
@@ -50,18 +50,18 @@ struct PivotalClient: Sendable {
             throw .refused("the Pivotal server answered \(status) to page \(number)")
         }
         guard let list = document?["registrations"]?.arrayValue else {
-            throw .refused("the Pivotal server's page \(number) holds no registrations")
+            throw .refused("the Pivotal server's page \(number) contains no registrations")
         }
         let isLast = document?["totalPages"]?.integerValue.map { number >= $0 } ?? (list.count < Self.pageDevices)
         guard isLast || list.count == Self.pageDevices else {
-            // Numbers of registrations would not be those of pages any more.
-            throw .refused("page \(number) of the Pivotal server holds \(list.count) of \(Self.pageDevices)")
+            // The numbers of registrations would no longer match the pages.
+            throw .refused("page \(number) of the Pivotal server contains \(list.count) of \(Self.pageDevices)")
         }
         let total = document?["totalRegistrations"]?.integerValue.map(Int.init)
         return Page(number: number, registrations: list, isLast: isLast, total: total)
     }
 
-    /// The topics that have not expired; nil where the server has no such list.
+    /// The topics that have not expired; nil when the server has no such list.
     func topics() async throws(CommandFailure) -> [PivotalTopic]? {
         var topics: [PivotalTopic] = []
         var number = 1
@@ -79,7 +79,7 @@ struct PivotalClient: Sendable {
     }
 }
 
-/// What an application or a platform of a Pivotal server shows in HTTP Basic (RFC 7617): its UUID, and its key or
+/// The HTTP Basic credentials (RFC 7617) of an application or platform of a Pivotal server: its UUID, and its key or
 /// secret.
 struct PivotalLogin: Sendable {
     let uuid: String

@@ -1,19 +1,19 @@
 internal import PealCore
 
-/// The registrations of an application on a live Pivotal Push server, page by page.
+/// The registrations of an application on a running Pivotal Push server, page by page.
 struct PivotalSource: ImportSource {
     let name: String
     private let client: PivotalClient
     private let platforms: [PivotalLogin]
     private let environment: String?
     private var page: PivotalClient.Page?
-    /// Those of the page, with all that is known of them.
+    /// The registrations of the page, completed.
     private var registrations: [JSON] = []
     private static let pageDevices = Limits.pivotalImportPageDevices
 
     /// - Parameters:
     ///   - application: its UUID.
-    ///   - platforms: those whose devices are asked for one by one, for their tags and custom user ids.
+    ///   - platforms: whose devices are read one by one, for their tags and custom user ids.
     ///   - environment: of iOS devices.
     init(_ client: PivotalClient, application: String, platforms: [PivotalLogin], environment: String?) {
         self.client = client
@@ -54,7 +54,7 @@ struct PivotalSource: ImportSource {
         return whole
     }
 
-    /// The registration as its platform shows it, with tags and custom user id; the list leaves them out.
+    /// The registration as its platform sees it, with tags and custom user id, which the list lacks.
     private func complete(_ registration: JSON) async throws(CommandFailure) -> JSON {
         guard let id = registration["device_uuid"]?.stringValue, registration["tags"] == nil else {
             return registration
@@ -75,7 +75,7 @@ struct PivotalSource: ImportSource {
         }
         guard let os = registration["os"]?.stringValue, let platform = platform(os) else {
             return ImportRecord(
-                number: number, content: .bad(reason: "os \(registration["os"]?.text ?? "is missing"): no such devices")
+                number: number, content: .bad(reason: "os \(registration["os"]?.text ?? "is missing"): not supported")
             )
         }
         let tags = (registration["tags"] ?? registration["topics"])?.arrayValue?.compactMap { tag in
@@ -91,7 +91,7 @@ struct PivotalSource: ImportSource {
         return ImportRecord(number: number, device: device, environment: environment)
     }
 
-    /// nil for what the native API does not register.
+    /// The platform in the native API; nil when it has none.
     private static func platform(_ os: String) -> String? {
         switch os.lowercased() {
         case "ios": "ios"
@@ -103,23 +103,23 @@ struct PivotalSource: ImportSource {
     }
 }
 
-/// Makes the topics of a live Pivotal server anew and subscribes its devices, which must have been imported before: the
-/// list of registrations tells of no topic, but can be asked for the devices of one.
+/// Creates the topics of a running Pivotal server and subscribes its devices, which must have been imported before. The
+/// list of registrations does not contain topics, but can be filtered by topic.
 struct PivotalTopicImport {
     let source: PivotalClient
     let target: APIClient
     let app: String
     let resume: ResumeFile?
 
-    /// How many topics there are now, and how many subscriptions were made.
+    /// The number of topics, and of new subscriptions.
     struct Summary {
         var (topics, subscriptions) = (0, 0)
     }
 
     /// - Parameters:
-    ///   - withDevices: false where the devices brought their topics along.
-    ///   - progress: told after each page of devices.
-    /// - Throws: when either server cannot be reached or refuses; what was done before stays.
+    ///   - withDevices: false if the devices were imported with their topics.
+    ///   - progress: updated after each page of devices.
+    /// - Throws: when either server refuses or cannot be reached; earlier topics stay imported.
     func run(withDevices: Bool, _ progress: inout Progress) async throws(CommandFailure) -> Summary {
         var summary = Summary()
         guard let topics = try await source.topics() else {
@@ -139,12 +139,12 @@ struct PivotalTopicImport {
         return summary
     }
 
-    /// Whether the list can be asked for a topic's devices. A server that passes the filter over would have every
-    /// device subscribed to everything.
+    /// Whether the list can be filtered by topic. If the server ignores the filter, every device would be subscribed to
+    /// every topic.
     private func canFilter() async throws(CommandFailure) -> Bool {
         let page = try await source.page(1, filter: "&topic=no-such-topic-5b0e7a52")
         if page.registrations.isEmpty { return true }
-        Surroundings.current.warn("the Pivotal server does not list the devices of a topic: nobody is subscribed")
+        Surroundings.current.warn("the Pivotal server cannot list the devices of a topic: no device is subscribed")
         return false
     }
 
@@ -157,12 +157,12 @@ struct PivotalTopicImport {
             page = try await source.page(number, filter: "&topic=\(APIPath.escaped(topic))")
             let ids = page.registrations.compactMap { $0["device_uuid"]?.stringValue }
             for result in await subscribed(ids, to: topic) { summary.subscriptions += try result.get() ? 1 : 0 }
-            progress.tell(summary.subscriptions, "in topic \(topic)", what: "subscriptions")
+            progress.report(summary.subscriptions, "in topic \(topic)", what: "subscriptions")
             number += 1
         } while !page.isLast
     }
 
-    /// Subscribes the devices of one page at once. Those that were not imported are passed over.
+    /// Subscribes the devices of one page at once, except those that were not imported.
     private func subscribed(_ ids: [String], to topic: String) async -> [Result<Bool, CommandFailure>] {
         await withTaskGroup(of: Result<Bool, CommandFailure>.self) { group in
             for id in ids {
@@ -182,7 +182,7 @@ struct PivotalTopicImport {
 
 /// A topic as `GET /v2/topics` lists it.
 struct PivotalTopic {
-    /// In lower case: Pivotal's topics ignore case.
+    /// In lower case, because Pivotal ignores the case of topics.
     let name: String
     let expiresAt: Timestamp?
 

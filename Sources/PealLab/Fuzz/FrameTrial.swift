@@ -1,7 +1,7 @@
 import PealCore
 import PealProviders
 
-/// One stream of octets, to three connections in pieces of different sizes: all must come to the same end.
+/// Feeds the same bytes to three connections in pieces of different sizes. All must end alike.
 enum FrameTrial {
     private static let requests = 20
     private static let bodyBytes = 40
@@ -18,11 +18,11 @@ enum FrameTrial {
             violations += found
             outcomes.append(Outcome(drive))
         }
-        if Set(outcomes).count > 1 { violations.append("the sizes of pieces matter: \(outcomes)") }
+        if Set(outcomes).count > 1 { violations.append("piece sizes make a difference: \(outcomes)") }
         return (violations, outcomes[0].signature)
     }
 
-    /// What became of every request, and of the connection.
+    /// The endings of every request and of the connection.
     private struct Outcome: Hashable {
         let kinds: [Int: [String]]
         let fault: String?
@@ -59,7 +59,7 @@ enum FrameTrial {
     }
 }
 
-/// A connection's life. The input's content also decides how many requests begin between its pieces, how large they are
+/// The life of a connection. The input also determines how many requests start between its pieces, how large they are
 /// and when time passes.
 enum ConnectionTrial {
     static func run(_ input: [UInt8]) -> (violations: [String], signature: Set<String>) {
@@ -81,7 +81,7 @@ enum ConnectionTrial {
             drive.receive(input[place..<end])
             checks.sentBytes += end - place
             if dice.hits(oneIn: 20) {
-                // A reset for each that is given up, and the question.
+                // A reset for each cancelled request, and a PING.
                 checks.sentBytes += 13 * drive.figures.openCount + 17
                 drive.tick()
             }
@@ -95,15 +95,16 @@ enum ConnectionTrial {
     }
 }
 
-/// What must hold of a connection whatever its peer sends.
+/// The invariants of a connection, whatever its peer sends.
 struct DriveChecks {
     private static let windowMax = 0x7FFF_FFFF
-    /// Kinds that a client writes: DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION.
+    /// Frame types that a client writes: DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE,
+    /// CONTINUATION.
     private static let kindsWritten: Set<UInt8> = [0, 1, 3, 4, 6, 7, 8, 9]
-    /// Octets that one request may cost at most: a body let through octet by octet has a frame for each.
+    /// The maximum bytes written for one request: a body sent byte by byte has a frame for each.
     private static let requestBytesMax = 42_000
 
-    /// What the peer sent so far.
+    /// Bytes from the peer so far.
     var sentBytes: Int
     private(set) var violations: [String] = []
     private var writtenBytes = 0
@@ -116,30 +117,30 @@ struct DriveChecks {
         demand(figures.sendWindow <= Self.windowMax || drive.fault != nil, "connection window \(figures.sendWindow)")
         demand(figures.streamWindowMax <= Self.windowMax || drive.fault != nil, "window \(figures.streamWindowMax)")
         demand(figures.receiveWindow <= Limits.receiveWindowBytes, "receive window \(figures.receiveWindow)")
-        demand(figures.pendingBodies <= 16, "\(figures.pendingBodies) bodies wait")
+        demand(figures.pendingBodies <= 16, "\(figures.pendingBodies) pending bodies")
         let keptBytesMax = 2 * Limits.responseHeaderBytesMax + figures.openCount * Limits.responseBodyBytesMax
-        demand(figures.keptBytes <= keptBytesMax, "\(figures.keptBytes) octets kept")
+        demand(figures.keptBytes <= keptBytesMax, "\(figures.keptBytes) bytes kept")
         demand(figures.tableSize <= 4096, "a table of \(figures.tableSize)")
         checkOutput(drive.takeOutput(), begunCount: drive.begunCount)
     }
 
-    /// After the connection's end: every request ended once, and no other did.
+    /// After the end of the connection: every request ended exactly once.
     mutating func checkEnd(_ drive: inout FuzzDrive) {
         check(&drive)
-        demand(drive.figures.openCount == 0, "\(drive.figures.openCount) streams stay open")
+        demand(drive.figures.openCount == 0, "\(drive.figures.openCount) streams are still open")
         let ended = drive.endings.map(\.request).sorted()
-        demand(ended == Array(0..<drive.begunCount), "\(drive.begunCount) began and \(ended) ended")
+        demand(ended == Array(0..<drive.begunCount), "\(drive.begunCount) requests started and \(ended) ended")
     }
 
     private mutating func checkOutput(_ output: [UInt8], begunCount: Int) {
         writtenBytes += output.count
         let most = 200 + 3 * sentBytes + begunCount * Self.requestBytesMax
-        demand(writtenBytes <= most, "\(most) octets are the most to be written for what came")
+        demand(writtenBytes <= most, "\(most) bytes is the maximum for this input")
         guard !output.isEmpty else { return }
         let preface = hasPreface ? 0 : 24
         hasPreface = true
         for frame in Frame.parse(Array(output.dropFirst(preface))) {
-            demand(frame.claimedBytes == nil, "a frame is cut short")
+            demand(frame.claimedBytes == nil, "a frame is truncated")
             demand(Self.kindsWritten.contains(frame.kind), "a frame of kind \(frame.kind)")
         }
     }

@@ -1,4 +1,4 @@
-/// What mutation begins with: answers as servers write them.
+/// The initial inputs: answers as servers write them.
 enum FuzzCorpus {
     static let seeds: [FuzzTarget: [[UInt8]]] = [.frames: streams, .connection: streams, .hpack: blocks]
 
@@ -33,14 +33,14 @@ enum FuzzCorpus {
         [headers(1, ends: false), data(1, String(repeating: "y", count: 5000), ends: false), data(1)],
     ].map { $0.flatMap { $0 } }
 
-    /// Header blocks, each behind its length in two octets.
+    /// Header blocks, each preceded by its length in two bytes.
     static let blocks: [[UInt8]] = [
         [plain, plain + literalField("apns-id", "01234567-89ab-cdef-0123-456789abcdef"), plain],
         [[0x88, 0x40, 1, 0x61, 1, 0x62], [0x88, 0xBE], [0x20, 0x88], [0x3F, 0xE1, 0x1F, 0x88]],
         [literal(410, ("content-type", "application/json")), literal(100), literal(999)],
         [[0x48, 0x82, 0x64, 0x02], [0x88, 0x58, 0x85, 0xAE, 0xC3, 0x77, 0x1A, 0x4B], [0xBE, 0xBF]],
         [plain + [0x0F, 0x2E, 1, 0x61], plain + [0x1F, 0x09, 2, 0x61, 0x62], plain + [0x0F, 0x80, 0x01, 0]],
-        // Names by the first index that is not static, with and without an entry there.
+        // Names by the first dynamic index, with and without an entry.
         [plain + [0x40, 1, 0x61, 1, 0x62], plain + [0x0F, 0x2F, 1, 0x61], plain + [0x0F, 0x30, 1, 0x61]],
         [plain + [0x10, 0x82, 0xFF, 0xFF, 0x7F] + Array(repeating: 0x61, count: 127)],
     ].map { $0.flatMap(HeaderTrial.framed) }
@@ -90,7 +90,7 @@ struct Frame: Hashable, Sendable {
     var flags: UInt8 = 0
     var stream: UInt32 = 0
     var payload: [UInt8] = []
-    /// What the header says of the payload's length; nil = the truth.
+    /// The payload length in the header; nil for the actual one.
     var claimedBytes: Int?
 
     static let headerBytes = 9
@@ -107,7 +107,7 @@ struct Frame: Hashable, Sendable {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
     }
 
-    /// Cuts octets into the frames that they hold; what is left at the end becomes one that claims more than it has.
+    /// Splits bytes into frames. A rest becomes a frame that claims more than it has.
     static func parse(_ bytes: [UInt8]) -> [Frame] {
         var frames: [Frame] = []
         var place = 0

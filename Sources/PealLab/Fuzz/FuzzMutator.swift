@@ -1,4 +1,4 @@
-/// Makes an input out of others: by frames, so that most of it still means something, and by octets.
+/// Makes an input from others, by frames, so that most of it stays meaningful, and by bytes.
 struct FuzzMutator {
     var dice: Dice
     static let inputBytesMax = 8192
@@ -42,7 +42,7 @@ struct FuzzMutator {
         }
     }
 
-    /// Puts a number that is often a limit into four octets.
+    /// Writes a number that is often a limit into four bytes.
     private mutating func mutateNumber(_ payload: inout [UInt8]) {
         guard payload.count >= 4 else { return }
         let limits: [UInt32] = [
@@ -69,13 +69,13 @@ struct FuzzMutator {
     }
 }
 
-/// Numbers by chance that a seed repeats: SplitMix64.
+/// Random numbers from a seed: SplitMix64.
 package struct Dice: Sendable {
     private var state: UInt64
 
     package init(seed: UInt64) { state = seed }
 
-    /// Dice that the content of an input decides, so that a replay needs nothing but the input.
+    /// Random numbers seeded by the content of an input, so that a replay needs only the input.
     init(of bytes: [UInt8]) {
         // FNV-1a.
         state = bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
@@ -89,12 +89,12 @@ package struct Dice: Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// 0 up to and without `bound`, which is at least 1.
+    /// A number from 0 up to but not including `bound`, which is at least 1.
     package mutating func next(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
     mutating func byte() -> UInt8 { UInt8(truncatingIfNeeded: next()) }
 
-    /// True once in `times`.
+    /// True with probability 1 / `times`.
     mutating func hits(oneIn times: Int) -> Bool { next(below: times) == 0 }
 
     mutating func pick<Element>(_ elements: [Element]) -> Element { elements[next(below: elements.count)] }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Runs mutated inputs against one target until there are enough, time is up or something is wrong. Inputs that bring
-/// about something new are mutated further.
+/// Runs mutated inputs against one target until there are enough, time is up or one fails. Inputs that cause new
+/// behaviour are mutated further.
 package struct Fuzzer {
-    /// What was wrong with an input.
+    /// A failing input.
     package struct Failure: Error, CustomStringConvertible {
         package let target: FuzzTarget
         package let seed: UInt64
-        /// Which input it was, counted from 0.
+        /// The number of the input, from 0.
         package let run: Int
         package let violations: [String]
         package let input: [UInt8]
@@ -22,17 +22,17 @@ package struct Fuzzer {
 
     package let target: FuzzTarget
     package let seed: UInt64
-    /// Inputs that ran.
+    /// The number of inputs so far.
     package private(set) var runCount = 0
     private var pool: [[UInt8]]
     private let seedCount: Int
     private var mutator: FuzzMutator
     private var seen: Set<String> = []
 
-    /// How many different things inputs brought about.
+    /// The number of different behaviours so far.
     package var behaviourCount: Int { seen.count }
 
-    /// - Parameter corpus: inputs to begin with, beside the built-in ones.
+    /// - Parameter corpus: initial inputs, besides the built-in ones.
     package init(_ target: FuzzTarget, seed: UInt64, corpus: [[UInt8]] = []) {
         self.target = target
         self.seed = seed
@@ -41,10 +41,10 @@ package struct Fuzzer {
         mutator = FuzzMutator(dice: Dice(seed: seed))
     }
 
-    /// Runs inputs, the pool's own ones first.
+    /// Runs inputs, starting with those of the pool.
     /// - Parameters:
     ///   - count: how many.
-    ///   - willRun: is told each input before it runs.
+    ///   - willRun: called with each input before it runs.
     package mutating func run(_ count: Int, willRun: ([UInt8]) -> Void = { _ in }) throws(Failure) {
         for _ in 0..<count {
             let input = nextInput()
@@ -65,16 +65,16 @@ package struct Fuzzer {
     }
 }
 
-/// What is fuzzed.
+/// A fuzz target.
 package enum FuzzTarget: String, CaseIterable, Sendable {
-    /// Frames of a server, against requests that are open: the same octets in pieces of other sizes end them alike.
+    /// Frames of a server against open requests: the same bytes in pieces of other sizes must end them alike.
     case frames
-    /// Header blocks, against the decoder of another author.
+    /// Header blocks, compared with another decoder.
     case hpack
-    /// A connection's life: requests begin, time passes and settings change while octets come.
+    /// The life of a connection: requests start, time passes and settings change while bytes arrive.
     case connection
 
-    /// Runs one input. Returns what was wrong, and what the input brought about: inputs that bring something new are
+    /// Runs one input. Returns what failed, and the behaviours that the input caused: inputs with new behaviours are
     /// worth mutating further.
     package func run(_ input: [UInt8]) -> (violations: [String], signature: Set<String>) {
         switch self {
@@ -85,7 +85,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     }
 }
 
-/// A file that holds the input at work, so that it is there after a trap, a hang or a kill.
+/// A file with the present input, so that it survives a crash, a hang or a kill.
 struct RunningInput {
     let path: String
     private let file: FileHandle
@@ -102,11 +102,11 @@ struct RunningInput {
             try file.truncate(atOffset: 0)
             try file.write(contentsOf: input)
         } catch {
-            print("\(path) cannot be written: \(error)")
+            print("cannot write \(path): \(error)")
         }
     }
 
-    /// Nothing was wrong.
+    /// Deletes the file after a run without failure.
     func remove() {
         try? file.close()
         try? FileManager.default.removeItem(atPath: path)

@@ -3,11 +3,11 @@ import NIOHPACK
 import PealCore
 import PealProviders
 
-/// A sequence of header blocks, each the answer to a request, against another decoder's reading of the same blocks.
+/// A sequence of header blocks, each the answer to a request, compared with another decoder.
 enum HeaderTrial {
     private static let blocksMax = 20
 
-    /// A block behind its length in two octets.
+    /// A block, preceded by its length in two bytes.
     static func framed(_ block: [UInt8]) -> [UInt8] {
         [UInt8(truncatingIfNeeded: block.count >> 8), UInt8(truncatingIfNeeded: block.count)] + block
     }
@@ -55,7 +55,7 @@ enum HeaderTrial {
         return (violations + checks.violations, signature.union([drive.fault ?? "no fault"]))
     }
 
-    /// A block of a stream that has ended changes the table and nothing else.
+    /// A block on a closed stream only changes the table.
     private static func late(
         _ block: [UInt8], _ drive: inout FuzzDrive, _ decoder: inout HPACKDecoder, _ violations: inout [String]
     ) {
@@ -67,8 +67,8 @@ enum HeaderTrial {
         if headers != nil && drive.endings.count != before { violations.append("late: another ending") }
     }
 
-    /// How an answer of this block alone must end; nil = the block does not decode. Where the client does not decode,
-    /// decoding must say the same and leave the table as it is, or complain of a value that nobody reads.
+    /// How an answer with only this block must end; nil when the block is invalid. If the client skips decoding, the
+    /// decoder must agree and not change the table, or only reject a value that the client does not read.
     private static func read(_ block: [UInt8], _ decoder: inout HPACKDecoder, _ violations: inout [String]) -> String? {
         let before = decoder
         var buffer = ByteBuffer(bytes: block)
@@ -81,7 +81,7 @@ enum HeaderTrial {
             if !isSame(before, decoder) { violations.append("skimmed, but it changes the table") }
         } catch {
             guard isSkimmed else { return nil }
-            // Huffman codes and the size of the list are not looked at; everything else is.
+            // The client skips Huffman codes and the size of the list, and nothing else.
             let isForgiven =
                 error is NIOHPACKErrors.MaxHeaderListSizeViolation || error is HuffmanDecodeError.InvalidState
             if !isForgiven { violations.append("skimmed, but \(error)") }
@@ -100,7 +100,7 @@ enum HeaderTrial {
         return "\(status) \(max(-1, seconds)) []"
     }
 
-    /// Whether both decoders read every index of the dynamic table alike.
+    /// Whether both decoders have the same dynamic table.
     private static func isSame(_ one: HPACKDecoder, _ other: HPACKDecoder) -> Bool {
         var one = one
         var other = other

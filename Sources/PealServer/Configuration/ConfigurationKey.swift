@@ -1,13 +1,14 @@
 internal import PealAPI
 internal import PealCore
 
-/// One thing that can be configured; it documents itself (`peal serve --print-config`, `docs/configuration.md`).
+/// A configuration key. It documents itself: `peal serve --print-config` and the table in `docs/configuration.md` are
+/// made from these values, and a test compares the table with them.
 package struct ConfigurationKey: Sendable, Hashable {
     /// The words of its name: `http.port.file` is `PEAL_HTTP_PORT_FILE`, `--http-port-file`, and in the file
     /// `http: {port_file: …}`.
     package let words: String
     package let kind: Kind
-    /// The default as people read it; nil = none.
+    /// The default as a user would write it; nil for none.
     package let fallback: String?
     package let meaning: String
     package let isSecret: Bool
@@ -28,9 +29,10 @@ package struct ConfigurationKey: Sendable, Hashable {
         case hosts
         case path
         case choice([String])
-        case integer(ClosedRange<Int>)
+        /// `unit` is what the number counts; nil for a port.
+        case integer(ClosedRange<Int>, unit: String? = nil)
 
-        /// The type and range in words.
+        /// The type, unit and range in words.
         package var name: String {
             switch self {
             case .text: "text"
@@ -38,7 +40,8 @@ package struct ConfigurationKey: Sendable, Hashable {
             case .hosts: "list of hosts"
             case .path: "path"
             case .choice(let values): values.joined(separator: " or ")
-            case .integer(let range): "whole number, \(range.lowerBound) to \(range.upperBound)"
+            case .integer(let range, let unit):
+                "\(unit.map { "whole number of \($0)" } ?? "whole number"), \(range.lowerBound) to \(range.upperBound)"
             }
         }
     }
@@ -48,118 +51,129 @@ package struct ConfigurationKey: Sendable, Hashable {
 }
 
 extension ConfigurationKey {
-    static let configFile = ConfigurationKey("config", .path, "YAML file with any of these keys")
+    static let configFile = ConfigurationKey("config", .path, "YAML file with any of the other keys")
 
     static let httpHost = ConfigurationKey("http.host", .text, default: "127.0.0.1", "Address to listen on")
     static let httpPort = ConfigurationKey(
-        "http.port", .integer(0...65_535), default: "8080", "Port to listen on; 0 takes any free one")
+        "http.port", .integer(0...65_535), default: "8080", "Port to listen on; 0 takes a free one")
     static let httpPortFile = ConfigurationKey(
-        "http.port.file", .path, "File that gets the bound port as one decimal line once the server listens")
+        "http.port.file", .path, "File to write the port to once the server listens, as one decimal line")
     static let httpCertificate = ConfigurationKey(
-        "http.tls.certificate", .path, "PEM certificate chain: serves HTTPS (HTTP/1.1 and HTTP/2)")
-    static let httpKey = ConfigurationKey("http.tls.key", .path, "PEM private key of that certificate")
+        "http.tls.certificate", .path, "PEM file with the certificate chain; turns on HTTPS (HTTP/1.1 and HTTP/2)")
+    static let httpKey = ConfigurationKey("http.tls.key", .path, "PEM file with the private key of that certificate")
     static let metricsPort = ConfigurationKey(
         "metrics.port", .integer(0...65_535),
-        "Serve /metrics here, on the address of PEAL_HTTP_HOST, instead of on the main port")
+        "Port for /metrics, on the address of PEAL_HTTP_HOST; without it, /metrics is on the main port")
     static let metricsPortFile = ConfigurationKey(
-        "metrics.port.file", .path, "File that gets the bound metrics port")
+        "metrics.port.file", .path, "File to write the metrics port to")
 
     static let storeURL = ConfigurationKey(
         "store.url", .text, default: "sqlite:peal.db", isSecret: false,
-        "Where everything is kept: sqlite:PATH (postgres:// is not supported yet and stops the start)")
+        "Database: sqlite:PATH; the server does not start with postgres://, which is not supported yet")
     static let adminToken = ConfigurationKey(
         "admin.token", .text, isSecret: true,
-        "Bearer token with every right, at least 32 characters; without it the first start makes one and prints it once"
+        "Bearer token with full access, at least 32 characters; otherwise the first start generates one and prints it"
     )
     static let masterKey = ConfigurationKey(
-        "master.key", .text, isSecret: true, "32 bytes in base64 that seal credentials and key every hash")
+        "master.key", .text, isSecret: true, "32 bytes in base64 that encrypt credentials and key all hashes")
     static let masterKeyFile = ConfigurationKey(
         "master.key.file", .path,
-        "File with the master key; for SQLite the default is one beside the database, made at the first start")
+        "File with the master key; defaults with SQLite to a file beside the database, generated at the first start"
+    )
 
     static let apnsProductionURL = ConfigurationKey(
-        "providers.apns.production.url", .url, default: "https://api.push.apple.com", "APNs, production")
+        "providers.apns.production.url", .url, default: "https://api.push.apple.com", "APNs in production")
     static let apnsSandboxURL = ConfigurationKey(
-        "providers.apns.sandbox.url", .url, default: "https://api.sandbox.push.apple.com", "APNs, sandbox")
+        "providers.apns.sandbox.url", .url, default: "https://api.sandbox.push.apple.com", "APNs in the sandbox")
     static let apnsProductionManagementURL = ConfigurationKey(
         "providers.apns.production.management.url", .url,
-        default: "https://api-manage-broadcast.push.apple.com:2196", "APNs channel management, production")
+        default: "https://api-manage-broadcast.push.apple.com:2196", "Channel management of APNs in production")
     static let apnsSandboxManagementURL = ConfigurationKey(
         "providers.apns.sandbox.management.url", .url,
-        default: "https://api-manage-broadcast.sandbox.push.apple.com:2195", "APNs channel management, sandbox")
+        default: "https://api-manage-broadcast.sandbox.push.apple.com:2195", "Channel management of APNs in the sandbox"
+    )
     static let apnsProductionBroadcastURL = ConfigurationKey(
         "providers.apns.production.broadcast.url", .url,
-        "APNs sends to broadcast channels, production; without it they go where other sends go")
+        "APNs for broadcasts in production; defaults to the URL for other notifications")
     static let apnsSandboxBroadcastURL = ConfigurationKey(
         "providers.apns.sandbox.broadcast.url", .url,
-        "APNs sends to broadcast channels, sandbox; without it they go where other sends go")
+        "APNs for broadcasts in the sandbox; defaults to the URL for other notifications")
     static let apnsConnectionsMax = ConfigurationKey(
-        "providers.apns.connections.max", .integer(1...64), default: "4", "Connections to one APNs host per credential")
+        "providers.apns.connections.max", .integer(1...64, unit: "connections"), default: "4",
+        "Connections to one APNs host for each credential")
     static let fcmURL = ConfigurationKey(
-        "providers.fcm.url", .url, default: "https://fcm.googleapis.com", "FCM; a path stands before /v1/projects")
+        "providers.fcm.url", .url, default: "https://fcm.googleapis.com", "FCM; a path in it is put before /v1/projects"
+    )
     static let fcmTokenHosts = ConfigurationKey(
         "providers.fcm.token.allowed.hosts", .hosts,
-        "More hosts than Google's that a service account's token_uri may name")
+        "Hosts besides Google's that the token_uri of a service account may name")
     static let fcmConnectionsMax = ConfigurationKey(
-        "providers.fcm.connections.max", .integer(1...64), default: "4", "Connections to FCM per credential")
+        "providers.fcm.connections.max", .integer(1...64, unit: "connections"), default: "4",
+        "Connections to FCM for each credential")
     static let fcmRate = ConfigurationKey(
-        "providers.fcm.rate.per.second", .integer(1...1_000_000), default: String(Limits.fcmRatePerSecond),
-        "Requests a second to one Firebase project, at most")
+        "providers.fcm.rate.per.second", .integer(1...1_000_000, unit: "requests per second"),
+        default: String(Limits.fcmRatePerSecond),
+        "Rate limit for each Firebase project")
     static let fcmStartRate = ConfigurationKey(
-        "providers.fcm.start.rate.per.second", .integer(1...1_000_000), default: String(Limits.fcmStartRatePerSecond),
-        "Requests a second that a Firebase project is begun with after a pause; the most is reached in a minute")
+        "providers.fcm.start.rate.per.second", .integer(1...1_000_000, unit: "requests per second"),
+        default: String(Limits.fcmStartRatePerSecond),
+        "Rate for a Firebase project after a pause; it rises to the rate limit within a minute")
     static let wnsTokenURL = ConfigurationKey(
         "providers.wns.token.url", .url, default: "https://login.live.com/accesstoken.srf",
-        "Access tokens for WNS, Store apps")
+        "Token endpoint of WNS for Microsoft Store apps")
     static let wnsTenantTokenURL = ConfigurationKey(
         "providers.wns.tenant.token.url", .text,
         default: "https://login.microsoftonline.com/{tenant_id}/oauth2/v2.0/token",
-        "Access tokens for WNS, Windows App SDK; {tenant_id} stands for the credential's")
+        "Token endpoint of WNS for Windows App SDK apps; {tenant_id} is replaced by that of the credential")
     static let wnsHosts = ConfigurationKey(
         "providers.wns.allowed.hosts", .hosts,
-        "More hosts for WNS channel URIs than Microsoft's; this machine only where it is listed")
+        "Hosts besides Microsoft's that are allowed in WNS channel URIs; the local machine is allowed only when listed")
     static let mpnsHosts = ConfigurationKey(
         "providers.mpns.allowed.hosts", .hosts,
-        "More hosts for MPNS channel URIs than Microsoft's; this machine only where it is listed")
+        "Hosts besides Microsoft's that are allowed in MPNS channel URIs; the local machine is allowed only when listed"
+    )
     static let webPushHosts = ConfigurationKey(
-        "providers.webpush.allowed.hosts", .hosts, "More hosts for Web Push endpoints than the browsers' own")
+        "providers.webpush.allowed.hosts", .hosts,
+        "Hosts besides the browser vendors' that are allowed in Web Push endpoints")
     static let webPushOpen = ConfigurationKey(
         "providers.webpush.open", .choice(["true", "false"]), default: "false",
-        "Send Web Push to any https host on port 443 with public addresses, not only to those listed")
+        "Whether Web Push endpoints may be on any https host with public addresses on port 443")
     static let caFile = ConfigurationKey(
-        "providers.ca.file", .path, "PEM with trust roots for provider and webhook TLS beside the system's")
+        "providers.ca.file", .path, "PEM file with trust roots for TLS to providers and webhooks, besides the system's")
     static let webhookHosts = ConfigurationKey(
-        "webhooks.allowed.hosts", .hosts, "Private hosts that a webhook may reach; loopback ones also over http")
+        "webhooks.allowed.hosts", .hosts, "Private hosts that webhooks may be on; loopback hosts may use http")
 
     static let messageLife = ConfigurationKey(
-        "limits.message.ttl.seconds", .integer(60...31_536_000), default: String(Limits.messageLifeSecondsDefault),
-        "Life of a message without an expiry, and the longest that a platform's own expiry is worked for")
+        "limits.message.ttl.seconds", .integer(60...31_536_000, unit: "seconds"),
+        default: String(Limits.messageLifeSecondsDefault),
+        "Lifetime of a message without an expiry, and the longest time for which a later expiry is attempted")
     static let requestBodyBytes = ConfigurationKey(
-        "limits.request.body.bytes", .integer(1024...67_108_864), default: String(Limits.requestBodyBytesMax),
-        "Largest request body")
+        "limits.request.body.bytes", .integer(1024...67_108_864, unit: "bytes"),
+        default: String(Limits.requestBodyBytesMax), "Maximum size of a request body")
     static let pagesInFlight = ConfigurationKey(
-        "delivery.pages.in.flight", .integer(1...256), default: String(Limits.pagesInFlightMax),
-        "Pages of up to 1,024 devices in flight at once: memory, and what may be sent twice after a crash")
+        "delivery.pages.in.flight", .integer(1...256, unit: "pages"), default: String(Limits.pagesInFlightMax),
+        "Pages of up to 1,024 devices in flight at once; bounds memory use and what may be sent twice after a crash")
     static let retentionDays = ConfigurationKey(
-        "retention.messages.days", .integer(1...3650), default: "30", "Days that finished messages and their log stay")
+        "retention.messages.days", .integer(1...3650, unit: "days"), default: "30",
+        "How long finished messages and their delivery logs are kept")
     static let contextPushHold = ConfigurationKey(
-        "contextpush.traditional.hold.seconds", .integer(0...60), default: "10",
-        "How long ContextPush's traditional messages can still be cancelled")
+        "contextpush.traditional.hold.seconds", .integer(0...60, unit: "seconds"), default: "10",
+        "How long a traditional ContextPush message is held back, so that it can be cancelled")
     static let contextPushWindow = ConfigurationKey(
-        "contextpush.window.hours.max", .integer(1...648), default: String(Limits.windowSecondsMax / 3600),
-        "The longest window that ContextPush takes")
+        "contextpush.window.hours.max", .integer(1...648, unit: "hours"),
+        default: String(Limits.windowSecondsMax / 3600), "Longest delivery window of a ContextPush message")
     static let richieTopics = ConfigurationKey(
-        "richie.topics.max", .integer(1...100_000), default: String(Limits.richieTopicsMax),
-        "Topics that one Richie task may name")
+        "richie.topics.max", .integer(1...100_000, unit: "topics"), default: String(Limits.richieTopicsMax),
+        "Maximum number of topics in a Richie task")
     static let richieUsers = ConfigurationKey(
-        "richie.users.max", .integer(1...100_000), default: String(Limits.richieUsersMax),
-        "External user ids that one Richie task may name")
+        "richie.users.max", .integer(1...100_000, unit: "users"), default: String(Limits.richieUsersMax),
+        "Maximum number of external user ids in a Richie task")
 
     static let logLevel = ConfigurationKey(
         "log.level", .choice(["trace", "debug", "info", "notice", "warning", "error", "critical"]), default: "info",
-        "The least severe entries that are logged")
+        "Minimum level of log entries")
     static let logFormat = ConfigurationKey(
-        "log.format", .choice(["json", "text"]), default: "json", "Form of the log")
+        "log.format", .choice(["json", "text"]), default: "json", "Format of log entries")
 
     /// Every key, in the order of the documentation.
     package static let all: [ConfigurationKey] = [
@@ -172,6 +186,6 @@ extension ConfigurationKey {
         logLevel, logFormat,
     ]
 
-    /// Keys of the command line's client half, which may stand in the environment that the server is started in.
+    /// Variables of the client commands. They may be set in the server's environment too.
     package static let clientEnvironmentNames: Set<String> = ["PEAL_SERVER_URL", "PEAL_API_KEY", "PEAL_APP"]
 }

@@ -9,7 +9,7 @@ struct ConfigurationSource {
     init(arguments: [String], environment: [String: String]) throws {
         try Self.refuseUnknown(arguments)
         let flags = CommandLineArgumentsProvider(arguments: ["peal"] + arguments)
-        // An empty variable means that it is not set: that is how compose files and unit files leave one out.
+        // An empty variable counts as not set: compose files and unit files leave one out this way.
         let variables = environment.filter { $0.key.hasPrefix("PEAL_") && !$0.value.isEmpty }
             .map { (String($0.key.dropFirst("PEAL_".count)), $0.value) }
         let environmentVariables = EnvironmentVariablesProvider(
@@ -33,15 +33,15 @@ struct ConfigurationSource {
         let flags = Set(ConfigurationKey.all.map(\.flag))
         for argument in arguments where argument.hasPrefix("--") {
             let flag = String(argument.prefix { $0 != "=" })
-            guard flags.contains(flag) else { throw ConfigurationFailure("\(flag): there is no such option") }
+            guard flags.contains(flag) else { throw ConfigurationFailure("\(flag): unknown option") }
         }
         if let first = arguments.first, !first.hasPrefix("--") {
-            throw ConfigurationFailure("\(first): expected an option like --http-port")
+            throw ConfigurationFailure("\(first): expected an option, such as --http-port")
         }
     }
 
-    /// The file's values by the words of their keys. `http: {port_file: x}`, `http.port_file: x` and
-    /// `http: {port: {file: x}}` are the same key.
+    /// The values in the file, by key. `http: {port_file: x}`, `http.port_file: x` and `http: {port: {file: x}}` name
+    /// the same key.
     private static func values(inFile path: String) throws -> [AbsoluteConfigKey: ConfigValue] {
         let text: String
         do {
@@ -54,7 +54,7 @@ struct ConfigurationSource {
             root = try Yams.compose(yaml: text)
         } catch {
             let firstLine = String(describing: error).split(separator: "\n").first ?? ""
-            throw ConfigurationFailure(.configFile, "\(path) is not YAML: \(firstLine)")
+            throw ConfigurationFailure(.configFile, "\(path) is not valid YAML: \(firstLine)")
         }
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         guard let root, root != Node("", .init(.null)) else { return values }
@@ -90,22 +90,22 @@ struct ConfigurationSource {
     ) throws {
         let words = name.lowercased().replacing("_", with: ".")
         guard let key = ConfigurationKey.all.first(where: { $0.words == words }), key != .configFile else {
-            throw ConfigurationFailure("\(name.isEmpty ? "(top level)" : name): there is no such key (in \(file))")
+            throw ConfigurationFailure("\(name.isEmpty ? "(top level)" : name): unknown key in \(file)")
         }
         guard !value.isEmpty else { return }
         guard values[AbsoluteConfigKey(words.split(separator: ".").map(String.init))] == nil else {
-            throw ConfigurationFailure("\(name): is given twice (in \(file))")
+            throw ConfigurationFailure("\(name): given twice in \(file)")
         }
         values[AbsoluteConfigKey(words.split(separator: ".").map(String.init))] = ConfigValue(
             .string(value), isSecret: key.isSecret)
     }
 }
 
-/// Values that have passed the check of their key's kind.
+/// Values that are valid for the kinds of their keys.
 struct ConfigurationValues {
     private var values: [ConfigurationKey: String] = [:]
 
-    /// - Throws: `ConfigurationFailure` at the first value that its key cannot take.
+    /// - Throws: `ConfigurationFailure` for the first invalid value.
     init(_ source: ConfigurationSource) throws {
         for key in ConfigurationKey.all {
             guard let text = source.text(key) else { continue }
@@ -129,7 +129,7 @@ struct ConfigurationValues {
     private static func check(_ text: String, _ key: ConfigurationKey) throws {
         switch key.kind {
         case .text, .path: return
-        case .integer(let range):
+        case .integer(let range, _):
             guard let value = Int(text), range.contains(value) else {
                 throw ConfigurationFailure(
                     key, "must be a whole number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
@@ -152,7 +152,7 @@ struct ConfigurationValues {
     }
 }
 
-/// Why the server cannot start with this configuration: one line that names the key and the reason.
+/// Why the server cannot start with this configuration, in one line: the key and the reason.
 package struct ConfigurationFailure: Error, CustomStringConvertible {
     package let description: String
 

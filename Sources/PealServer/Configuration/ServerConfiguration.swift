@@ -1,7 +1,7 @@
 internal import Foundation
 package import PealCore
 
-/// Everything that the server is told before it starts, checked.
+/// The server's configuration, read and checked.
 package struct ServerConfiguration: Sendable {
     package var httpHost: String
     package var httpPort: Int
@@ -37,10 +37,10 @@ package struct ServerConfiguration: Sendable {
     package var richieUsersMax: Int
     package var logLevel: String
     package var logFormat: LogFormat
-    /// Key, present value (secrets masked) and whether it was given, for people.
+    /// Every key with its value (secrets masked), and whether the value was given. For `--print-config`.
     let values: [(key: ConfigurationKey, value: String?, isGiven: Bool)]
 
-    /// The present value of a key that is no secret; nil when it has none.
+    /// The value of a key that is not secret; nil when it has none.
     func value(of key: ConfigurationKey) -> String? { values.first { $0.key == key && !key.isSecret }?.value }
 
     /// Certificate chain and key, PEM.
@@ -52,7 +52,7 @@ package struct ServerConfiguration: Sendable {
     /// The URLs of one APNs environment.
     package struct APNsURLs: Sendable {
         package let send: String
-        /// nil = as `send`.
+        /// nil for the same as `send`.
         package let broadcast: String?
         package let management: String
     }
@@ -63,8 +63,8 @@ package struct ServerConfiguration: Sendable {
 }
 
 extension ServerConfiguration {
-    /// Reads and checks every key. `arguments` are the options after `serve`, as `["--http-port", "0"]`.
-    /// - Throws: `ConfigurationFailure`, one line.
+    /// Reads and checks every key. `arguments` are the options after `serve`, such as `["--http-port", "0"]`.
+    /// - Throws: `ConfigurationFailure` for an unknown key or an invalid value.
     package static func load(arguments: [String], environment: [String: String]) async throws -> ServerConfiguration {
         let source = try ConfigurationSource(arguments: arguments, environment: environment)
         let checked = try ConfigurationValues(source)
@@ -113,12 +113,12 @@ extension ServerConfiguration {
             })
     }
 
-    /// Whoever waits for a port file would wait for ever where it cannot be written.
+    /// Fails early: a script that waits for a port file would wait forever if the server could not write it.
     private static func checkFolder(_ file: String?, _ key: ConfigurationKey) throws {
         guard let file else { return }
         let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
         guard FileManager.default.isWritableFile(atPath: folder) else {
-            throw ConfigurationFailure(key, "the folder \(folder) cannot be written to")
+            throw ConfigurationFailure(key, "the directory \(folder) is not writable")
         }
     }
 
@@ -126,14 +126,14 @@ extension ServerConfiguration {
         switch (checked.optional(.httpCertificate), checked.optional(.httpKey)) {
         case (nil, nil): return nil
         case (let certificate?, let key?): return TLSFiles(certificate: certificate, key: key)
-        case (nil, _): throw ConfigurationFailure(.httpCertificate, "is needed where PEAL_HTTP_TLS_KEY is set")
-        case (_, nil): throw ConfigurationFailure(.httpKey, "is needed where PEAL_HTTP_TLS_CERTIFICATE is set")
+        case (nil, _): throw ConfigurationFailure(.httpCertificate, "required when PEAL_HTTP_TLS_KEY is set")
+        case (_, nil): throw ConfigurationFailure(.httpKey, "required when PEAL_HTTP_TLS_CERTIFICATE is set")
         }
     }
 
     private static func databasePath(_ url: String) throws -> String {
         if url.hasPrefix("postgres://") || url.hasPrefix("postgresql://") {
-            throw ConfigurationFailure(.storeURL, "PostgreSQL is not supported by this version yet; use sqlite:PATH")
+            throw ConfigurationFailure(.storeURL, "this version does not support PostgreSQL; use sqlite:PATH")
         }
         guard url.hasPrefix("sqlite:"), url.count > "sqlite:".count else {
             throw ConfigurationFailure(.storeURL, "must be sqlite:PATH")
@@ -147,7 +147,7 @@ extension ServerConfiguration {
             throw ConfigurationFailure(.adminToken, "must be at least 32 characters long")
         }
         guard adminToken.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw ConfigurationFailure(.adminToken, "must be printable ASCII without blanks")
+            throw ConfigurationFailure(.adminToken, "may contain only printable ASCII characters without spaces")
         }
         return adminToken
     }
@@ -155,7 +155,7 @@ extension ServerConfiguration {
     private static func masterKey(_ checked: ConfigurationValues) throws -> String? {
         guard let text = checked.optional(.masterKey) else { return nil }
         if checked.optional(.masterKeyFile) != nil {
-            throw ConfigurationFailure(.masterKey, "give either this or PEAL_MASTER_KEY_FILE, not both")
+            throw ConfigurationFailure(.masterKey, "set either this or PEAL_MASTER_KEY_FILE, not both")
         }
         guard Base64URL.decode(text)?.count == 32 else {
             throw ConfigurationFailure(.masterKey, "must be 32 bytes in base64")
@@ -174,8 +174,7 @@ extension ServerConfiguration {
 }
 
 extension ServerConfiguration {
-    /// Every key with present value, default, type and range, and meaning: valid YAML comments and values, so that the
-    /// output can be saved and used as `--config`.
+    /// Every key with its value, default, type, range and meaning, as a YAML file that `--config` can read.
     package func printed() -> String {
         var lines: [String] = []
         for (key, value, isGiven) in values where key != .configFile {

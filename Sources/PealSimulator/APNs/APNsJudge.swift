@@ -1,14 +1,14 @@
 import Foundation
 
-/// Takes a request and says whether APNs would accept it. It does no input or output and reads no clock: its answer
-/// depends on the request, the connection's memory, the keys and marks it is given, and the time.
+/// Decides whether APNs would accept a request. It does no I/O and reads no clock: the result depends on the request,
+/// the connection's memory, keys, marks and the time.
 package struct APNsJudge: Sendable {
     let environment: PushEnvironment
     let keys: ProviderKeys
     let marks: DeviceMarks
-    /// Without it every client certificate is a bad one.
+    /// If nil, every client certificate is bad.
     let certificates: ClientCertificateJudge?
-    /// Provider tokens that faults have let expire.
+    /// Provider tokens expired by faults.
     let expired: ExpiredCredentials
 
     /// A judge of one listener.
@@ -28,7 +28,7 @@ package struct APNsJudge: Sendable {
         self.expired = expired
     }
 
-    /// Judges `request`, which came at `nowSeconds` (UTC) on the connection that `memory` belongs to.
+    /// Judges `request`, received at `nowSeconds` (UTC). `memory` is that of its connection.
     package func judge(
         _ request: PushRequest, memory: inout ConnectionMemory, nowSeconds: Int64
     ) -> APNsJudgement {
@@ -85,7 +85,7 @@ package struct APNsJudge: Sendable {
         return segment.lowercased()
     }
 
-    /// A device token of the other environment is a bad one for this; one of another app is not for the topic.
+    /// A device token of the other environment is bad; one of another app is not for the topic.
     private func checkMark(of device: String, bundleID: String) throws(APNsRefusal) {
         guard let mark = marks.mark(of: device) else { return }
         if let owner = mark.environment, owner != environment { throw APNsRefusal(.badDeviceToken) }
@@ -95,8 +95,8 @@ package struct APNsJudge: Sendable {
 
 /// The checks of the provider token, or of the client certificate, and of its connection.
 extension APNsJudge {
-    /// Verifies whoever sends: by client certificate when the connection has one, else by `authorization`, which binds
-    /// the connection to its team and key.
+    /// Authenticates the sender: by client certificate if the connection has one, or else by `authorization`, which
+    /// binds the connection to its team and key.
     func authenticate(
         _ request: PushRequest, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
     ) throws(APNsRefusal) {
@@ -117,7 +117,7 @@ extension APNsJudge {
         }
     }
 
-    /// A certificate needs no provider token; one that comes all the same is not looked at.
+    /// With a certificate, a provider token is not needed and ignored.
     private func checkCertificate(_ memory: inout ConnectionMemory, _ nowSeconds: Int64) throws(APNsRefusal) {
         if memory.standing == nil, let certificate = memory.certificateDER {
             memory.standing = certificates?.standing(of: certificate, nowSeconds: nowSeconds) ?? .bad
@@ -128,7 +128,7 @@ extension APNsJudge {
         memory.bundleIDs = certificate.topics
     }
 
-    /// Good for an hour from `iat`; one from the future has a wrong clock behind it.
+    /// A provider token is valid for an hour from `iat`, which must not be in the future.
     private func checkAge(_ claims: ProviderClaims, _ nowSeconds: Int64) throws(APNsRefusal) {
         let age = nowSeconds.subtractingReportingOverflow(claims.issuedAtSeconds)
         guard !age.overflow, age.partialValue >= -SimulatorLimits.providerTokenAheadSeconds else {
@@ -139,7 +139,7 @@ extension APNsJudge {
         }
     }
 
-    /// A connection belongs to the team and key of its first good provider token.
+    /// A connection is bound to the team and key of its first valid provider token.
     private func checkBinding(_ claims: ProviderClaims, _ memory: ConnectionMemory) throws(APNsRefusal) {
         if let owner = claims.environment, owner != environment { throw APNsRefusal(.badEnvironmentKeyID) }
         guard memory.isAuthenticated else { return }
@@ -147,13 +147,13 @@ extension APNsJudge {
         guard memory.keyID == claims.keyID else { throw APNsRefusal(.unrelatedKeyID) }
     }
 
-    /// A connection's first provider token is free. Each new one must be 20 minutes younger than the one before, and
-    /// come 20 minutes after the last change; one seen before is not new.
+    /// Each new provider token on a connection must be 20 minutes younger than the previous one, and come 20 minutes
+    /// after the last change. A token seen before is not new.
     private func checkUpdate(
         _ claims: ProviderClaims, _ fingerprint: UInt64, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
     ) throws(APNsRefusal) {
         guard !memory.tokensSeen.contains(fingerprint) else { return }
-        // One that a fault has let expire must be replaced, however young it is.
+        // A token expired by a fault may be replaced at any age.
         let isExpired = memory.tokensSeen.last.map(expired.contains) ?? false
         if memory.isAuthenticated, !isExpired {
             let pause = SimulatorLimits.providerTokenPauseSeconds
@@ -189,7 +189,7 @@ extension APNsJudge {
         return Topic(bundleID: bundleID, suffixType: type)
     }
 
-    /// A certificate lists its topics with their suffixes; with a single one the header may be absent.
+    /// A certificate lists its topics with their suffixes. With a single one the header may be missing.
     private func checkTopic(
         _ request: PushRequest, _ certificate: ClientCertificate
     ) throws(APNsRefusal) -> Topic {
@@ -208,8 +208,8 @@ extension APNsJudge {
         }
     }
 
-    /// The push type, which the topic's suffix must fit. Without the header the suffix decides; nil means that the
-    /// payload decides between alert and background.
+    /// The push type, which must match the topic's suffix. Without the header the suffix determines it; nil means that
+    /// the payload determines alert or background.
     func checkPushType(_ request: PushRequest, topic: Topic) throws(APNsRefusal) -> PushType? {
         guard let text = request.value("apns-push-type") else { return topic.suffixType }
         guard let type = PushType(rawValue: text) else { throw APNsRefusal(.invalidPushType) }
@@ -218,7 +218,7 @@ extension APNsJudge {
         return type
     }
 
-    /// 10 (which absence means), 5 or 1; a background notification must be 5.
+    /// 10 (the default), 5 or 1; 5 for a background notification.
     func checkPriority(_ request: PushRequest, _ type: PushType?) throws(APNsRefusal) {
         let text = request.value("apns-priority") ?? "10"
         guard ["10", "5", "1"].contains(text), type != .background || text == "5" else {
@@ -259,7 +259,7 @@ extension APNsJudge {
     func checkPayload(_ request: PushRequest, _ type: PushType?) throws(APNsRefusal) {
         guard !request.body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
         guard request.body.count <= (type ?? .alert).payloadBytesMax else { throw APNsRefusal(.payloadTooLarge) }
-        // APNs documents no reason of its own for a body that is no JSON object: it finds no payload in it.
+        // APNs documents no reason for a body that is not a JSON object: it finds no payload in it.
         guard let value = try? JSONSerialization.jsonObject(with: Data(request.body)),
             let payload = value as? [String: Any]
         else { throw APNsRefusal(.payloadEmpty) }

@@ -1,4 +1,4 @@
-/// Thrown by a check that a request did not pass.
+/// Thrown by a failed check.
 struct APNsRefusal: Error {
     let reason: APNsReason
 
@@ -66,7 +66,7 @@ package enum APNsReason: String, Sendable, CaseIterable {
     }
 }
 
-/// What the judge found: the refusal or the notification that a device would get.
+/// The result of judging a notification.
 package enum APNsJudgement: Sendable, Equatable {
     /// Every check passed. `device` is the device token in lower case.
     case accepted(device: String)

@@ -7,10 +7,10 @@ struct APNsService: PushService {
     let policy: APNsConnectionPolicy
     let ids: IDSource
 
-    /// What APNs says to a provider token that is too old.
+    /// APNs' answer to an expired provider token.
     static let expired = FaultAnswer(status: 403, reason: APNsReason.expiredProviderToken.rawValue)
 
-    /// One stream, until somebody has authenticated.
+    /// One stream until the first authenticated request.
     var streamsAtFirst: Int { 1 }
 
     var expired: FaultAnswer { Self.expired }
@@ -71,25 +71,25 @@ struct APNsService: PushService {
     }
 }
 
-/// How APNs treats a connection for what came over it: more streams for a good provider token, fewer after a refusal
-/// (as it once did), and the end after too many errors.
+/// How APNs treats a connection: it allows more streams after a valid provider token, fewer after a refusal (as it once
+/// did), and closes the connection after too many errors.
 struct APNsConnectionPolicy: Sendable {
-    /// Points of errors that a connection may collect.
+    /// Error points that a connection may collect.
     let errorsPerConnectionMax: Int
     /// Whether a refusal lowers the stream limit to 1 until the next success.
     let slowsDownAfterRefusal: Bool
 
-    /// Makes up its mind about the connection after one reply. `refusal` is the reason of a refusal.
+    /// Updates the connection after a reply. `refusal` is the reason if it is a refusal.
     func conclude(_ reply: inout ConnectionReply, refusal: String?, memory: inout ConnectionMemory) {
-        guard case .answer(let answer) = reply.deed else { return }
+        guard case .answer(let answer) = reply.action else { return }
         openStreams(answer, &reply, &memory)
-        // 410 tells of the device and not of the sender; errors of APNs itself are not the sender's either.
+        // 410 is not the sender's error, and neither are errors of APNs itself.
         guard (400..<500).contains(answer.status), answer.status != 410 else { return }
         memory.errorPoints += refusal == APNsReason.badDeviceToken.rawValue ? 2 : 1
         if memory.errorPoints > errorsPerConnectionMax { reply.isLast = true }
     }
 
-    /// The first request with a good provider token opens the streams, and a success does after a slowdown.
+    /// Raises the stream limit after the first valid provider token, and after a success that follows a slowdown.
     private func openStreams(_ answer: HTTPAnswer, _ reply: inout ConnectionReply, _ memory: inout ConnectionMemory) {
         let isFirst = memory.isAuthenticated && !memory.isOpened
         if isFirst { memory.isOpened = true }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The broadcast channels of all apps, each environment apart.
+/// The broadcast channels of all apps in each environment.
 package final class BroadcastChannels: Sendable {
     private struct Owner: Hashable {
         let environment: PushEnvironment
@@ -18,7 +18,7 @@ package final class BroadcastChannels: Sendable {
     /// No channels.
     package init() {}
 
-    /// Adds a channel of an app; says no when the app has too many.
+    /// Adds a channel to an app. Returns false when the app has too many.
     func add(_ id: String, keepsNewest: Bool, environment: PushEnvironment, bundleID: String) -> Bool {
         channels.withLock { channels in
             let owner = Owner(environment: environment, bundleID: bundleID)
@@ -35,12 +35,12 @@ package final class BroadcastChannels: Sendable {
         }
     }
 
-    /// Takes a channel away; says whether there was one.
+    /// Removes a channel. Returns whether it existed.
     func remove(_ id: String, environment: PushEnvironment, bundleID: String) -> Bool {
         channels.withLock { channels in
             let owner = Owner(environment: environment, bundleID: bundleID)
-            guard let place = channels[owner]?.firstIndex(where: { $0.id == id }) else { return false }
-            channels[owner]?.remove(at: place)
+            guard let index = channels[owner]?.firstIndex(where: { $0.id == id }) else { return false }
+            channels[owner]?.remove(at: index)
             return true
         }
     }
@@ -59,7 +59,7 @@ struct ChannelManagement: PushService {
     let device: APNsJudge
     let channels: BroadcastChannels
     let ids: IDSource
-    /// In the fast mode anybody may manage any app.
+    /// In the fast mode every client may manage every app.
     let mode: SimulatorMode
 
     var expired: FaultAnswer { APNsService.expired }
@@ -146,21 +146,21 @@ struct ChannelManagement: PushService {
 /// (https://developer.apple.com/documentation/usernotifications/sending-broadcast-push-notification-requests-to-apns).
 struct BroadcastJudge: Sendable {
     private static let prefix = "/4/broadcasts/apps/"
-    /// Who sends is checked as with any other notification.
+    /// Authenticates the sender as for any other notification.
     let device: APNsJudge
     let channels: BroadcastChannels
 
-    /// Whether `request` is for a channel at all.
+    /// Whether `request` is a broadcast.
     static func concerns(_ request: PushRequest) -> Bool {
         request.path.hasPrefix("/4/broadcasts")
     }
 
-    /// The `apns-request-id` of the sender, when it is a UUID.
+    /// The sender's `apns-request-id`, if it is a UUID.
     static func requestID(_ request: PushRequest) -> String? {
         request.value("apns-request-id").flatMap { APNsJudge.isUUID($0) ? $0 : nil }
     }
 
-    /// Gives the id of the channel, or throws what is wrong.
+    /// Returns the id of the channel, or throws the refusal.
     func judge(
         _ request: PushRequest, memory: inout ConnectionMemory, nowSeconds: Int64
     ) throws(APNsRefusal) -> String {
@@ -195,7 +195,7 @@ struct BroadcastJudge: Sendable {
         return id
     }
 
-    /// A channel without storage takes nothing that is to be kept.
+    /// A channel without storage accepts no message with an expiration.
     private func checkHeaders(_ request: PushRequest, keepsNewest: Bool) throws(APNsRefusal) {
         guard let type = request.value("apns-push-type") else { throw APNsRefusal(.missingPushType) }
         guard type.lowercased() == PushType.liveactivity.rawValue else { throw APNsRefusal(.invalidPushType) }
@@ -207,7 +207,7 @@ struct BroadcastJudge: Sendable {
         if let id = request.value("apns-request-id"), !APNsJudge.isUUID(id) { throw APNsRefusal(.badRequestParameters) }
     }
 
-    /// A Live Activity can be updated and ended this way, but not started.
+    /// A broadcast can update and end a Live Activity, but not start one.
     private func checkPayload(_ request: PushRequest) throws(APNsRefusal) {
         guard !request.body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
         guard request.bodyBytes <= SimulatorLimits.broadcastPayloadBytesMax else { throw APNsRefusal(.payloadTooLarge) }

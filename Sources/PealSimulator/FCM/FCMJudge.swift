@@ -1,4 +1,4 @@
-/// Checks what a message says, once its shape is right
+/// Checks the values of a message with a valid shape
 /// (https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages).
 struct FCMMessageCheck {
     private(set) var violations: [FieldViolation] = []
@@ -15,7 +15,7 @@ struct FCMMessageCheck {
         checkSize()
     }
 
-    /// Where the message goes: a registration token or installation id, `/topics/…`, or a condition.
+    /// The target: a registration token or installation id, `/topics/…`, or a condition.
     var target: String {
         if let topic = message["topic"]?.string { return "/topics/" + topic }
         return ["token", "fid", "condition"].lazy.compactMap { [message] in message[$0]?.string }.first ?? ""
@@ -50,7 +50,7 @@ struct FCMMessageCheck {
         }
     }
 
-    /// Some keys belong to FCM itself.
+    /// FCM reserves some keys.
     private mutating func checkData(_ path: String, in parent: String? = nil) {
         let data = parent.map { message[$0]?[path] } ?? message[path]
         let field = ["message", parent, path].compactMap { $0 }.joined(separator: ".")
@@ -97,7 +97,7 @@ struct FCMMessageCheck {
         }
     }
 
-    /// Names and values of data and notification, for each platform that they would go to.
+    /// Checks the total size of names and values in data and notification, for each platform.
     private mutating func checkSize() {
         let isForOne = message["token"] != nil || message["fid"] != nil
         let limit = isForOne ? SimulatorLimits.payloadBytesMax : SimulatorLimits.topicPayloadBytesMax
@@ -121,9 +121,9 @@ struct FCMMessageCheck {
     }
 }
 
-/// Durations as proto JSON writes them: seconds with up to nine decimals and an `s`.
+/// Durations in proto JSON: seconds with up to nine decimals and an `s`.
 enum FCMDuration {
-    /// The seconds of `text`, rounded down; nil when it is no duration.
+    /// The seconds of `text`, rounded down; nil when it is not a duration.
     static func seconds(_ text: String) -> Int64? {
         guard text.utf8.last == UInt8(ascii: "s") else { return nil }
         let parts = text.dropLast().split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
@@ -133,7 +133,7 @@ enum FCMDuration {
         guard parts.count > 1 else { return seconds }
         let decimals = parts[1].utf8
         guard (1...9).contains(decimals.count), decimals.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        // A negative fraction is negative as a whole.
+        // -0.5s is negative too.
         return whole.utf8.first == UInt8(ascii: "-") ? min(seconds, -1) : seconds
     }
 }

@@ -2,7 +2,7 @@
 enum FCMRefusal {
     private static let errorType = "type.googleapis.com/google.firebase.fcm.v1.FcmError"
 
-    /// What FCM says to an access token that has expired.
+    /// FCM's answer to an expired access token.
     static let expired = FaultAnswer(status: 401, reason: "UNAUTHENTICATED")
 
     /// An error; `details` are JSON objects.
@@ -17,7 +17,7 @@ enum FCMRefusal {
         return .json(status, JSONText.object([("error", JSONText.object(members))]), headers: headers)
     }
 
-    /// The error that a fault asks for: with an `FcmError` when its reason is an error code, else only with a status.
+    /// The error for a fault, with an `FcmError` if its reason is an error code.
     static func answer(_ fault: FaultAnswer) -> HTTPAnswer {
         guard let code = FCMErrorCode(rawValue: fault.reason) else {
             guard fault.reason != expired.reason else { return unauthenticated }
@@ -32,8 +32,7 @@ enum FCMRefusal {
         return answer(fault.status, statusName(fault.status), code.message, details: details)
     }
 
-    /// 400 because of fields. What FCM itself finds comes with an `FcmError`; what already the reading of the JSON
-    /// finds does not.
+    /// 400 for invalid fields. Malformed JSON has no `FcmError`.
     static func invalid(_ violations: [FieldViolation], isMalformed: Bool) -> HTTPAnswer {
         let type = JSONText.quoted("type.googleapis.com/google.rpc.BadRequest")
         let list = "[" + violations.map(\.json).joined(separator: ",") + "]"
@@ -43,7 +42,7 @@ enum FCMRefusal {
             details: (isMalformed ? [] : [detail(.invalidArgument)]) + [request])
     }
 
-    /// 401: no access token, or one that is not good.
+    /// 401: no valid access token.
     static let unauthenticated = answer(
         401, "UNAUTHENTICATED",
         "Request had invalid authentication credentials. Expected OAuth 2 access token.",
@@ -59,7 +58,7 @@ enum FCMRefusal {
         JSONText.object([("@type", JSONText.quoted(errorType)), ("errorCode", JSONText.quoted(code.rawValue))])
     }
 
-    /// The canonical code (`google.rpc.Code`) that goes with an HTTP status.
+    /// The canonical code (`google.rpc.Code`) for an HTTP status.
     static func statusName(_ status: Int) -> String {
         switch status {
         case 400: "INVALID_ARGUMENT"
@@ -89,7 +88,7 @@ enum FCMErrorCode: String, Sendable, CaseIterable {
     case `internal` = "INTERNAL"
     case thirdPartyAuthentication = "THIRD_PARTY_AUTH_ERROR"
 
-    /// The HTTP status that goes with the code.
+    /// The HTTP status for the code.
     var status: Int {
         switch self {
         case .unspecified, .internal: 500
@@ -102,7 +101,7 @@ enum FCMErrorCode: String, Sendable, CaseIterable {
         }
     }
 
-    /// What Google says with it.
+    /// Google's message for the code.
     var message: String {
         switch self {
         case .unspecified: "The request failed for an unspecified reason."
@@ -117,7 +116,7 @@ enum FCMErrorCode: String, Sendable, CaseIterable {
     }
 }
 
-/// A field of a message that is wrong (`google.rpc.BadRequest.FieldViolation`).
+/// An invalid field of a message (`google.rpc.BadRequest.FieldViolation`).
 struct FieldViolation: Sendable, Equatable {
     /// Such as `message.android.ttl`.
     let field: String

@@ -70,7 +70,7 @@ struct FCMService: PushService {
         .refused(reason: "INVALID_ARGUMENT", FCMRefusal.invalid(violations, isMalformed: isMalformed))
     }
 
-    /// `message` is nil for a trial. In the fast mode the body is looked at no closer than for its target.
+    /// `message` is nil for a trial. In the fast mode only the target is read from the body.
     private func accept(
         _ request: PushRequest, _ message: JSONValue?, _ milliseconds: Int64, device: String? = nil
     ) -> Judgement {

@@ -33,8 +33,8 @@ struct FastFCM: FastService {
 
     func answer(_ fault: FaultAnswer, id: UnsafeRawBufferPointer) -> HTTPAnswer { FCMRefusal.answer(fault) }
 
-    /// The first string that is called `token` in `body`, else `fid` or `topic`: no JSON is read for it. Empty when
-    /// there is none.
+    /// The first string named `token` in `body`, or else `fid` or `topic`, found without parsing. Empty when there is
+    /// none.
     static func device(_ body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         for key in keys {
             if let device = text(after: key, in: body) { return device }
@@ -62,10 +62,10 @@ struct FastFCM: FastService {
         while body.count - position >= key.count,
             let mark = memchr(start + position, Int32(UInt8(ascii: "\"")), body.count - position)
         {
-            let place = start.distance(to: UnsafeRawPointer(mark))
-            guard body.count - place >= key.count else { return nil }
-            if memcmp(start + place, key, key.count) == 0 { return place }
-            position = place + 1
+            let offset = start.distance(to: UnsafeRawPointer(mark))
+            guard body.count - offset >= key.count else { return nil }
+            if memcmp(start + offset, key, key.count) == 0 { return offset }
+            position = offset + 1
         }
         return nil
     }

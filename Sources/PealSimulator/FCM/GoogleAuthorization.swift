@@ -1,10 +1,10 @@
 import CryptoExtras
 import Foundation
 
-/// Google's OAuth endpoint for service accounts: gives access tokens for signed assertions
+/// Google's OAuth endpoint for service accounts: issues access tokens for signed assertions
 /// (https://developers.google.com/identity/protocols/oauth2/service-account, RFC 7523).
 struct GoogleAuthorization: Sendable {
-    /// Scopes of which one is needed to send.
+    /// The scopes that allow sending.
     static let sendingScopes: Set<String> = [
         "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
     ]
@@ -15,7 +15,7 @@ struct GoogleAuthorization: Sendable {
     let accessTokens: AccessTokenGrants
     let lifeSeconds: Int64
 
-    /// Why there is no access token: `error` and `error_description`.
+    /// Why no access token is issued: `error` and `error_description`.
     private struct Refusal: Error {
         let error: String
         let description: String
@@ -45,7 +45,7 @@ struct GoogleAuthorization: Sendable {
         }
     }
 
-    /// The error that a fault asks for.
+    /// The error for a fault.
     func answer(_ fault: FaultAnswer) -> HTTPAnswer {
         Self.answer(fault.status, fault.reason.isEmpty ? "internal_failure" : fault.reason, "Failed on demand.")
     }
@@ -55,7 +55,7 @@ struct GoogleAuthorization: Sendable {
         return .json(status, JSONText.object(members.map { ($0.0, JSONText.quoted($0.1)) }))
     }
 
-    /// Gives the scopes that are asked for.
+    /// Returns the requested scopes.
     private func check(_ request: PushRequest, nowSeconds: Int64) throws(Refusal) -> Set<String> {
         guard request.method == "POST" else { throw Refusal("invalid_request", "Only POST is allowed.") }
         guard let form = FormText.read(request) else {
@@ -69,8 +69,7 @@ struct GoogleAuthorization: Sendable {
         }
         try checkSignature(parts)
         try checkTimes(parts.claims, nowSeconds)
-        // The audience is this very endpoint, as the client calls it; libraries of Google's name the real one all the
-        // same.
+        // The audience is this endpoint, as the client addresses it; Google's libraries use the real one anyway.
         guard let audience = parts.claims["aud"]?.string, [request.uri, Self.realAudience].contains(audience) else {
             throw Refusal("invalid_grant", "Invalid JWT: Failed audience check.")
         }
@@ -102,13 +101,13 @@ struct GoogleAuthorization: Sendable {
     }
 }
 
-/// A service account of Google's, as its JSON file describes it.
+/// A Google service account with its JSON key file.
 struct ServiceAccount: Sendable {
     let projectID: String
     let keyID: String
     private let key: _RSA.Signing.PrivateKey
 
-    /// One key serves all simulators of a process: making one takes long.
+    /// Shared by all simulators of a process, because generating an RSA key is slow.
     private static let sharedKey = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
     init(projectID: String, ids: IDSource) throws {
@@ -119,13 +118,13 @@ struct ServiceAccount: Sendable {
 
     var clientEmail: String { "peal-simulator@\(projectID).iam.gserviceaccount.com" }
 
-    /// Whether `signature` is the account's own under `text` (RS256).
+    /// Whether `signature` is valid for `text` (RS256).
     func isValid(_ signature: [UInt8], for text: [UInt8]) -> Bool {
         key.publicKey.isValidSignature(
             _RSA.Signing.RSASignature(rawRepresentation: signature), for: text, padding: .insecurePKCS1v1_5)
     }
 
-    /// The JSON file that Google lets one download.
+    /// The JSON key file.
     func json(tokenURL: String) -> String {
         let members = [
             ("type", "service_account"), ("project_id", projectID), ("private_key_id", keyID),

@@ -2,16 +2,16 @@ import Foundation
 
 /// How a fast connection ends its requests.
 extension FastConnection {
-    /// Ends the request in `slot`, whose body is `body`: counts and answers it, unless a fault meets it.
+    /// Ends the request in `slot`, whose body is `body`: counts and answers it, unless a fault applies.
     func finish(
-        _ place: Int, _ body: UnsafeRawBufferPointer, _ ledger: inout Ledger, _ recent: inout RecentRing
+        _ slot: Int, _ body: UnsafeRawBufferPointer, _ ledger: inout Ledger, _ recent: inout RecentRing
     ) {
-        let stream = streams.streams[place]
-        let texts = UnsafeRawBufferPointer(texts(place))
+        let stream = streams.streams[slot]
+        let texts = UnsafeRawBufferPointer(texts(slot))
         let named = UnsafeRawBufferPointer(rebasing: texts[0..<stream.deviceBytes])
         let id = UnsafeRawBufferPointer(
             rebasing: texts[FastStreams.deviceRoom..<(FastStreams.deviceRoom + stream.idBytes)])
-        streams.close(place)
+        streams.close(slot)
         if let accessToken = listener.service.accessToken(path: named) {
             listener.service.writeSuccess(id: id, stream: stream.id, &writer)
             return windows.send(accessToken, on: stream.id, &writer)
@@ -34,7 +34,7 @@ extension FastConnection {
                 payload: body)
         }
         if let fault {
-            meet(fault, stream, id)
+            apply(fault, stream, id)
         } else {
             succeed(stream, id)
         }
@@ -54,7 +54,7 @@ extension FastConnection {
         }
     }
 
-    private func meet(_ fault: Fault, _ stream: UInt32, _ id: UnsafeRawBufferPointer) {
+    private func apply(_ fault: Fault, _ stream: UInt32, _ id: UnsafeRawBufferPointer) {
         if fault.delayMilliseconds > 0 {
             delayed.append(Delayed(stream: stream, fault: fault, apnsID: Array(id)))
         } else {
@@ -62,12 +62,12 @@ extension FastConnection {
         }
     }
 
-    /// Does what a fault says, now.
+    /// Carries out a fault now.
     func carryOut(_ action: FaultAction, _ stream: UInt32, _ id: UnsafeRawBufferPointer) {
         switch action {
         case .pass: succeed(stream, id)
-        case .answer(let answer): say(answer, stream, id)
-        case .expireToken: say(expired, stream, id)
+        case .answer(let answer): send(answer, stream, id)
+        case .expireToken: send(expired, stream, id)
         case .reset(let code): writer.reset(stream, code: UInt32(truncatingIfNeeded: code))
         case .refuse: writer.reset(stream, code: 7)
         case .goAway(let reason): leave(reason: reason, code: 0, lastStream: stream >= 2 ? stream - 2 : 0)
@@ -92,8 +92,8 @@ extension FastConnection {
 
     private var expired: FaultAnswer { listener.service.expired }
 
-    /// Gives the answer of a fault.
-    private func say(_ fault: FaultAnswer, _ stream: UInt32, _ id: UnsafeRawBufferPointer) {
+    /// Sends the answer of a fault.
+    private func send(_ fault: FaultAnswer, _ stream: UInt32, _ id: UnsafeRawBufferPointer) {
         if fault.isBareSuccess, fault.headers.isEmpty { return succeed(stream, id) }
         var answer = listener.service.answer(fault, id: id)
         answer.set(fault.headers)
@@ -103,15 +103,15 @@ extension FastConnection {
         if !answer.body.isEmpty { windows.send(answer.body, on: stream, &writer) }
     }
 
-    /// Ends a request whose body is too long for anything.
-    func refuseBody(_ place: Int, _ ledger: inout Ledger) {
-        let stream = streams.streams[place]
-        let room = UnsafeRawBufferPointer(texts(place))
+    /// Refuses a request whose body is over the limit.
+    func refuseBody(_ slot: Int, _ ledger: inout Ledger) {
+        let stream = streams.streams[slot]
+        let room = UnsafeRawBufferPointer(texts(slot))
         let id = UnsafeRawBufferPointer(
             rebasing: room[FastStreams.deviceRoom..<(FastStreams.deviceRoom + stream.idBytes)])
         let refusal = listener.service.tooLarge
         ledger.refuse(refusal.reason, provider: listener.provider)
-        say(refusal, stream.id, id)
-        streams.close(place)
+        send(refusal, stream.id, id)
+        streams.close(slot)
     }
 }

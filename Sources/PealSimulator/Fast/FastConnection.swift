@@ -1,9 +1,9 @@
 import NIOCore
 
-/// The server's half of one HTTP/2 connection in the fast mode: takes bytes, and leaves answers in `writer`. It does no
-/// input or output. It holds clients to the framing of RFC 9113, and to nothing else.
+/// The server side of an HTTP/2 connection in the fast mode: takes bytes, and puts answers into `writer`. It does no
+/// I/O. It checks the framing of RFC 9113 and nothing else.
 final class FastConnection {
-    /// An answer that is to go out later.
+    /// A delayed answer.
     struct Delayed {
         let stream: UInt32
         let fault: Fault
@@ -19,9 +19,9 @@ final class FastConnection {
     }
 
     var writer = FastWriter()
-    /// Answers for the owner to send when their time has come.
+    /// Delayed answers, which the owner sends.
     var delayed: [Delayed] = []
-    /// GOAWAY has been said: the owner closes the connection soon, or at once.
+    /// GOAWAY was sent; the owner closes the connection soon, or at once if aborted.
     var isEnding = false
     var isAborted = false
 
@@ -35,7 +35,7 @@ final class FastConnection {
     var windows = FastWindows()
     var random: SeededRandom
     var lastStream: UInt32 = 0
-    /// A header block in pieces, and the flags of its first frame.
+    /// The pieces of an unfinished header block, and the flags of its first frame.
     var block: (stream: UInt32, flags: UInt8, bytes: [UInt8])?
     private var hasPreface = false
     private var rest: [UInt8] = []
@@ -45,7 +45,7 @@ final class FastConnection {
         self.listener = listener
         random = SeededRandom(seed: seed)
         storage = .allocate(
-            byteCount: FastHeaderDecoder.storageBytes + FastStreams.places * FastStreams.room, alignment: 8)
+            byteCount: FastHeaderDecoder.storageBytes + FastStreams.slots * FastStreams.room, alignment: 8)
         decoder = FastHeaderDecoder(
             storage: UnsafeMutableRawBufferPointer(rebasing: storage[0..<FastHeaderDecoder.storageBytes]))
     }
@@ -54,13 +54,13 @@ final class FastConnection {
         storage.deallocate()
     }
 
-    /// The room of the texts of the stream at `place`.
-    func texts(_ place: Int) -> UnsafeMutableRawBufferPointer {
-        let start = FastHeaderDecoder.storageBytes + place * FastStreams.room
+    /// The storage for the strings of the stream in `slot`.
+    func texts(_ slot: Int) -> UnsafeMutableRawBufferPointer {
+        let start = FastHeaderDecoder.storageBytes + slot * FastStreams.room
         return UnsafeMutableRawBufferPointer(rebasing: storage[start..<(start + FastStreams.room)])
     }
 
-    /// Takes what was read. Every whole frame is dealt with; what is left waits for more.
+    /// Processes every complete frame in the bytes read; the rest waits for more.
     func receive(_ bytes: UnsafeRawBufferPointer, _ ledger: inout Ledger, _ recent: inout RecentRing) {
         guard !isEnding else { return }
         if rest.isEmpty {
@@ -108,12 +108,12 @@ final class FastConnection {
         return isEnding ? bytes.count : position
     }
 
-    /// Says GOAWAY for a broken rule of the protocol.
+    /// Sends GOAWAY for a protocol error.
     func fail(_ failure: Failure) {
         leave(reason: "ProtocolError", code: failure.rawValue, lastStream: lastStream)
     }
 
-    /// Says GOAWAY; nothing that comes later is heard.
+    /// Sends GOAWAY. Later frames are ignored.
     func leave(reason: String, code: UInt32, lastStream: UInt32) {
         guard !isEnding else { return }
         isEnding = true
@@ -121,9 +121,9 @@ final class FastConnection {
     }
 }
 
-/// What a fast connection does about each kind of frame.
+/// The handling of each kind of frame.
 extension FastConnection {
-    /// Deals with one frame; gives the rule that it broke, if any.
+    /// Processes one frame. Returns the error, if any.
     func take(_ frame: FastFrame, _ ledger: inout Ledger, _ recent: inout RecentRing) -> Failure? {
         if let block, frame.kind != FastFrame.Kind.continuation || frame.stream != block.stream {
             return .protocolError
@@ -140,7 +140,7 @@ extension FastConnection {
         case FastFrame.Kind.reset:
             guard frame.payload.count == 4 else { return .frameSize }
             guard frame.stream != 0 else { return .protocolError }
-            if let place = streams.find(frame.stream) { streams.close(place) }
+            if let slot = streams.find(frame.stream) { streams.close(slot) }
             windows.forget(frame.stream)
             delayed.removeAll { $0.stream == frame.stream }
         case FastFrame.Kind.pushPromise: return .protocolError
@@ -154,7 +154,7 @@ extension FastConnection {
         guard frame.payload.count.isMultiple(of: 6) else { return .frameSize }
         if frame.has(FastFrame.Flag.acknowledged) { return nil }
         for offset in stride(from: 0, to: frame.payload.count, by: 6) {
-            // SETTINGS_INITIAL_WINDOW_SIZE is the only one that the answers depend on.
+            // Answers depend on no other setting than SETTINGS_INITIAL_WINDOW_SIZE.
             guard frame.payload[offset] == 0, frame.payload[offset + 1] == 4 else { continue }
             let window = frame.word(at: offset + 2)
             guard window <= 0x7FFF_FFFF else { return .flowControl }
@@ -197,34 +197,34 @@ extension FastConnection {
         }
     }
 
-    /// Takes a whole header block: the begin of a request, or its trailers.
+    /// Processes a complete header block: the start of a request, or its trailers.
     private func takeBlock(
         _ block: UnsafeRawBufferPointer, stream: UInt32, flags: UInt8, _ ledger: inout Ledger,
         _ recent: inout RecentRing
     ) -> Failure? {
         guard let fields = decoder.decode(block) else { return .compression }
         let isLast = flags & FastFrame.Flag.endStream != 0
-        if let place = streams.find(stream) {
-            if isLast { finish(place, UnsafeRawBufferPointer(start: nil, count: 0), &ledger, &recent) }
+        if let slot = streams.find(stream) {
+            if isLast { finish(slot, UnsafeRawBufferPointer(start: nil, count: 0), &ledger, &recent) }
             return nil
         }
         guard stream > lastStream else { return nil }
         lastStream = stream
-        guard let place = streams.open(stream) else {
+        guard let slot = streams.open(stream) else {
             writer.reset(stream, code: 7)
             return nil
         }
-        note(fields, place)
-        if isLast { finish(place, UnsafeRawBufferPointer(start: nil, count: 0), &ledger, &recent) }
+        note(fields, slot)
+        if isLast { finish(slot, UnsafeRawBufferPointer(start: nil, count: 0), &ledger, &recent) }
         return nil
     }
 
-    /// Puts down whom a request is for. Any path will do: what follows `/3/device/` is the device, else the whole.
-    private func note(_ fields: FastHeaderDecoder.Fields, _ place: Int) {
+    /// Stores the device of a request: what follows `/3/device/` in the path, or else the whole path.
+    private func note(_ fields: FastHeaderDecoder.Fields, _ slot: Int) {
         let path = decoder.path(fields)
         let isDevice = path.count > Self.route.count && path.prefix(Self.route.count).elementsEqual(Self.route)
         let device = UnsafeRawBufferPointer(rebasing: path[(isDevice ? Self.route.count : 0)...])
-        let room = texts(place)
+        let room = texts(slot)
         let deviceBytes = min(device.count, FastStreams.deviceRoom)
         room[0..<deviceBytes].copyBytes(from: device.prefix(deviceBytes))
         let id = decoder.apnsID(fields)
@@ -236,9 +236,9 @@ extension FastConnection {
             idRoom.copyBytes(from: made.utf8)
             idBytes = made.utf8.count
         }
-        streams.streams[place].device = Fingerprint.of(device)
-        streams.streams[place].deviceBytes = deviceBytes
-        streams.streams[place].idBytes = idBytes
+        streams.streams[slot].device = Fingerprint.of(device)
+        streams.streams[slot].deviceBytes = deviceBytes
+        streams.streams[slot].idBytes = idBytes
     }
 
     private static let route = Array("/3/device/".utf8)
@@ -248,20 +248,20 @@ extension FastConnection {
     ) -> Failure? {
         guard frame.stream != 0, let content = frame.content else { return .protocolError }
         windows.consume(frame.payload.count)
-        guard let place = streams.find(frame.stream) else { return nil }
-        streams.streams[place].bodyBytes += content.count
-        let isTooLong = streams.streams[place].bodyBytes > SimulatorLimits.requestBodyBytesMax
+        guard let slot = streams.find(frame.stream) else { return nil }
+        streams.streams[slot].bodyBytes += content.count
+        let isTooLong = streams.streams[slot].bodyBytes > SimulatorLimits.requestBodyBytesMax
         if !frame.has(FastFrame.Flag.endStream) {
-            // A body too long for anything is read to its end, but not kept.
-            if !isTooLong { streams.streams[place].pieces.append(contentsOf: content) }
+            // A body over the limit is read but not kept.
+            if !isTooLong { streams.streams[slot].pieces.append(contentsOf: content) }
             if frame.payload.count > 0 { writer.windowUpdate(frame.payload.count, stream: frame.stream) }
         } else if isTooLong {
-            refuseBody(place, &ledger)
-        } else if streams.streams[place].pieces.isEmpty {
-            finish(place, content, &ledger, &recent)
+            refuseBody(slot, &ledger)
+        } else if streams.streams[slot].pieces.isEmpty {
+            finish(slot, content, &ledger, &recent)
         } else {
-            let body = streams.streams[place].pieces + content
-            body.withUnsafeBytes { finish(place, $0, &ledger, &recent) }
+            let body = streams.streams[slot].pieces + content
+            body.withUnsafeBytes { finish(slot, $0, &ledger, &recent) }
         }
         return nil
     }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One HTTP/2 frame as it lies in the read buffer (RFC 9113 §4.1).
+/// An HTTP/2 frame in the read buffer (RFC 9113 §4.1).
 struct FastFrame {
     /// The frame types of RFC 9113 §6.
     enum Kind {
@@ -26,7 +26,7 @@ struct FastFrame {
     }
 
     static let headerBytes = 9
-    /// The largest payload that a client may send, since SETTINGS ask for no larger.
+    /// The largest payload that a client may send without other SETTINGS.
     static let payloadBytesMax = 16_384
 
     let kind: UInt8
@@ -37,7 +37,7 @@ struct FastFrame {
     /// Whether `flag` is set.
     func has(_ flag: UInt8) -> Bool { flags & flag != 0 }
 
-    /// The payload without padding and, of HEADERS, without the priority fields; nil when their lengths are wrong.
+    /// The payload without padding, and in HEADERS without the priority fields; nil when the lengths are invalid.
     var content: UnsafeRawBufferPointer? {
         var start = 0
         var padding = 0
@@ -51,13 +51,13 @@ struct FastFrame {
         return UnsafeRawBufferPointer(rebasing: payload[start..<(payload.count - padding)])
     }
 
-    /// The 32-bit number at `offset` of the payload, which the caller has found long enough.
+    /// The 32-bit number at `offset` of the payload. The caller has checked the length.
     func word(at offset: Int) -> UInt32 {
         UInt32(bigEndian: payload.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 }
 
-/// Writes the server's frames into one buffer, which a read's answers leave in together.
+/// Writes the server's frames into one buffer, so that all answers to one read are sent together.
 struct FastWriter {
     private(set) var buffer: ByteBuffer
     private static let allocator = ByteBufferAllocator()
@@ -67,14 +67,14 @@ struct FastWriter {
         buffer = Self.allocator.buffer(capacity: Self.room)
     }
 
-    /// What has been written since the last call.
+    /// Returns what was written since the last call.
     mutating func take() -> ByteBuffer {
         let full = buffer
         buffer = Self.allocator.buffer(capacity: Self.room)
         return full
     }
 
-    /// A frame without a payload, or the head of one whose payload follows.
+    /// Writes a frame without a payload, or the header of one whose payload follows.
     mutating func head(_ kind: UInt8, flags: UInt8 = 0, stream: UInt32, bytes: Int) {
         buffer.writeInteger(UInt32(truncatingIfNeeded: bytes) << 8 | UInt32(kind))
         buffer.writeInteger(flags)
@@ -119,19 +119,19 @@ struct FastWriter {
         buffer.writeBytes(bytes)
     }
 
-    /// HEADERS of an answer: the status and the `apns-id`, both literals, so that the client's table stays out of it.
+    /// HEADERS of an answer: status and `apns-id` as literals that do not change the client's table.
     mutating func answer(_ status: Int, apnsID: UnsafeRawBufferPointer, stream: UInt32, isLast: Bool) {
         let flags = FastFrame.Flag.endHeaders | (isLast ? FastFrame.Flag.endStream : 0)
         let statusBytes = status == 200 ? 1 : 5
         head(FastFrame.Kind.headers, flags: flags, stream: stream, bytes: statusBytes + 10 + apnsID.count)
         self.status(status)
-        // Literal without indexing, new name of seven bytes: "apns-id".
+        // Literal without indexing with a new name of seven bytes: "apns-id".
         buffer.writeInteger(UInt64(0x00_07_61_70_6E_73_2D_69))
         buffer.writeMultipleIntegers(UInt8(0x64), UInt8(truncatingIfNeeded: apnsID.count))
         buffer.writeBytes(apnsID)
     }
 
-    /// HEADERS of any answer, as short as `FastWriter` can say them: literals, names and values of up to 126 bytes.
+    /// HEADERS of any answer, as literals with names and values of up to 126 bytes.
     mutating func headers(
         _ status: Int, _ fields: [(name: String, value: String)], stream: UInt32, isLast: Bool
     ) {
@@ -148,7 +148,7 @@ struct FastWriter {
         }
     }
 
-    /// The head of an answer of FCM with 200: `content-type: application/json`, its name by its place in the static
+    /// The head of an answer of FCM with 200: `content-type: application/json`, its name by its slot in the static
     /// table.
     mutating func successOfFCM(stream: UInt32) {
         head(FastFrame.Kind.headers, flags: FastFrame.Flag.endHeaders, stream: stream, bytes: 20)

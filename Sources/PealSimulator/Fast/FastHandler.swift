@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The thin shell of a fast connection: one write for each read, whatever the number of requests in it.
+/// The channel handler of a fast connection: one write for each read, however many requests it contains.
 final class FastHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -25,7 +25,7 @@ final class FastHandler: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        // A client that does not read its answers is not read from either.
+        // Stops reading from a client that does not read its answers.
         context.channel.setOption(.autoRead, value: context.channel.isWritable).whenFailure { _ in }
         context.fireChannelWritabilityChanged()
     }
@@ -90,18 +90,18 @@ struct FastListener: Sendable {
 
 /// What the fast mode must know of a network.
 protocol FastService: Sendable {
-    /// What an access token or provider token that a fault let expire is answered with.
+    /// The answer to an access token or provider token that a fault has expired.
     var expired: FaultAnswer { get }
-    /// What a body too large for any notification is answered with.
+    /// The answer to a body over the limit.
     var tooLarge: FaultAnswer { get }
     /// The body of every success.
     var successBody: [UInt8] { get }
 
-    /// The body that answers a request for an access token; nil when `path` is for something else.
+    /// The body of the answer to a request for an access token; nil for any other request.
     func accessToken(path: UnsafeRawBufferPointer) -> [UInt8]?
 
-    /// The device that a request is for, and its fingerprint. `path` is the last part of the path when that begins as
-    /// APNs' does, otherwise the whole path; `fingerprint` is that of `path`.
+    /// The device of a request, and its fingerprint. `path` is what follows `/3/device/`, or else the whole path;
+    /// `fingerprint` is that of `path`.
     func device(
         path: UnsafeRawBufferPointer, _ fingerprint: UInt64, _ body: UnsafeRawBufferPointer
     ) -> (UnsafeRawBufferPointer, UInt64)
@@ -109,6 +109,6 @@ protocol FastService: Sendable {
     /// Writes the headers of a success; `successBody` follows unless it is empty.
     func writeSuccess(id: UnsafeRawBufferPointer, stream: UInt32, _ writer: inout FastWriter)
 
-    /// What the network answers for a fault.
+    /// The network's answer for a fault.
     func answer(_ fault: FaultAnswer, id: UnsafeRawBufferPointer) -> HTTPAnswer
 }

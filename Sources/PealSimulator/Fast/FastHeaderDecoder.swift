@@ -1,7 +1,7 @@
-/// Reads header blocks just far enough to know the path and the `apns-id`. It keeps the dynamic table exactly as the
-/// sender's encoder does, but makes no string of any other field.
+/// Reads only the path and the `apns-id` from header blocks. It keeps the dynamic table in step with the sender's
+/// encoder, but decodes no other field.
 struct FastHeaderDecoder {
-    /// What one block said; the bytes are in the decoder's own storage until the next block.
+    /// The fields of one block. The bytes stay in the decoder's storage until the next block.
     struct Fields {
         var pathBytes = 0
         var idBytes = 0
@@ -9,12 +9,12 @@ struct FastHeaderDecoder {
 
     private enum Failure: Error { case malformed }
 
-    /// Room for a decoded path or id, and for any decoded string of which only the length matters.
+    /// Bytes for a decoded path or id, and for any decoded string whose length matters.
     static let pathRoom = 1_024
     static let idRoom = 64
     private static let scratchRoom = SimulatorLimits.headerListBytesMax
 
-    /// Path, id, scratch, one behind the other.
+    /// Path, id and scratch, one after the other.
     private let storage: UnsafeMutableRawBufferPointer
     private var table = FastHeaderTable()
 
@@ -35,7 +35,7 @@ struct FastHeaderDecoder {
         UnsafeRawBufferPointer(rebasing: storage[Self.pathRoom..<(Self.pathRoom + fields.idBytes)])
     }
 
-    /// Decodes one whole block; nil when it is no HPACK, which ends the connection.
+    /// Decodes a complete block; nil when it is invalid, which ends the connection.
     mutating func decode(_ block: UnsafeRawBufferPointer) -> Fields? {
         var cursor = FastCursor(block)
         var fields = Fields()
@@ -87,7 +87,7 @@ struct FastHeaderDecoder {
         return take(value, kind, nameBytes, &fields, isAdded: isAdded)
     }
 
-    /// Keeps the value of a field that matters, and adds the field to the table when it is to be.
+    /// Keeps the value of a path or id, and adds the field to the table if required.
     private mutating func take(
         _ value: FastCursor.Text, _ kind: FastHeaderTable.Kind, _ nameBytes: Int, _ fields: inout Fields, isAdded: Bool
     ) -> Bool {
@@ -98,7 +98,7 @@ struct FastHeaderDecoder {
             case .other: (Self.pathRoom + Self.idRoom)..<Self.storageBytes
             }
         guard let count = decode(value, into: room) else {
-            // A path or id too long for its room is nobody's, but the table must stay in step with the sender's.
+            // A path or id that is too long is dropped, but the table must stay in step with the sender's.
             return kind != .other && take(value, .other, nameBytes, &fields, isAdded: isAdded)
         }
         switch kind {
@@ -141,7 +141,7 @@ struct FastHeaderDecoder {
 
 /// Reads integers and strings of HPACK (RFC 7541 §5) from a block, never past its end.
 struct FastCursor {
-    /// A string literal as it stands on the wire.
+    /// An encoded string literal.
     struct Text {
         let bytes: UnsafeRawBufferPointer
         let isHuffman: Bool
@@ -154,12 +154,12 @@ struct FastCursor {
         self.block = block
     }
 
-    /// The next byte, which stays unread; nil at the end.
+    /// The next byte without consuming it; nil at the end.
     func peek() -> UInt8? {
         position < block.count ? block[position] : nil
     }
 
-    /// An integer whose first byte lends it `prefixBits` bits; nil when it is cut off or above 2^28.
+    /// An integer with a prefix of `prefixBits` bits; nil when it is truncated or above 2^28.
     mutating func integer(prefixBits: Int) -> Int? {
         guard position < block.count else { return nil }
         let mask = (1 << prefixBits) - 1
@@ -177,7 +177,7 @@ struct FastCursor {
         return nil
     }
 
-    /// A string literal; nil when it is cut off.
+    /// A string literal; nil when it is truncated.
     mutating func string() -> Text? {
         guard let first = peek(), let count = integer(prefixBits: 7), count <= block.count - position else {
             return nil
@@ -188,7 +188,7 @@ struct FastCursor {
     }
 }
 
-/// The dynamic table of HPACK (RFC 7541 §2.3.2), which holds values only of the two headers that the fast mode reads.
+/// The dynamic table of HPACK (RFC 7541 §2.3.2), with values only of the two headers that the fast mode reads.
 struct FastHeaderTable {
     /// Which header a field is.
     enum Kind: UInt8 {
@@ -212,7 +212,7 @@ struct FastHeaderTable {
     private var bytes = 0
     private var limit = bytesMax
 
-    /// Changes the limit, as a size update asks; false when it asks for more than SETTINGS allow.
+    /// Applies a size update; false when it exceeds what SETTINGS allow.
     mutating func resize(_ limit: Int) -> Bool {
         guard limit <= Self.bytesMax else { return false }
         self.limit = limit
@@ -220,7 +220,7 @@ struct FastHeaderTable {
         return true
     }
 
-    /// Puts a field in front. `nameBytes` and `valueBytes` are lengths after decoding.
+    /// Adds a field. `nameBytes` and `valueBytes` are lengths after decoding.
     mutating func add(_ kind: Kind, nameBytes: Int, valueBytes: Int, value: [UInt8]) {
         let size = nameBytes + valueBytes + 32
         evict(for: size)
@@ -238,7 +238,7 @@ struct FastHeaderTable {
         }
     }
 
-    /// The kind of the field at `index`, 62 being the newest; nil when there is none.
+    /// The kind of the field at `index`, where 62 is the newest; nil when there is none.
     func kind(at index: Int) -> Kind? {
         entry(at: index)?.kind
     }
@@ -257,7 +257,7 @@ struct FastHeaderTable {
     }
 }
 
-/// What the fast mode needs of the static table (RFC 7541, appendix A).
+/// The parts of the static table (RFC 7541, appendix A) that the fast mode needs.
 enum FastStaticTable {
     /// Bytes of the name at each index; there is no index 0.
     static let nameBytes: [Int] = [

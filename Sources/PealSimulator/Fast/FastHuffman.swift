@@ -1,6 +1,6 @@
-/// Decodes the Huffman strings of HPACK (RFC 7541 §5.2). The code is canonical, so the lengths of appendix B say all.
+/// Decodes the Huffman strings of HPACK (RFC 7541 §5.2). The code is canonical: the lengths in appendix B define it.
 struct FastHuffman: Sendable {
-    /// Bits of the code of each byte, and of the end mark.
+    /// The code length of each byte, and of EOS, in bits.
     private static let lengths: [UInt8] = [
         13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
         28, 28, 28, 28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6,
@@ -16,9 +16,9 @@ struct FastHuffman: Sendable {
     ]
     private static let longest = 30
 
-    /// By the next eight bits: the byte, and the bits of its code, when that has no more than eight.
+    /// By the next eight bits: the byte and its code length, if that is at most eight.
     private var short: [(symbol: UInt8, bits: UInt8)] = Array(repeating: (0, 0), count: 256)
-    /// By length: the first code, how many there are, and where their symbols begin in `symbols`.
+    /// By code length: the first code, the number of codes, and the start of their symbols in `symbols`.
     private var first = [UInt32](repeating: 0, count: longest + 1)
     private var count = [UInt32](repeating: 0, count: longest + 1)
     private var start = [Int](repeating: 0, count: longest + 1)
@@ -49,7 +49,8 @@ struct FastHuffman: Sendable {
         }
     }
 
-    /// Decodes `bytes` into `target` and gives the number of bytes written; nil when a code is wrong or room lacks.
+    /// Decodes `bytes` into `target`. Returns the number of bytes written; nil when a code is invalid or `target` is
+    /// too small.
     func decode(_ bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int? {
         var window: UInt64 = 0
         var bits = 0
@@ -70,7 +71,7 @@ struct FastHuffman: Sendable {
                 bits -= Int(entry.bits)
             } else {
                 guard let (symbol, length) = long(window, bits) else {
-                    // What is left must be the start of the end mark: fewer than eight bits, all of them 1.
+                    // The rest must be padding: fewer than eight bits, all 1.
                     let ones: UInt64 = 1 << UInt64(bits) - 1
                     return bits < 8 && read == bytes.count && window & ones == ones ? written : nil
                 }

@@ -1,64 +1,64 @@
-/// The requests of one connection that have begun and not ended. A stream's place follows from its number, so that
-/// finding it takes neither a dictionary nor an allocation; only a stream whose place is taken is looked up.
+/// The open requests of one connection. A stream's number determines its slot, so finding it takes neither a dictionary
+/// nor an allocation, except for a stream whose slot was occupied.
 struct FastStreams {
-    /// What is known of a request before its body has ended.
+    /// A request whose body is incomplete.
     struct Stream {
         var id: UInt32 = 0
         var device: UInt64 = 0
         var deviceBytes = 0
         var idBytes = 0
         var bodyBytes = 0
-        /// The body so far, when it comes in more than one frame.
+        /// The body so far, if it has more than one frame.
         var pieces: [UInt8] = []
     }
 
-    /// Places; more than the streams that SETTINGS allow.
-    static let places = 1_024
+    /// The number of slots; more than the streams that SETTINGS allow.
+    static let slots = 1_024
     static let deviceRoom = SimulatorLimits.deviceTokenDigits.upperBound
     static let room = deviceRoom + FastHeaderDecoder.idRoom
 
-    var streams = [Stream](repeating: Stream(), count: places)
+    var streams = [Stream](repeating: Stream(), count: slots)
     private var displaced: [UInt32: Int] = [:]
     private(set) var count = 0
 
-    /// The place of the open stream `id`; nil when it is not open.
+    /// The slot of the stream `id`; nil when it is not open.
     func find(_ id: UInt32) -> Int? {
-        let home = Int(id >> 1) & (Self.places - 1)
+        let home = Int(id >> 1) & (Self.slots - 1)
         if streams[home].id == id { return home }
         return displaced.isEmpty ? nil : displaced[id]
     }
 
-    /// Opens the stream `id` and gives its place; nil when too many are open.
+    /// Opens the stream `id` and returns its slot; nil when too many are open.
     mutating func open(_ id: UInt32) -> Int? {
         guard count < SimulatorLimits.streamsMax else { return nil }
-        let home = Int(id >> 1) & (Self.places - 1)
-        var place = home
-        while streams[place].id != 0 { place = (place + 1) & (Self.places - 1) }
-        if place != home { displaced[id] = place }
-        streams[place].id = id
-        streams[place].bodyBytes = 0
-        if !streams[place].pieces.isEmpty { streams[place].pieces = [] }
+        let home = Int(id >> 1) & (Self.slots - 1)
+        var slot = home
+        while streams[slot].id != 0 { slot = (slot + 1) & (Self.slots - 1) }
+        if slot != home { displaced[id] = slot }
+        streams[slot].id = id
+        streams[slot].bodyBytes = 0
+        if !streams[slot].pieces.isEmpty { streams[slot].pieces = [] }
         count += 1
-        return place
+        return slot
     }
 
-    /// Forgets the stream at `place`.
-    mutating func close(_ place: Int) {
-        if !displaced.isEmpty { displaced[streams[place].id] = nil }
-        streams[place].id = 0
+    /// Closes the stream in `slot`.
+    mutating func close(_ slot: Int) {
+        if !displaced.isEmpty { displaced[streams[slot].id] = nil }
+        streams[slot].id = 0
         count -= 1
     }
 }
 
-/// Flow control of a fast connection (RFC 9113 §5.2): room for the client to send, and answers' bodies that wait for
-/// room at the client.
+/// Flow control of a fast connection (RFC 9113 §5.2): the client's credit, and bodies of answers that wait for credit
+/// from the client.
 struct FastWindows {
     private struct Waiting {
         var body: ArraySlice<UInt8>
         var window: Int
     }
 
-    /// The room of each stream, and of the connection.
+    /// The window of each stream and of the connection.
     static let streamBytes: UInt32 = 1 << 20
     private static let connectionBytes = 16 << 20
     private static let refillBytes = 1 << 20
@@ -68,27 +68,27 @@ struct FastWindows {
     private var connectionWindow = 65_535
     private var streamWindow = 65_535
     private var waiting: [UInt32: Waiting] = [:]
-    /// Room that a client gave streams before their answers; empty with clients that have room enough at once.
+    /// Credit for streams before their answers; empty for clients with a large initial window.
     private var extra: [UInt32: Int] = [:]
 
-    /// Widens the connection's window from the standard.
+    /// Increases the connection's window from the default.
     mutating func open(_ writer: inout FastWriter) {
         writer.windowUpdate(Self.connectionBytes - 65_535)
     }
 
-    /// Notes `bytes` of DATA, padding included.
+    /// Counts `bytes` of DATA, including padding.
     mutating func consume(_ bytes: Int) {
         consumed += bytes
     }
 
-    /// Gives back the room that was used, when it is worth a frame.
+    /// Returns consumed credit when it is worth a frame.
     mutating func refill(_ writer: inout FastWriter) {
         guard consumed >= Self.refillBytes else { return }
         writer.windowUpdate(consumed)
         consumed = 0
     }
 
-    /// Sends `body` on `stream` as far as the client has room; the rest waits.
+    /// Sends as much of `body` on `stream` as the client's window allows; the rest waits.
     mutating func send(_ body: [UInt8], on stream: UInt32, _ writer: inout FastWriter) {
         if body.count <= min(connectionWindow, streamWindow) {
             connectionWindow -= body.count
@@ -126,7 +126,7 @@ struct FastWindows {
         }
     }
 
-    /// Forgets a stream that was reset.
+    /// Drops a stream that was reset.
     mutating func forget(_ stream: UInt32) {
         if !waiting.isEmpty { waiting[stream] = nil }
         if !extra.isEmpty { extra[stream] = nil }

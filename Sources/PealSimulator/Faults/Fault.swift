@@ -1,9 +1,9 @@
-/// A fault: what happens, how late, and whether the device gets the notification all the same.
+/// A fault: what happens, with what delay, and whether the device still gets the notification.
 struct Fault: Sendable, Equatable {
     var action: FaultAction
     /// Milliseconds before the answer.
     var delayMilliseconds: Int64 = 0
-    /// Whether the notification reaches the inbox although the answer tells otherwise, or is lost.
+    /// Whether the notification reaches the inbox although the answer says otherwise or is lost.
     var isProcessed = false
 
     /// Whether the notification reaches the inbox.
@@ -52,30 +52,30 @@ struct Fault: Sendable, Equatable {
     }
 }
 
-/// What a fault does in place of the network's own answer.
+/// What a fault does instead of the network's own answer.
 enum FaultAction: Sendable, Equatable {
-    /// The answer goes out as usual (after the fault's delay).
+    /// The usual answer, after the fault's delay.
     case pass
     /// Another answer.
     case answer(FaultAnswer)
     /// RST_STREAM with this HTTP/2 error code.
     case reset(code: Int)
-    /// RST_STREAM with REFUSED_STREAM: provably unprocessed.
+    /// RST_STREAM with REFUSED_STREAM: the request was not processed.
     case refuse
-    /// GOAWAY with a reason, this request and later ones unprocessed, and the end of the connection.
+    /// GOAWAY with a reason: this request and later ones are unprocessed, and the connection closes.
     case goAway(reason: String)
-    /// The connection ends at once.
+    /// The connection closes at once.
     case close
-    /// SETTINGS with this many concurrent streams; the answer goes out as usual.
+    /// SETTINGS with this many concurrent streams, and the usual answer.
     case streamLimit(Int)
-    /// Nothing: the stream stays open.
+    /// No answer: the stream stays open.
     case silence
-    /// The provider token or access token of the request has expired from now on.
+    /// The provider token or access token of the request counts as expired from now on.
     case expireToken
-    /// The simulator's clock is so many seconds ahead from now on; the answer goes out as usual.
+    /// The simulator's clock is this many seconds ahead from now on. The answer is the usual one.
     case clockSkew(seconds: Int64)
 
-    /// How the summary calls a request without an answer; nil for those with one.
+    /// The name in the summary of a request without an answer; nil if there is one.
     var disturbance: String? {
         switch self {
         case .pass, .answer, .streamLimit, .expireToken, .clockSkew: nil
@@ -88,23 +88,22 @@ enum FaultAction: Sendable, Equatable {
     }
 }
 
-/// An answer that a fault puts in the place of the network's own, in words that mean something to the network.
+/// An answer that replaces the network's own, in terms of the network.
 struct FaultAnswer: Sendable, Equatable {
     var status: Int
-    /// APNs' `reason`, FCM's `errorCode`, what WNS and MPNS call a status or describe, the reason of a Web Push
-    /// service.
+    /// APNs' `reason`, FCM's `errorCode`, a status or description of WNS or MPNS, or the reason of a Web Push service.
     var reason = ""
-    /// Milliseconds since 1970: goes with 410 of APNs.
+    /// Milliseconds since 1970, for 410 of APNs.
     var timestamp: Int64?
     /// Further headers, names in lower case; `retry-after` is one of them.
     var headers: [(name: String, value: String)] = []
-    /// A body in the place of the network's.
+    /// A body that replaces the network's.
     var body: String?
 
-    /// Whether the request succeeds, with nothing else to be said.
+    /// Whether this is a success with the network's usual body.
     var isBareSuccess: Bool { (200..<300).contains(status) && reason.isEmpty && body == nil }
 
-    /// What the summary counts it under: the reason, else the status.
+    /// The name in the summary: the reason, or else the status.
     var name: String { reason.isEmpty ? String(status) : reason }
 
     static func == (one: FaultAnswer, other: FaultAnswer) -> Bool {
@@ -117,8 +116,7 @@ struct FaultAnswer: Sendable, Equatable {
         "status", "reason", "error_code", "timestamp", "retry_after", "headers", "body",
     ]
 
-    /// Reads an answer. An `error_code` of FCM brings its status along. Throws a `SimulatorError` that names the
-    /// member.
+    /// Reads an answer. An `error_code` implies its status. Throws a `SimulatorError` that names the member.
     init(_ fields: MemberReader) throws {
         let code = try fields.text("error_code")
         let standard = code.flatMap(SimulatedNetworks.status)
@@ -135,7 +133,7 @@ struct FaultAnswer: Sendable, Equatable {
         let others = MemberReader(try fields.object("headers"), path: fields.path + "headers.")
         for name in others.members.keys.sorted() {
             guard let value = try others.text(name), Self.isHeader(name, value) else {
-                throw SimulatorError("\(others.path)\(name): not a header")
+                throw SimulatorError("\(others.path)\(name): not a valid header")
             }
             headers.append((name.lowercased(), value))
         }
@@ -154,12 +152,12 @@ struct FaultAnswer: Sendable, Equatable {
     }
 }
 
-/// What a rule, or a device's entry, does one time after the other: one fault again and again, or several in turn.
+/// The faults that a rule or a device's entry causes, one after the other: one repeated, or several in turn.
 struct FaultSequence: Sendable, Equatable {
     private let faults: [Fault]
     private let isRepeated: Bool
 
-    /// The same fault each time.
+    /// One fault, repeated.
     init(_ fault: Fault) {
         faults = [fault]
         isRepeated = true
@@ -168,34 +166,34 @@ struct FaultSequence: Sendable, Equatable {
     /// Members of JSON or YAML that describe one.
     static let members = Fault.members.union(["sequence", "repeat"])
 
-    /// Reads `sequence` (with `repeat`), or else one fault. Throws a `SimulatorError` that names the member, with
-    /// `path` before it.
+    /// Reads `sequence` (with `repeat`), or else one fault. Throws a `SimulatorError` that names the member after
+    /// `path`.
     init(_ members: [String: Any], path: String) throws {
         let fields = MemberReader(members, path: path)
         guard let steps = members["sequence"] else {
-            guard members["repeat"] == nil else { throw SimulatorError("\(path)repeat: only with sequence") }
+            guard members["repeat"] == nil else { throw SimulatorError("\(path)repeat: allowed only with sequence") }
             faults = [try Fault(members, path: path)]
             isRepeated = true
             return
         }
         guard let steps = steps as? [Any], (1...SimulatorLimits.sequenceStepsMax).contains(steps.count) else {
-            throw SimulatorError("\(path)sequence: not a list of 1 to \(SimulatorLimits.sequenceStepsMax) faults")
+            throw SimulatorError("\(path)sequence: must be a list of 1 to \(SimulatorLimits.sequenceStepsMax) faults")
         }
         if let other = Fault.members.sorted().first(where: { members[$0] != nil }) {
-            throw SimulatorError("\(path)\(other): not beside sequence")
+            throw SimulatorError("\(path)\(other): not allowed with sequence")
         }
         isRepeated = try fields.boolean("repeat") ?? false
         faults = try steps.enumerated().map { index, step in
             let path = "\(path)sequence[\(index)]."
             guard let members = step as? [String: Any] else {
-                throw SimulatorError("\(path.dropLast()): not an object")
+                throw SimulatorError("\(path.dropLast()): must be an object")
             }
             try MemberReader(members, path: path).allowOnly(Fault.members)
             return try Fault(members, path: path)
         }
     }
 
-    /// The fault of the time numbered `time`, from 0; nil when the sequence has ended.
+    /// The fault number `time`, from 0; nil after the end of the sequence.
     func fault(_ time: Int64) -> Fault? {
         let count = Int64(faults.count)
         guard time < count || isRepeated else { return nil }

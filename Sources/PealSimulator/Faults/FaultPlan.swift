@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Decides for each request that passed the checks whether a fault meets it: first the faults of its device, then the
-/// rules of the script in their order. Equal seeds and equal requests give equal faults.
+/// Decides for each accepted request whether a fault applies: first the faults of its device, then the rules of the
+/// script in order. Equal seeds and requests give equal faults.
 package final class FaultPlan: Sendable {
     private struct DeviceFault {
         let faults: FaultSequence
@@ -25,7 +25,7 @@ package final class FaultPlan: Sendable {
         var isEmpty: Bool { devices.isEmpty && rules.isEmpty }
     }
 
-    /// What faults have done to the clock and to tokens.
+    /// The effects of faults on the clock and on tokens.
     package let skew = ClockSkew()
     package let expired = ExpiredCredentials()
 
@@ -33,16 +33,16 @@ package final class FaultPlan: Sendable {
     private let seed: UInt64
     private let active = Atomic<Bool>(false)
 
-    /// A plan without faults; `seed` draws for the rules with a rate.
+    /// A plan without faults. `seed` decides the draws of rules with a rate.
     package init(seed: UInt64) {
         self.seed = seed
         state = Mutex(State(seed: seed))
     }
 
-    /// Whether there is any fault: without one, nobody needs to ask.
+    /// Whether there is any fault. A fast path for `decide`.
     var isActive: Bool { active.load(ordering: .relaxed) }
 
-    /// Puts faults on `device` (as `DeviceName.key` gives it), in the place of earlier ones; they act `times` times.
+    /// Sets the faults of `device` (a `DeviceName.key`), which replace earlier ones. They act `times` times.
     func set(_ faults: FaultSequence, device: String, times: Int64?) throws {
         try change { state in
             guard state.devices[device] != nil || state.devices.count < SimulatorLimits.devicesMarkedMax else {
@@ -52,12 +52,12 @@ package final class FaultPlan: Sendable {
         }
     }
 
-    /// Takes the fault of `device` away. Says whether there was one.
+    /// Removes the faults of `device`. Returns whether there were any.
     func remove(device: String) -> Bool {
         change { $0.devices.removeValue(forKey: device) != nil }
     }
 
-    /// Replaces the rules by those of `script`, all counters at zero.
+    /// Replaces the rules by those of `script` and resets all counters.
     func load(_ script: FaultScript) {
         skew.set(seconds: script.clockSkewSeconds)
         change { state in
@@ -68,14 +68,14 @@ package final class FaultPlan: Sendable {
         }
     }
 
-    /// Takes away every fault, of devices and of the script, and what they did to the clock and to tokens.
+    /// Removes every fault of devices and of the script, and their effects on the clock and on tokens.
     package func clear() {
         skew.set(seconds: 0)
         expired.removeAll()
         change { $0 = State(seed: seed) }
     }
 
-    /// The fault that meets a request to `device`; nil for none.
+    /// The fault for a request to `device`; nil for none.
     func decide(
         device: String, provider: PushProvider, environment: PushEnvironment, kind: RequestKind = .send
     ) -> Fault? {
@@ -115,8 +115,7 @@ package final class FaultPlan: Sendable {
         return entry.faults.fault(entry.acted)
     }
 
-    /// How many requests the device has had, and a mark of this one; the order in which devices come does not matter
-    /// for the draw.
+    /// The number of requests to the device, and a value to draw with, which does not depend on the order of devices.
     private static func attempt(_ device: UInt64, _ state: inout State) -> (Int64, UInt64) {
         if state.attempts.count >= SimulatorLimits.attemptsRememberedMax { state.attempts = [:] }
         state.attempts[device, default: 0] &+= 1
@@ -124,7 +123,7 @@ package final class FaultPlan: Sendable {
         return (Int64(count), Fingerprint.fold(device, UInt64(count)))
     }
 
-    /// Counts a request that a rule is for, and says whether its turn has come.
+    /// Counts a request that matches a rule. Returns whether the rule acts on this one.
     private static func meets(_ index: Int, _ attempt: Int64, _ mark: UInt64, _ state: inout State) -> Bool {
         let match = state.rules[index].rule.match
         state.rules[index].met += 1
@@ -141,11 +140,11 @@ package final class FaultPlan: Sendable {
     }
 }
 
-/// Fingerprints of the provider tokens and access tokens that a fault has let expire before their time.
+/// Fingerprints of the provider tokens and access tokens that faults have expired early.
 package final class ExpiredCredentials: Sendable {
     private let fingerprints = Mutex<Set<UInt64>>([])
 
-    /// None.
+    /// No credentials.
     package init() {}
 
     func insert(_ fingerprint: UInt64) {

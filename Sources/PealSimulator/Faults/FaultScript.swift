@@ -1,11 +1,11 @@
 import Yams
 
-/// A list of rules, read from YAML: the first that meets a request acts.
+/// A list of rules, read from YAML. The first rule that matches a request acts.
 struct FaultScript: Sendable {
     let rules: [FaultRule]
-    /// The seed that the script brings along; nil for the program's.
+    /// The script's own seed; nil for the program's.
     let seed: UInt64?
-    /// Seconds by which the simulator's clock is ahead while the script is loaded.
+    /// Seconds that the simulator's clock is ahead while the script is loaded.
     let clockSkewSeconds: Int64
 
     /// No rules.
@@ -15,7 +15,7 @@ struct FaultScript: Sendable {
         clockSkewSeconds = 0
     }
 
-    /// Reads `yaml`. Throws a `SimulatorError` that names the line or member at fault.
+    /// Reads `yaml`. Throws a `SimulatorError` that names the invalid line or member.
     init(yaml: String) throws {
         let document: Any?
         do {
@@ -24,31 +24,33 @@ struct FaultScript: Sendable {
             throw SimulatorError("script: \(error)")
         }
         guard let members = (document ?? [String: Any]()) as? [String: Any] else {
-            throw SimulatorError("script: not an object")
+            throw SimulatorError("script: must be an object")
         }
         let fields = MemberReader(members, path: "")
         try fields.allowOnly(["seed", "rules", "clock_skew_seconds"])
-        guard let rules = (members["rules"] ?? []) as? [Any] else { throw SimulatorError("rules: not a list") }
+        guard let rules = (members["rules"] ?? []) as? [Any] else { throw SimulatorError("rules: must be a list") }
         guard rules.count <= SimulatorLimits.scriptRulesMax else {
             throw SimulatorError("rules: more than \(SimulatorLimits.scriptRulesMax)")
         }
         seed = try fields.integer("seed", in: 0...Int64.max).map(UInt64.init)
         clockSkewSeconds = try fields.integer("clock_skew_seconds", in: SimulatorLimits.skewSeconds) ?? 0
         self.rules = try rules.enumerated().map { index, rule in
-            guard let members = rule as? [String: Any] else { throw SimulatorError("rules[\(index)]: not an object") }
+            guard let members = rule as? [String: Any] else {
+                throw SimulatorError("rules[\(index)]: must be an object")
+            }
             return try FaultRule(members, path: "rules[\(index)].")
         }
     }
 }
 
-/// One rule of a script: which requests it meets, how often, and the faults it puts there.
+/// One rule of a script: which requests it applies to, how often, and its faults.
 struct FaultRule: Sendable {
     let match: FaultMatch
-    /// How often the rule may act; nil without end.
+    /// How often the rule may act; nil for no limit.
     let times: Int64?
     let faults: FaultSequence
 
-    /// Reads a rule. Throws a `SimulatorError` that names the member at fault, with `path` before it.
+    /// Reads a rule. Throws a `SimulatorError` that names the invalid member after `path`.
     init(_ members: [String: Any], path: String) throws {
         let fields = MemberReader(members, path: path)
         try fields.allowOnly(FaultSequence.members.union(["match", "times"]))
@@ -58,23 +60,23 @@ struct FaultRule: Sendable {
     }
 }
 
-/// Which requests a rule meets.
+/// The requests that a rule applies to.
 struct FaultMatch: Sendable {
-    /// Devices that begin so, in either case; empty for all.
+    /// The prefix of device names, in either case; empty for all.
     let devicePrefix: String
     let provider: PushProvider?
     let environment: PushEnvironment?
     let kind: RequestKind
-    /// Only the n-th request that meets the conditions above, counted from 1.
+    /// Only the n-th request that meets the other conditions, from 1.
     let nth: Int64?
-    /// Each n-th request that meets the conditions above.
+    /// Every n-th request that meets the other conditions.
     let every: Int64?
-    /// Only the n-th request to each device, counted from 1.
+    /// Only the n-th request to each device, from 1.
     let attempt: Int64?
-    /// The share of requests, drawn by device and attempt from the seed.
+    /// The share of requests, drawn from seed, device and attempt.
     let rate: Double?
 
-    /// Reads a match. Throws a `SimulatorError` that names the member at fault.
+    /// Reads a match. Throws a `SimulatorError` that names the invalid member.
     init(_ fields: MemberReader) throws {
         try fields.allowOnly([
             "device_prefix", "provider", "environment", "request", "nth", "every", "attempt", "rate",
@@ -89,10 +91,10 @@ struct FaultMatch: Sendable {
         rate = try fields.share("rate")
     }
 
-    /// Whether the rule tells the attempts at a device apart.
+    /// Whether the rule counts attempts per device.
     var needsAttempts: Bool { rate != nil || attempt != nil }
 
-    /// Whether a request is of the kind that the rule is for, its number left aside.
+    /// Whether a request matches, apart from its number.
     func concerns(_ device: String, _ provider: PushProvider, _ environment: PushEnvironment, _ kind: RequestKind)
         -> Bool
     {

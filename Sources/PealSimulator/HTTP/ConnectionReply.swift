@@ -1,41 +1,41 @@
-/// What a connection is to do about one request.
+/// What a connection does about one request.
 struct ConnectionReply: Sendable {
-    /// The end that a request comes to.
-    enum Deed: Sendable {
+    /// How a request ends.
+    enum Action: Sendable {
         case answer(HTTPAnswer)
-        /// RST_STREAM with this HTTP/2 error code; over HTTP/1.1 the end of the connection.
+        /// RST_STREAM with this HTTP/2 error code; closes the connection over HTTP/1.1.
         case reset(code: Int)
-        /// RST_STREAM with REFUSED_STREAM; over HTTP/1.1 the end of the connection.
+        /// RST_STREAM with REFUSED_STREAM; closes the connection over HTTP/1.1.
         case refuse
-        /// GOAWAY with this request and later ones unprocessed; over HTTP/1.1 the end of the connection.
+        /// GOAWAY with this request and later ones unprocessed; closes the connection over HTTP/1.1.
         case goAway(reason: String)
         case close
         case silence
     }
 
-    var deed: Deed
-    /// SETTINGS with so many concurrent streams, before the answer.
+    var action: Action
+    /// The number of concurrent streams to allow with SETTINGS before the answer.
     var streamLimit: Int?
     /// The same, after the answer.
     var laterStreamLimit: Int?
     var delayMilliseconds: Int64 = 0
-    /// Whether the connection ends after the answer.
+    /// Whether to close the connection after the answer.
     var isLast = false
 
-    init(_ deed: Deed, delayMilliseconds: Int64 = 0) {
-        self.deed = deed
+    init(_ action: Action, delayMilliseconds: Int64 = 0) {
+        self.action = action
         self.delayMilliseconds = delayMilliseconds
     }
 
     init(_ answer: HTTPAnswer) {
-        deed = .answer(answer)
+        action = .answer(answer)
     }
 }
 
-/// A status with headers and a body, as HTTP/1.1 and HTTP/2 alike carry it.
+/// A response over HTTP/1.1 or HTTP/2: a status, headers and a body.
 struct HTTPAnswer: Sendable {
     var status: Int
-    /// Names in lower case and values; the length of the body is added on the way out.
+    /// Names in lower case and values. `content-length` is added later.
     var headers: [(name: String, value: String)]
     var body: [UInt8]
 
@@ -50,7 +50,7 @@ struct HTTPAnswer: Sendable {
         HTTPAnswer(status, headers: [("content-type", "application/json")] + headers, body: Array(text.utf8))
     }
 
-    /// `{"error": message}` with `status`, as the control interface says it.
+    /// `{"error": message}`: an error of the control interface.
     static func failure(_ status: Int, _ message: String) -> HTTPAnswer {
         .json(status, JSONText.object([("error", JSONText.quoted(message))]))
     }
@@ -61,14 +61,14 @@ struct HTTPAnswer: Sendable {
     /// `{"ok": true}`.
     static let done = HTTPAnswer.json(200, "{\"ok\":true}")
 
-    /// Adds `others`, each in the place of a header of the same name.
+    /// Adds `others`, which replace headers of the same name.
     mutating func set(_ others: [(name: String, value: String)]) {
         headers.removeAll { header in others.contains { $0.name == header.name } }
         headers += others
     }
 }
 
-/// Asks a connection to say GOAWAY with `reason` and to close.
+/// Tells a connection to send GOAWAY with `reason` and to close.
 struct ShutdownEvent: Sendable {
     let reason: String
 }

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// One connection of HTTP/1.1: collects a request, hands it to the responder, carries the reply out, and stays open.
+/// One HTTP/1.1 connection: collects a request, passes it to the responder, and carries the reply out.
 final class HTTP1Handler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -67,7 +67,7 @@ final class HTTP1Handler: ChannelInboundHandler {
     }
 
     private func carryOut(_ reply: ConnectionReply, _ context: ChannelHandlerContext) {
-        switch reply.deed {
+        switch reply.action {
         case .answer(let answer): write(answer, isLast: reply.isLast || !isKeepAlive, context)
         case .silence: return
         case .reset, .refuse, .goAway, .close: context.close(promise: nil)
@@ -91,7 +91,7 @@ final class HTTP1Handler: ChannelInboundHandler {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-    /// The client certificate of the TLS connection (DER); nil without TLS or certificate.
+    /// The client certificate of the TLS connection (DER); nil without one.
     var shownCertificateDER: [UInt8]? {
         guard let certificate = try? nioSSL_peerCertificate() else { return nil }
         return try? certificate.toDERBytes()

@@ -3,8 +3,8 @@ import NIOHPACK
 import NIOHTTP2
 import NIOSSL
 
-/// One connection of HTTP/2: puts frames together to requests, hands them to the responder, and carries the replies out.
-/// The framing itself, flow control and stream states are swift-nio-http2's.
+/// One HTTP/2 connection: assembles requests from frames, passes them to the responder, and carries the replies out.
+/// swift-nio-http2 does framing, flow control and stream states.
 final class HTTP2Handler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -13,7 +13,7 @@ final class HTTP2Handler: ChannelInboundHandler {
     private var memory = ConnectionMemory()
     private var hasLookedForCertificate = false
     private var streams: [HTTP2StreamID: PushRequest] = [:]
-    /// Streams with an answer still to come.
+    /// Streams whose answer is pending.
     private var waiting: Set<HTTP2StreamID> = []
     private var lastStream = HTTP2StreamID.rootStream
     private var bytesConsumed = 0
@@ -48,7 +48,7 @@ final class HTTP2Handler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // An error of one stream has been answered with RST_STREAM; any other is the end of the connection.
+        // A stream error has been answered with RST_STREAM; any other error ends the connection.
         if !(error is NIOHTTP2Errors.StreamError) { context.close(promise: nil) }
     }
 
@@ -83,7 +83,7 @@ final class HTTP2Handler: ChannelInboundHandler {
         let length = bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
         consume(length, context)
         guard streams[stream] != nil else { return }
-        // A body too long for anything is read to its end, but not kept: what is kept is enough to refuse it.
+        // A body over the limit is read but not kept: the beginning is enough to refuse it.
         streams[stream]?.append(bytes.readableBytesView, upTo: responder.bodyBytesMax)
         if data.endStream {
             finish(stream, context)
@@ -92,7 +92,7 @@ final class HTTP2Handler: ChannelInboundHandler {
         }
     }
 
-    /// Gives the client room for as many bytes as it has sent.
+    /// Returns flow-control credit for the bytes received.
     private func consume(_ bytes: Int, _ context: ChannelHandlerContext) {
         bytesConsumed += bytes
         guard bytesConsumed >= 16_384 else { return }
@@ -124,17 +124,18 @@ final class HTTP2Handler: ChannelInboundHandler {
     }
 
     private func carryOut(_ reply: ConnectionReply, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
-        // A connection's limit holds even for a client that has given up this stream.
+        // The limit applies to the connection even if the client has reset this stream.
         if let limit = reply.streamLimit { allow(limit, context) }
-        if waiting.contains(stream) { carryOut(reply.deed, on: stream, context) }
+        if waiting.contains(stream) { carryOut(reply.action, on: stream, context) }
         if let limit = reply.laterStreamLimit { allow(limit, context) }
         if reply.isLast { leave(context, reason: nil, lastStream: lastStream) }
     }
 
-    private func carryOut(_ deed: ConnectionReply.Deed, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
-        if case .silence = deed { return }
+    private func carryOut(_ action: ConnectionReply.Action, on stream: HTTP2StreamID, _ context: ChannelHandlerContext)
+    {
+        if case .silence = action { return }
         waiting.remove(stream)
-        switch deed {
+        switch action {
         case .answer(let answer): write(answer, on: stream, context)
         case .reset(let code): write(.rstStream(HTTP2ErrorCode(networkCode: code)), on: stream, context)
         case .refuse: write(.rstStream(.refusedStream), on: stream, context)
@@ -155,7 +156,7 @@ final class HTTP2Handler: ChannelInboundHandler {
         }
     }
 
-    /// Says GOAWAY with `reason` and closes the connection a moment later, so that the client can read it.
+    /// Sends GOAWAY with `reason`, and closes the connection a moment later so that the client can read it.
     private func leave(_ context: ChannelHandlerContext, reason: String?, lastStream: HTTP2StreamID) {
         guard !isLeaving else { return }
         isLeaving = true

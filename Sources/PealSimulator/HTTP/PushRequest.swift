@@ -1,6 +1,6 @@
 import Foundation
 
-/// One request as it came over the wire: pseudo-headers apart, the other headers in their order, and the body.
+/// A request: pseudo-headers, the other headers in order, and the body.
 package struct PushRequest: Sendable {
     /// The method, in capitals.
     package var method: String
@@ -12,9 +12,9 @@ package struct PushRequest: Sendable {
     package var authority = ""
     /// Names in lower case and values.
     package var headers: [(name: String, value: String)]
-    /// The body, as far as it is kept.
+    /// The body, or its beginning.
     package var body: [UInt8]
-    /// How long the whole body was; more than `body` has when it was cut off.
+    /// The size of the whole body, which may be more than is kept in `body`.
     package var bodyBytes: Int
 
     /// A request of these parts.
@@ -40,7 +40,7 @@ package struct PushRequest: Sendable {
     /// The path without its query.
     var route: Substring { path.prefix { $0 != "?" } }
 
-    /// Keeps what fits of `bytes`; the rest only counts.
+    /// Appends `bytes` to the body up to `limit`; the rest is only counted.
     mutating func append(_ bytes: some Collection<UInt8>, upTo limit: Int) {
         bodyBytes += bytes.count
         body.append(contentsOf: bytes.prefix(max(0, limit - body.count)))
@@ -76,26 +76,25 @@ enum FormText {
     }
 }
 
-/// What is remembered of one connection: its client certificate, and for APNs who authenticated on it, when its
-/// provider token changed and how many errors it has caused.
+/// The state of one connection: its client certificate, and for APNs who authenticated on it, when its provider token
+/// changed and how many errors it has caused.
 package struct ConnectionMemory: Sendable {
     /// The client certificate as it was shown in TLS (DER); nil without one.
     var certificateDER: [UInt8]?
-    /// What the certificate is good for, once somebody has looked at it.
+    /// What the certificate is valid for, once checked.
     var standing: CertificateStanding?
-    /// Whether a request with a good provider token or certificate has come.
+    /// Whether a request with a valid provider token or certificate was received.
     package internal(set) var isAuthenticated = false
-    /// The team and key that the connection is bound to since its first good provider token.
+    /// The team and key of the first valid provider token, which bind the connection.
     var keyID: String?
     var teamID: String?
-    /// The bundle identifiers that the key was good for at that moment; later ones need a new connection.
+    /// The bundle identifiers that the key was valid for at that moment; later ones need a new connection.
     var bundleIDs: Set<String> = []
     /// Fingerprints of the provider tokens seen, the present one's `iat`, and when it changed last.
     var tokensSeen: [UInt64] = []
     var issuedAtSeconds: Int64 = 0
     var updatedAtSeconds: Int64?
-    /// Whether the streams have been opened, points for error answers, and whether the stream limit has been lowered
-    /// because of one.
+    /// Whether the stream limit has been raised, error points, and whether an error has lowered the limit again.
     var isOpened = false
     var errorPoints = 0
     var isSlowedDown = false

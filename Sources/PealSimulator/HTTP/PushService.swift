@@ -1,18 +1,18 @@
-/// One of the five networks, as far as it differs from the others: what it makes of a request, and how it puts its
-/// answers. Books, faults and wires are the responder's and the handlers' business.
+/// What is specific to a network behind one listener: how it judges a request, and what its answers look like.
+/// Responder and handlers do the rest: counting, faults and connections.
 protocol PushService: Sendable {
     var provider: PushProvider { get }
     var environment: PushEnvironment { get }
-    /// The concurrent streams that a new HTTP/2 connection allows.
+    /// The number of concurrent streams on a new HTTP/2 connection.
     var streamsAtFirst: Int { get }
 
-    /// Judges `request`, which came at `milliseconds` (since 1970) on the connection that `memory` belongs to.
+    /// Judges `request`, received at `milliseconds` (since 1970). `memory` is that of its connection.
     func judge(_ request: PushRequest, memory: inout ConnectionMemory, milliseconds: Int64) -> Judgement
 
-    /// How the network would say what a fault wants, about the request that `acceptance` belongs to.
+    /// The network's answer to the accepted request for `fault`.
     func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> HTTPAnswer
 
-    /// What the network says when a provider token or access token has expired.
+    /// The answer to an expired provider token or access token.
     var expired: FaultAnswer { get }
 
     /// Last changes to a reply; `refusal` is its reason when it refuses the request.
@@ -26,31 +26,31 @@ extension PushService {
     func conclude(_ reply: inout ConnectionReply, refusal: String?, memory: inout ConnectionMemory) {}
 }
 
-/// What a network makes of a request.
+/// A network's judgement of a request.
 enum Judgement: Sendable {
-    /// Every check passed: so it goes on, unless a fault meets it.
+    /// All checks passed. The request is accepted unless a fault applies.
     case accepted(Acceptance)
-    /// The first check that failed, and what is answered.
+    /// The first check that failed, and the answer.
     case refused(reason: String, HTTPAnswer)
-    /// The same of a request that was to bring no notification: the inbox does not count it.
+    /// The same for a request without a notification, which the inbox does not count.
     case declined(HTTPAnswer)
 }
 
-/// A request that passed all checks: whom it is for, and what is answered when nothing comes between.
+/// A request that passed all checks, and its answer unless a fault applies.
 struct Acceptance: Sendable {
     var kind = RequestKind.send
     /// The device token, registration token, channel URI or endpoint; empty when it is for no device.
     var device = ""
-    /// The notification's id, as the answer tells it.
+    /// The notification's id, as in the answer.
     var id = ""
     var answer: HTTPAnswer
-    /// The fingerprint of the provider token, access token or VAPID token that was shown.
+    /// The fingerprint of the request's provider token, access token or VAPID token.
     var credential: UInt64?
     /// What the device gets; nil when nothing is delivered.
     var item: InboxItem?
 }
 
-/// What a client wants of a network; rules of a fault script name it as `request`.
+/// The kind of request, `request` in the rules of a fault script.
 enum RequestKind: String, Sendable, CaseIterable {
     /// A notification for a device, a topic or a channel.
     case send

@@ -1,5 +1,4 @@
-/// One listener's responder: takes a whole request, has its service judge it, lets the faults at it, keeps the books, and
-/// says what to answer.
+/// Answers the requests to one service: has the service judge a request, applies faults, and counts the result.
 final class ServiceResponder: Responder {
     let service: any PushService
     let inbox: Inbox
@@ -29,7 +28,7 @@ final class ServiceResponder: Responder {
         return reply
     }
 
-    /// Lets the faults at a request that passed the checks; gives the reply, and its reason when it refuses.
+    /// Applies faults to a request that passed the checks. Returns the reply, and the reason if it is a refusal.
     private func meet(_ acceptance: Acceptance) -> (ConnectionReply, String?) {
         if let credential = acceptance.credential, faults.expired.contains(credential) {
             return refuse(service.expired, acceptance)
@@ -98,14 +97,14 @@ final class ServiceResponder: Responder {
     }
 }
 
-/// Where the requests of a listener go. The handlers of its connections only carry the replies out.
+/// Answers the requests of a listener. The handlers of its connections carry the replies out.
 protocol Responder: Sendable {
-    /// The concurrent streams that a new HTTP/2 connection allows.
+    /// The number of concurrent streams on a new HTTP/2 connection.
     var streamsAtFirst: Int { get }
     /// Bytes of a request body that are kept.
     var bodyBytesMax: Int { get }
 
-    /// Deals with `request`, which came on the connection that `memory` belongs to.
+    /// Answers `request`. `memory` is that of its connection.
     func receive(_ request: PushRequest, memory: inout ConnectionMemory) -> ConnectionReply
 }
 

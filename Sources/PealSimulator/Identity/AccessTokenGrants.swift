@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// The access tokens that FCM and WNS have given, and what each is good for.
+/// The access tokens issued by FCM and WNS, and their grants.
 package final class AccessTokenGrants: Sendable {
-    /// What an access token is good for.
+    /// What an access token is valid for.
     struct Grant: Sendable {
         let provider: PushProvider
         let scopes: Set<String>
@@ -17,7 +17,7 @@ package final class AccessTokenGrants: Sendable {
         self.ids = ids
     }
 
-    /// A new access token that begins with `prefix`.
+    /// Issues an access token that starts with `prefix`.
     func issue(_ grant: Grant, prefix: String) -> String {
         let accessToken = prefix + Base64URL.encode(Data(ids.bytes(48)))
         grants.withLock { grants in
@@ -27,7 +27,7 @@ package final class AccessTokenGrants: Sendable {
         return accessToken
     }
 
-    /// What `accessToken` is good for; nil when it is unknown, revoked or has expired.
+    /// The grant of `accessToken`; nil when it is unknown, revoked or expired.
     func grant(_ accessToken: String, milliseconds: Int64) -> Grant? {
         guard let grant = grants.withLock({ $0[accessToken] }), milliseconds < grant.expiresAtMilliseconds else {
             return nil
@@ -35,7 +35,7 @@ package final class AccessTokenGrants: Sendable {
         return grant
     }
 
-    /// Takes back all access tokens of `provider`; nil: of both.
+    /// Revokes all access tokens of `provider`, or of all if nil.
     package func revoke(_ provider: PushProvider?) {
         grants.withLock { grants in
             grants = grants.filter { provider != nil && $0.value.provider != provider }

@@ -59,7 +59,7 @@ struct CertificateAuthority {
             chain: chain, key: try NIOSSLPrivateKey(bytes: Array(key.pemRepresentation.utf8), format: .pem))
     }
 
-    /// A certificate for `key` that this authority has signed.
+    /// A certificate for `key`, signed by this authority.
     func sign(
         _ key: P256.Signing.PublicKey, subject: DistinguishedName, now: Date, extensions: Certificate.Extensions
     ) throws -> Certificate {
@@ -76,10 +76,10 @@ struct CertificateAuthority {
     }
 }
 
-/// The certificates with which developers show who they are.
+/// Client certificates of developers.
 extension CertificateAuthority {
-    /// A client certificate of the app `bundleID`, and its key, both in PEM: shaped as Apple's are, for pushes of every
-    /// kind that certificates are good for, in both environments.
+    /// A client certificate of the app `bundleID` and its key in PEM. Like Apple's, it is valid for all kinds of pushes
+    /// that certificates allow, in both environments.
     func clientIdentity(bundleID: String, now: Date) throws -> (certificatePEM: String, keyPEM: String) {
         let key = P256.Signing.PrivateKey()
         let subject = DistinguishedName([
@@ -104,7 +104,7 @@ extension CertificateAuthority {
     /// `UID` (RFC 4519 §2.39).
     private static let userID: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
 
-    /// Topics and their kinds in turn, as Apple's certificates list them.
+    /// Topics, each followed by its kinds, as in Apple's certificates.
     private static func topicList(_ bundleID: String) throws -> [UInt8] {
         var serializer = DER.Serializer()
         try serializer.appendConstructedNode(identifier: .sequence) { list in
@@ -117,25 +117,25 @@ extension CertificateAuthority {
     }
 }
 
-/// What a TLS listener shows its clients: its certificate chain, leaf first, and the leaf's key.
+/// The certificate chain of a TLS listener, leaf first, and the leaf's key.
 struct ServerIdentity {
     let chain: [NIOSSLCertificate]
     let key: NIOSSLPrivateKey
 
-    /// A TLS context that speaks `protocols` (ALPN), TLS 1.2 or later. One that asks for a client certificate takes
-    /// any, and none: `acceptAny` has to be its verification, since the judges want to refuse in words.
+    /// A TLS context with `protocols` (ALPN), for TLS 1.2 or later. One that asks for a client certificate must use
+    /// `acceptAny` for verification: the services refuse bad certificates with an answer, not in the handshake.
     func context(protocols: [String], asksForCertificate: Bool = false) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = protocols
         if asksForCertificate { configuration.certificateVerification = .optionalVerification }
-        // A client that keeps its end open must not hold up the simulator's own.
+        // A client that keeps its end open must not delay the simulator's shutdown.
         configuration.shutdownTimeout = .milliseconds(SimulatorLimits.tlsFarewellMilliseconds)
         return try NIOSSLContext(configuration: configuration)
     }
 
-    /// Lets every client certificate pass TLS.
+    /// Accepts every client certificate.
     @Sendable static func acceptAny(
         _ chain: [NIOSSLCertificate], _ promise: EventLoopPromise<NIOSSLVerificationResult>
     ) {

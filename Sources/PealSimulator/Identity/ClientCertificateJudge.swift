@@ -2,9 +2,8 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// Looks at client certificates: one that the simulator's authority has signed is good for the topics in Apple's own
-/// extension (1.2.840.113635.100.6.3.6), in the environments that markers 6.3.1 (development) and 6.3.2 (production)
-/// name.
+/// Checks client certificates. One signed by the simulator's authority is valid for the topics in Apple's extension
+/// (1.2.840.113635.100.6.3.6), in the environments of the markers 6.3.1 (development) and 6.3.2 (production).
 struct ClientCertificateJudge: Sendable {
     static let development: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 3, 1]
     static let production: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 3, 2]
@@ -16,7 +15,7 @@ struct ClientCertificateJudge: Sendable {
         self.authorityKey = authorityKey
     }
 
-    /// What `certificate` (DER) is good for at `nowSeconds` (UTC).
+    /// What `certificate` (DER) is valid for at `nowSeconds` (UTC).
     func standing(of certificate: [UInt8], nowSeconds: Int64) -> CertificateStanding {
         let now = Date(timeIntervalSince1970: Double(nowSeconds))
         guard let certificate = try? Certificate(derEncoded: certificate),
@@ -30,23 +29,23 @@ struct ClientCertificateJudge: Sendable {
         return .good(ClientCertificate(topics: topics, environments: environments))
     }
 
-    /// Topics and, each in a sequence of its own, their kinds, in turn: `SEQUENCE { topic, SEQUENCE { kind }, … }`.
+    /// Topics, each followed by a sequence of its kinds: `SEQUENCE { topic, SEQUENCE { kind }, … }`.
     private static func topics(in value: ArraySlice<UInt8>) -> Set<String>? {
         guard let root = try? DER.parse(value), case .constructed(let nodes) = root.content else { return nil }
         return Set(nodes.compactMap { try? ASN1UTF8String(derEncoded: $0) }.map { String($0) })
     }
 }
 
-/// What a client certificate of a developer account is good for.
+/// What a client certificate of a developer account is valid for.
 struct ClientCertificate: Sendable, Equatable {
     /// The topics it may send to, with their suffixes.
     let topics: Set<String>
     let environments: Set<PushEnvironment>
 }
 
-/// How a client certificate stands with the simulator.
+/// The result of checking a client certificate.
 enum CertificateStanding: Sendable, Equatable {
     case good(ClientCertificate)
-    /// Signed by somebody else, expired, or for no topic.
+    /// Signed by another authority, expired, or without topics.
     case bad
 }

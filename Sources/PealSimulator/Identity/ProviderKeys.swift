@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// The provider keys that the simulator knows, by key id. It verifies provider tokens and remembers the verified ones,
-/// because a sender shows the same one with each request.
+/// The provider keys that the simulator knows, by key id. Verifies provider tokens, and remembers the verified ones
+/// because a sender uses the same one for many requests.
 package final class ProviderKeys: Sendable {
     private struct State {
         var keys: [String: ProviderKey] = [:]
@@ -12,10 +12,10 @@ package final class ProviderKeys: Sendable {
 
     private let state = Mutex(State())
 
-    /// A ring without keys.
+    /// No keys.
     package init() {}
 
-    /// Adds `key`, or replaces the one of the same id. Throws when the ring is full.
+    /// Adds `key`, or replaces the one of the same id. Throws when there are too many.
     package func set(_ key: ProviderKey, id: String) throws {
         try state.withLock { state in
             guard state.keys[id] != nil || state.keys.count < SimulatorLimits.providerKeysMax else {
@@ -26,7 +26,7 @@ package final class ProviderKeys: Sendable {
         }
     }
 
-    /// Removes a key, as if it had been revoked. Says whether there was one.
+    /// Removes a key, as if it had been revoked. Returns whether there was one.
     package func remove(id: String) -> Bool {
         state.withLock { state in
             state.verified.removeAll()
@@ -34,7 +34,7 @@ package final class ProviderKeys: Sendable {
         }
     }
 
-    /// The claims of `providerToken`, whose header, signature and issuer are good; its age is for the caller to check.
+    /// The claims of `providerToken`, with a valid header, signature and issuer. The caller checks its age.
     func verify(_ providerToken: String) throws(APNsRefusal) -> ProviderClaims {
         if let claims = state.withLock({ $0.verified[providerToken] }) { return claims }
         let claims = try check(providerToken)
@@ -66,9 +66,9 @@ package final class ProviderKeys: Sendable {
     }
 }
 
-/// A key that provider tokens may be signed with, as a developer account would hold it.
+/// A key of a developer account that signs provider tokens.
 package struct ProviderKey: Sendable {
-    /// The ten characters of the developer team.
+    /// The id of the developer team.
     package let teamID: String
     /// The apps that the team may send to.
     package let bundleIDs: Set<String>
@@ -91,7 +91,7 @@ package struct ProviderKey: Sendable {
     }
 }
 
-/// What a provider token with a good signature says.
+/// The claims of a provider token with a valid signature.
 struct ProviderClaims: Sendable {
     let keyID: String
     let teamID: String
@@ -100,12 +100,12 @@ struct ProviderClaims: Sendable {
     let environment: PushEnvironment?
 }
 
-/// A signed JWT, taken apart (RFC 7515 §7.1). Nothing is verified here.
+/// A parsed JWT (RFC 7515 §7.1), unverified.
 struct JSONWebToken: Sendable {
     let header: JSONValue
     let claims: JSONValue
     let signature: [UInt8]
-    /// What the signature is for: header and claims as they came.
+    /// The signed bytes: header and claims as received.
     let signed: [UInt8]
 
     init?(_ text: String) {
@@ -123,7 +123,7 @@ struct JSONWebToken: Sendable {
 
 /// Base64 with the URL alphabet and without padding (RFC 7515 §2).
 enum Base64URL {
-    /// The bytes of `text`; nil when it has any other character.
+    /// The bytes of `text`; nil when it is invalid.
     static func decode(_ text: some StringProtocol) -> Data? {
         guard !text.contains(where: { "+/=".contains($0) }) else { return nil }
         let plain = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")

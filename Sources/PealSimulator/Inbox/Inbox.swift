@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Takes what the networks accepted and refused, counts all of it and keeps the latest notifications to be read back.
+/// Counts what the networks accept and refuse, and keeps the latest notifications to be read back.
 package final class Inbox: Sendable {
     private struct State {
         var ledger = Ledger()
@@ -16,7 +16,7 @@ package final class Inbox: Sendable {
     private let state = Mutex(State())
     private let mode: SimulatorMode
 
-    /// An empty inbox; `mode` says how much it keeps.
+    /// An empty inbox. `mode` determines how much it keeps.
     package init(mode: SimulatorMode) {
         self.mode = mode
     }
@@ -37,7 +37,7 @@ package final class Inbox: Sendable {
         }
     }
 
-    /// Counts a whole read's worth of the fast mode under one lock.
+    /// Counts everything from one read of a connection in the fast mode under one lock.
     func count(_ body: (inout Ledger, inout RecentRing) -> Void) {
         state.withLock { state in body(&state.ledger, &state.recent) }
     }
@@ -47,12 +47,12 @@ package final class Inbox: Sendable {
         state.withLock { $0.ledger.refuse(reason, provider: provider) }
     }
 
-    /// Counts a request that a fault left unanswered.
+    /// Counts a request that a fault leaves unanswered.
     func disturb(_ kind: String, provider: PushProvider) {
         state.withLock { $0.ledger.disturb(kind, provider: provider) }
     }
 
-    /// Forgets everything, counters too.
+    /// Removes everything, and resets the counters.
     package func clear() {
         state.withLock { state in
             let sequence = state.sequence
@@ -63,13 +63,13 @@ package final class Inbox: Sendable {
 
     /// The counters as JSON.
     package func summaryJSON() -> String {
-        // Written under the lock: a copy of the ledger would make the next request copy its whole dictionary.
+        // Inside the lock: with a copy of the ledger, the next request would copy the whole dictionary.
         state.withLock { $0.ledger.json(mode: mode) }
     }
 
-    /// The oldest `limit` items that `filter` admits and that came after the one numbered `after`, as JSON.
+    /// The oldest `limit` items after number `after` that `filter` admits, as JSON.
     package func itemsJSON(_ filter: InboxFilter = InboxFilter(), after: Int, limit: Int) -> String {
-        // Filtered outside the lock: looking into payloads takes its time.
+        // Outside the lock: searching payloads takes time.
         let items = state.withLock { state in
             switch mode {
             case .strict: state.items[state.gone...]
@@ -82,7 +82,7 @@ package final class Inbox: Sendable {
         return JSONText.object([("items", "[" + list.joined(separator: ",") + "]"), ("count", String(list.count))])
     }
 
-    /// How many of `items` are numbered `after` or lower; the numbers have no gaps.
+    /// How many of `items` have a number up to `after`. The numbers have no gaps.
     private static func position(_ after: Int, in items: ArraySlice<InboxItem>) -> Int {
         guard let first = items.first?.sequence, after >= first else { return 0 }
         return min(items.count, after - first + 1)
@@ -102,31 +102,30 @@ package final class Inbox: Sendable {
     }
 }
 
-/// One notification that a device was given.
+/// A notification that a device received.
 struct InboxItem: Sendable {
-    /// Grows by one with every item; `after` of `GET /inbox` names it.
+    /// Increases by one with every item; see `after` of `GET /inbox`.
     var sequence: Int = 0
-    /// When it came, in milliseconds since 1970.
+    /// When it was received, in milliseconds since 1970.
     let at: Int64
     let provider: PushProvider
     var environment = PushEnvironment.production
-    /// The device token in lower case, the registration token, channel URI or endpoint; of a broadcast the channel's
-    /// id.
+    /// The device token in lower case, registration token, channel URI or endpoint; the channel's id for a broadcast.
     let device: String
-    /// The notification's id, as the answer told it: `apns-id`, FCM's name, the message id of WNS and MPNS, the
-    /// location of Web Push.
+    /// The notification's id, as in the answer: `apns-id`, FCM's name, the message id of WNS and MPNS, the location of
+    /// Web Push.
     let id: String
     /// The request's headers as a JSON object, without the provider token.
     let headersJSON: String
-    /// JSON text; of the fast mode perhaps anything.
+    /// JSON text, or in the fast mode possibly anything.
     let payload: [UInt8]
     /// Whether it went to a broadcast channel.
     var isBroadcast = false
 
-    /// What the item weighs against `SimulatorLimits.inboxBytesMax`.
+    /// The size that counts towards `SimulatorLimits.inboxBytesMax`.
     var bytes: Int { device.utf8.count + headersJSON.utf8.count + payload.count + 160 }
 
-    /// The item as `GET /inbox` gives it.
+    /// The item in the answer of `GET /inbox`.
     var json: String {
         var members = [
             ("seq", String(sequence)), ("at", String(at)), ("provider", JSONText.quoted(provider.rawValue)),
@@ -139,28 +138,28 @@ struct InboxItem: Sendable {
         return JSONText.object(members)
     }
 
-    /// `headers` as a JSON object; tokens are left out, since they are secrets.
+    /// `headers` as a JSON object, without tokens, which are secret.
     static func headersJSON(_ headers: [(name: String, value: String)]) -> String {
         JSONText.object(
             headers.filter { $0.name != "authorization" }.map { ($0.name, JSONText.quoted($0.value)) })
     }
 }
 
-/// Which items of the inbox a reader wants.
+/// Selects items of the inbox.
 package struct InboxFilter: Sendable {
-    /// The device, as `DeviceName.key` gives it; nil for all. So with the others.
+    /// A `DeviceName.key`; nil for all devices. The other members are optional in the same way.
     package var device: String?
     package var provider: PushProvider?
     package var environment: PushEnvironment?
-    /// Items that came at this time or later, in milliseconds since 1970.
+    /// Only items received at this time or later, in milliseconds since 1970.
     package var sinceMilliseconds: Int64?
-    /// A piece of any string in the payload.
+    /// A part of any string in the payload.
     package var contained: String?
 
-    /// A filter that lets everything pass.
+    /// A filter that admits everything.
     package init() {}
 
-    /// Whether `item` is wanted.
+    /// Whether `item` is selected.
     func admits(_ item: InboxItem) -> Bool {
         if let device, DeviceName.key(item.device) != device { return false }
         if let provider, item.provider != provider { return false }
@@ -174,14 +173,14 @@ package struct InboxFilter: Sendable {
     }
 }
 
-/// Puts payloads of any kind into JSON, as the inbox shows them.
+/// Turns payloads of any kind into JSON for the inbox.
 enum PayloadJSON {
-    /// JSON as it is, other text as `{"text": …}`, bytes that are no text as `{"base64": …}`.
+    /// JSON unchanged, other text as `{"text": …}`, and other bytes as `{"base64": …}`.
     static func of(_ bytes: [UInt8]) -> [UInt8] {
         JSONValue(bytes: bytes) == nil ? ofText(bytes) : bytes
     }
 
-    /// Text as `{"text": …}` even when it is JSON, bytes that are no text as `{"base64": …}`.
+    /// Text, even JSON, as `{"text": …}`, and other bytes as `{"base64": …}`.
     static func ofText(_ bytes: [UInt8]) -> [UInt8] {
         let member =
             if let text = String(validating: bytes, as: UTF8.self) {

@@ -1,5 +1,4 @@
-/// Counts what came: in total, by network, by reason, and by device. It holds no notification, so it may count for
-/// days.
+/// Counts requests: in total, by network, by reason and by device. It keeps no notifications, so it can count for days.
 struct Ledger {
     private struct DeviceCount {
         var accepted: UInt32 = 0
@@ -16,19 +15,19 @@ struct Ledger {
         tallies.reduce(into: ProviderTally()) { $0.add($1) }
     }
 
-    /// Counts a notification of `device` by the fingerprints of both. `isExact` remembers every pair; otherwise only
-    /// the device's last notification can be recognised when it comes again.
+    /// Counts a notification to `device`, both given as fingerprints. With `isExact` every duplicate is recognised;
+    /// otherwise only a repetition of the device's last notification.
     mutating func accept(device: UInt64, id: UInt64, provider: PushProvider, isExact: Bool) {
-        let place = provider.index
-        tallies[place].accepted += 1
-        if isExact { countDuplicate(Fingerprint.fold(device, id), place) }
+        let index = provider.index
+        tallies[index].accepted += 1
+        if isExact { countDuplicate(Fingerprint.fold(device, id), index) }
         guard devices.count < SimulatorLimits.devicesCountedMax || devices[device] != nil else { return }
         let lastID = UInt32(truncatingIfNeeded: id)
-        // One look into the dictionary: at full speed this is the dearest line of the fast mode.
+        // A single dictionary access: this is the most expensive line of the fast mode.
         let (before, isRepeat) = update(&devices[device, default: DeviceCount()], lastID)
-        if before == 0 { tallies[place].devices += 1 }
-        if before == 1 { tallies[place].devicesWithMoreThanOne += 1 }
-        if isRepeat && !isExact { tallies[place].duplicates += 1 }
+        if before == 0 { tallies[index].devices += 1 }
+        if before == 1 { tallies[index].devicesWithMoreThanOne += 1 }
+        if isRepeat && !isExact { tallies[index].duplicates += 1 }
     }
 
     private func update(_ count: inout DeviceCount, _ lastID: UInt32) -> (before: UInt32, isRepeat: Bool) {
@@ -39,9 +38,9 @@ struct Ledger {
         return (before, isRepeat)
     }
 
-    private mutating func countDuplicate(_ pair: UInt64, _ place: Int) {
+    private mutating func countDuplicate(_ pair: UInt64, _ index: Int) {
         if pairs.contains(pair) {
-            tallies[place].duplicates += 1
+            tallies[index].duplicates += 1
         } else if pairs.count < SimulatorLimits.pairsRememberedMax {
             pairs.insert(pair)
         }
@@ -52,7 +51,7 @@ struct Ledger {
         ProviderTally.count(reason, in: &tallies[provider.index].refused)
     }
 
-    /// Counts a request that a fault left without an answer, by the kind of fault.
+    /// Counts a request that a fault left unanswered, by kind of fault.
     mutating func disturb(_ kind: String, provider: PushProvider) {
         ProviderTally.count(kind, in: &tallies[provider.index].disturbed)
     }

@@ -1,4 +1,4 @@
-/// The latest notifications of the fast mode, in storage that is taken once: keeping one allocates nothing.
+/// The latest notifications of the fast mode, in storage allocated once: keeping one allocates nothing.
 struct RecentRing {
     private struct Slot {
         var at: Int64 = 0
@@ -17,7 +17,7 @@ struct RecentRing {
     private var storage: [UInt8] = []
     private var written = 0
 
-    /// Keeps a notification in the place of the oldest. Parts too long for their room are cut off.
+    /// Keeps a notification, which replaces the oldest. Parts that are too long are truncated.
     mutating func keep(
         at: Int64, provider: PushProvider, environment: PushEnvironment, device: UnsafeRawBufferPointer,
         id: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer
@@ -38,7 +38,7 @@ struct RecentRing {
             payload, to: start + Self.deviceRoom + Self.idRoom, room: SimulatorLimits.recentPayloadBytesMax)
     }
 
-    /// Keeps a notification that somebody has taken apart already.
+    /// Keeps an item.
     mutating func keep(_ item: InboxItem) {
         var (device, id) = (item.device, item.id)
         device.withUTF8 { device in
@@ -60,7 +60,7 @@ struct RecentRing {
         return count
     }
 
-    /// What is kept, oldest first.
+    /// The kept items, oldest first.
     func items() -> [InboxItem] {
         let first = max(0, written - SimulatorLimits.recentItemsMax)
         return (first..<written).map { number in

@@ -3,7 +3,7 @@ import Foundation
 /// The checks of requests to MPNS
 /// (https://msdn.microsoft.com/library/windows/apps/hh202945(v=vs.105).aspx).
 enum MPNSJudge {
-    /// A kind of notification: its classes for at once, within 450 s and within 900 s, and its element.
+    /// A kind of notification: its classes for immediate delivery, within 450 s and within 900 s, and its element.
     private struct Kind {
         let classes: [ClosedRange<Int>]
         let element: String?
@@ -11,7 +11,7 @@ enum MPNSJudge {
 
     private static let routes = ["/throttledthirdparty/01.00/", "/unthrottledthirdparty/01.00/"]
 
-    /// Throws what is wrong with `request`.
+    /// Throws the reason why `request` is invalid.
     static func judge(_ request: PushRequest) throws(MPNSRefusal) {
         guard routes.contains(where: { request.route.hasPrefix($0) && request.route.count > $0.count }) else {
             throw .standard(404)

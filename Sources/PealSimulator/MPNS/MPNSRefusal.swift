@@ -1,4 +1,4 @@
-/// What MPNS answers: a status, and the three states it tells of. Thrown by a check that a request did not pass.
+/// An answer of MPNS: a status and three state headers. Thrown by failed checks.
 struct MPNSRefusal: Error, Equatable {
     let status: Int
     /// `X-NotificationStatus`.
@@ -15,10 +15,10 @@ struct MPNSRefusal: Error, Equatable {
         self.subscription = subscription
     }
 
-    /// The day's number for an unauthenticated channel is used up.
+    /// The daily quota of an unauthenticated channel is used up.
     static var limited: MPNSRefusal { .standard(406) }
 
-    /// What goes with a status.
+    /// The usual states for a status.
     static func standard(_ status: Int) -> MPNSRefusal {
         switch status {
         case 200: MPNSRefusal(200, "Received", device: "Connected", subscription: "Active")
@@ -29,7 +29,7 @@ struct MPNSRefusal: Error, Equatable {
         }
     }
 
-    /// How the summary counts it.
+    /// The name in the summary.
     var reason: String { status == 200 ? notification : String(status) }
 
     func answer(id: String) -> HTTPAnswer {

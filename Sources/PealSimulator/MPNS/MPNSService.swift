@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// MPNS, which no longer exists: channels over HTTP, or over TLS with a client certificate for authenticated services
+/// MPNS, which was discontinued: channels over HTTP, or over TLS with a client certificate for authenticated services
 /// (https://msdn.microsoft.com/library/windows/apps/ff941100(v=vs.105).aspx).
 struct MPNSService: PushService {
     let provider = PushProvider.mpns
@@ -27,7 +27,7 @@ struct MPNSService: PushService {
         return accept(request, milliseconds)
     }
 
-    /// A fault's reason is the notification's status; each status code has the rest of its own.
+    /// A fault's reason becomes the notification's status; the status code determines the rest.
     func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> HTTPAnswer {
         var refusal = MPNSRefusal.standard(fault.status)
         if !fault.reason.isEmpty { refusal.notification = fault.reason }
@@ -54,7 +54,7 @@ struct MPNSService: PushService {
         }
     }
 
-    /// The `X-MessageID` of the sender, or one of our own.
+    /// The sender's `X-MessageID`, or a generated one.
     private func messageID(_ request: PushRequest) -> String {
         request.value("x-messageid") ?? ids.uuid()
     }
@@ -69,7 +69,7 @@ struct MPNSService: PushService {
     }
 }
 
-/// How many notifications an unauthenticated channel has had on the present day (UTC).
+/// Counts the notifications to each unauthenticated channel per day (UTC).
 final class DailyQuota: Sendable {
     private struct State {
         var day: Int64 = 0
@@ -78,7 +78,7 @@ final class DailyQuota: Sendable {
 
     private let state = Mutex(State())
 
-    /// Counts one more for `uri`; says no when the day's number is used up.
+    /// Counts a notification to `uri`. Returns false when the day's quota is used up.
     func take(_ uri: String, milliseconds: Int64) -> Bool {
         state.withLock { state in
             let day = milliseconds / 86_400_000

@@ -3,7 +3,7 @@ import Foundation
 /// Reads the members of a decoded JSON or YAML object by name and type; errors name the member.
 struct MemberReader {
     let members: [String: Any]
-    /// What stands before a member's name in an error, such as `rules[2].`.
+    /// The prefix of a member's name in an error, such as `rules[2].`.
     let path: String
 
     init(_ members: [String: Any], path: String) {
@@ -36,7 +36,7 @@ struct MemberReader {
         return number
     }
 
-    /// The truth value `name`, or nil when there is none.
+    /// The boolean `name`, or nil when there is none.
     func boolean(_ name: String) throws -> Bool? {
         guard let value = members[name], !(value is NSNull) else { return nil }
         guard let truth = value as? Bool else { throw SimulatorError("\(path)\(name): not true or false") }
@@ -71,7 +71,7 @@ struct MemberReader {
         return object
     }
 
-    /// Throws when there is a member that `names` does not list: a typing error must not pass for a default.
+    /// Throws when there is a member that is not in `names`, such as a misspelled one.
     func allowOnly(_ names: Set<String>) throws {
         if let unknown = members.keys.sorted().first(where: { !names.contains($0) }) {
             throw SimulatorError("\(path)\(unknown): unknown member")
@@ -79,12 +79,12 @@ struct MemberReader {
     }
 }
 
-/// Why the simulator did not start, or refused a request to its control interface.
+/// Why the simulator did not start, or refused a control request.
 package struct SimulatorError: Error, CustomStringConvertible, Equatable {
-    /// A sentence that names the field or file at fault.
+    /// The invalid field or file, and the reason.
     package let description: String
 
-    /// An error that says `description`.
+    /// An error with this description.
     package init(_ description: String) {
         self.description = description
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A stream of numbers that depends on nothing but its seed (SplitMix64), so that a run can be repeated.
+/// A stream of random numbers that depends only on its seed (SplitMix64), so that a run can be repeated.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -42,7 +42,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     }
 }
 
-/// Makes up ids and secrets, the same ones from the same seed.
+/// Generates ids and secrets, the same ones from the same seed.
 final class IDSource: Sendable {
     private let random: Mutex<SeededRandom>
 
@@ -66,7 +66,7 @@ final class IDSource: Sendable {
     }
 }
 
-/// 64 bits that stand for a longer text. Two of ten million device tokens share one with a chance of 1 : 300,000.
+/// A 64-bit hash of a longer text. The probability that any two of ten million device tokens collide is 1 : 300,000.
 enum Fingerprint {
     /// The start value of an empty text.
     static let start: UInt64 = 0x51_7C_C1_B7_27_22_0A_95
@@ -78,7 +78,7 @@ enum Fingerprint {
         return (product.high ^ product.low) &+ word.byteSwapped
     }
 
-    /// The fingerprint of `bytes`; a letter counts alike in both cases when `isFoldingCase`.
+    /// The fingerprint of `bytes`; ignores the case of letters if `isFoldingCase`.
     static func of(_ bytes: UnsafeRawBufferPointer, isFoldingCase: Bool = true) -> UInt64 {
         let mask: UInt64 = isFoldingCase ? 0x2020_2020_2020_2020 : 0
         var state = start

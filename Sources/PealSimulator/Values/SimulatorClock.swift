@@ -1,23 +1,23 @@
 import Foundation
 import Synchronization
 
-/// What time it is for the simulator: the system's time, or one given by a test, shifted by a skew.
+/// The simulator's clock: the system's time or that of a test, shifted by a skew.
 package struct SimulatorClock: Sendable {
     private let read: @Sendable () -> Int64
 
-    /// A clock that shows what `milliseconds` gives (since 1970, UTC).
+    /// A clock that reads `milliseconds` (since 1970, UTC).
     package init(milliseconds: @escaping @Sendable () -> Int64) {
         read = milliseconds
     }
 
-    /// The system's clock, `skewSeconds` ahead (or behind, when negative).
+    /// The system's clock, `skewSeconds` ahead, or behind if negative.
     package static func system(skewSeconds: Int64 = 0) -> SimulatorClock {
         SimulatorClock {
             Int64(Date().timeIntervalSince1970 * 1_000) &+ (skewSeconds &* 1_000)
         }
     }
 
-    /// The same clock, wrong by `skew` whenever it is read.
+    /// The same clock, shifted by the present `skew`.
     func skewed(by skew: ClockSkew) -> SimulatorClock {
         SimulatorClock { read() &+ skew.milliseconds }
     }
@@ -29,14 +29,14 @@ package struct SimulatorClock: Sendable {
     package var seconds: Int64 { read() / 1_000 }
 }
 
-/// By how much the simulator's clock is wrong, on top of what it was started with.
+/// A shift of the simulator's clock, besides the one it was started with.
 package final class ClockSkew: Sendable {
     private let amount = Atomic<Int64>(0)
 
-    /// A clock that is right.
+    /// No shift.
     package init() {}
 
-    /// Puts the clock `seconds` ahead; negative: behind.
+    /// Sets the clock `seconds` ahead, or behind if negative.
     package func set(seconds: Int64) {
         amount.store(seconds &* 1_000, ordering: .relaxed)
     }

@@ -6,10 +6,10 @@ struct MicrosoftAuthorization: Sendable {
 
     let account: MicrosoftAccount
     let accessTokens: AccessTokenGrants
-    /// nil for as long as Microsoft's own live.
+    /// nil for Microsoft's own lifetimes.
     let lifeSeconds: Int64?
 
-    /// Why there is no access token.
+    /// Why no access token is issued.
     private struct Refusal: Error {
         let status: Int
         let error: String
@@ -39,7 +39,7 @@ struct MicrosoftAuthorization: Sendable {
                 200,
                 JSONText.object([
                     ("token_type", isStore ? "\"bearer\"" : "\"Bearer\""),
-                    // Entra ID writes it as a string.
+                    // Entra ID returns a string.
                     ("expires_in", isStore ? String(life) : "\"\(life)\""),
                     ("access_token", JSONText.quoted(accessToken)),
                 ]))
@@ -49,7 +49,7 @@ struct MicrosoftAuthorization: Sendable {
         }
     }
 
-    /// The error that a fault asks for.
+    /// The error for a fault.
     func answer(_ fault: FaultAnswer) -> HTTPAnswer {
         Self.answer(fault.status, fault.reason.isEmpty ? "server_error" : fault.reason, "Failed on demand.")
     }

@@ -10,7 +10,7 @@ struct WNSJudge: Sendable {
     ]
     let accessTokens: AccessTokenGrants
 
-    /// Throws what is wrong with `request`, in the order in which the service would see it.
+    /// Throws the reason why `request` is invalid, with checks in the order of the real service.
     func judge(_ request: PushRequest, milliseconds: Int64) throws(WNSRefusal) {
         guard request.route == "/", let query = request.path.split(separator: "?", maxSplits: 1).dropFirst().first,
             query.hasPrefix("token="), query.count > "token=".count
@@ -46,7 +46,7 @@ struct WNSJudge: Sendable {
         try check(request, "x-wns-ttl") { text in
             !text.isEmpty && text.utf8.count < 16 && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
         }
-        // These two are for phones; a channel of Windows refuses them.
+        // These two are only for phones.
         try check(request, "x-wns-suppresspopup") { _ in false }
         try check(request, "x-wns-group") { _ in false }
         let isCached =
@@ -74,7 +74,7 @@ struct WNSJudge: Sendable {
         let type = request.value("x-wns-type") ?? ""
         guard let root = Self.types[type], !root.isEmpty else { return }
         guard let outline = XMLOutline(request.body), outline.root?.name == root else {
-            throw WNSRefusal(400, "The payload is no well-formed \(root) document")
+            throw WNSRefusal(400, "The payload is not a well-formed \(root) document")
         }
         if root == "badge" {
             let value = outline.root?.attributes["value"] ?? ""

@@ -1,4 +1,4 @@
-/// Thrown by a check that a request did not pass: the status, and what `X-WNS-Error-Description` says.
+/// Thrown by a failed check: the status and `X-WNS-Error-Description`.
 struct WNSRefusal: Error, Equatable {
     let status: Int
     let description: String
@@ -8,7 +8,7 @@ struct WNSRefusal: Error, Equatable {
         self.description = description
     }
 
-    /// The answer, with the headers that every answer has.
+    /// The answer, with the headers of every answer.
     func answer(headers: [(name: String, value: String)]) -> HTTPAnswer {
         HTTPAnswer(status, headers: headers + [("x-wns-status", "dropped"), ("x-wns-error-description", description)])
     }

@@ -28,7 +28,7 @@ struct WNSService: PushService {
         }
     }
 
-    /// A fault's reason that is one of WNS' own words for a status is one; any other describes an error.
+    /// With a success status, a fault's reason is `X-WNS-Status`; otherwise it describes the error.
     func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> HTTPAnswer {
         guard acceptance.kind == .send else { return authorization.answer(fault) }
         let headers = acceptance.answer.headers.filter { $0.name != "x-wns-status" }
@@ -48,7 +48,7 @@ struct WNSService: PushService {
         }
     }
 
-    /// Headers that every answer has.
+    /// The headers of every answer.
     private func common(_ request: PushRequest) -> [(name: String, value: String)] {
         var headers = [
             (name: "x-wns-msg-id", value: String(ids.number(), radix: 16).uppercased()),
@@ -62,7 +62,7 @@ struct WNSService: PushService {
         return headers
     }
 
-    /// 200, although the device gets nothing.
+    /// 200, although the device receives nothing.
     private func refuse(_ status: String, _ headers: [(name: String, value: String)]) -> Judgement {
         .refused(reason: status, HTTPAnswer(200, headers: headers + [("x-wns-status", status)]))
     }

@@ -5,7 +5,7 @@ import Foundation
 enum WebPushHeaderCheck {
     private static let urgencies: Set<String> = ["very-low", "low", "normal", "high"]
 
-    /// Throws what is wrong with `request`.
+    /// Throws the reason why `request` is invalid.
     static func check(_ request: PushRequest) throws(WebPushRefusal) {
         guard let life = request.value("ttl") else { throw WebPushRefusal(400, 111, "MissingTTL") }
         guard !life.isEmpty, life.utf8.allSatisfy({ (0x30...0x39).contains($0) }), Int64(life) != nil else {
@@ -25,16 +25,16 @@ enum WebPushHeaderCheck {
         guard request.bodyBytes <= SimulatorLimits.webPushBodyBytesMax else {
             throw WebPushRefusal(413, 104, "PayloadTooLarge")
         }
-        // A message without a body is a mere wake-up, and needs no encryption.
+        // A message without a body only wakes the client, and is not encrypted.
         if !request.body.isEmpty, request.value("content-encoding") != "aes128gcm" {
             throw WebPushRefusal(400, 110, "BadContentEncoding")
         }
     }
 }
 
-/// Checks `Authorization: vapid t=…, k=…` (RFC 8292), as strictly as Apple does about the contact.
+/// Checks `Authorization: vapid t=…, k=…` (RFC 8292), and the contact as strictly as Apple does.
 enum VAPIDCheck {
-    /// Gives the fingerprint of the token; nil when there is none and none is needed. Throws what is wrong.
+    /// Returns the fingerprint of the token; nil when none is given and none is required.
     static func check(
         _ request: PushRequest, applicationServerKey: [UInt8]?, nowSeconds: Int64
     ) throws(WebPushRefusal) -> UInt64? {
@@ -76,7 +76,7 @@ enum VAPIDCheck {
         guard let contact = claims["sub"]?.string, isContact(contact) else { throw .badToken }
     }
 
-    /// `mailto:` or `https:`, without spaces and angle brackets, and not of the local machine.
+    /// `mailto:` or `https:`, without spaces and angle brackets, and not on the local machine.
     private static func isContact(_ text: String) -> Bool {
         guard !text.contains(where: { $0 == " " || $0 == "<" || $0 == ">" }) else { return false }
         if text.hasPrefix("mailto:") {
@@ -94,13 +94,13 @@ enum VAPIDCheck {
     }
 }
 
-/// Opens a body of one record (RFC 8291 §3.4, RFC 8188 §2).
+/// Decrypts a body of one record (RFC 8291 §3.4, RFC 8188 §2).
 enum WebPushDecryption {
     private static let headBytes = 21
     private static let pointBytes = 65
     private static let tagBytes = 16
 
-    /// The plaintext of `body`; nil when it was not made for `subscription`.
+    /// The plaintext of `body`; nil when it was not encrypted for `subscription`.
     static func open(_ body: [UInt8], for subscription: BrowserSubscription) -> [UInt8]? {
         guard body.count >= headBytes + pointBytes + tagBytes + 1, Int(body[20]) == pointBytes else { return nil }
         let recordBytes = body[16..<20].reduce(0) { $0 << 8 | Int($1) }

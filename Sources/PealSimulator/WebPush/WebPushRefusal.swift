@@ -1,5 +1,5 @@
-/// Thrown by a check that a request did not pass; answered as Mozilla's service does
-/// (https://mozilla-services.github.io/autopush-rs/errors.html), with a reason of Apple's where it has one.
+/// Thrown by a failed check; answered as Mozilla's service does
+/// (https://mozilla-services.github.io/autopush-rs/errors.html), with Apple's reason if there is one.
 struct WebPushRefusal: Error, Equatable {
     let status: Int
     /// Mozilla's number of the error.
@@ -15,7 +15,7 @@ struct WebPushRefusal: Error, Equatable {
     static let badToken = WebPushRefusal(403, 109, "BadJwtToken")
     static let keyMismatch = WebPushRefusal(403, 109, "VapidPkHashMismatch")
 
-    /// The refusal that a fault asks for.
+    /// The refusal for a fault.
     init(_ fault: FaultAnswer) {
         let number =
             switch fault.status {

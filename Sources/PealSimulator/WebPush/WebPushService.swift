@@ -1,4 +1,4 @@
-/// A push service of browsers (RFC 8030), which can read what it is given since it holds the subscriptions' keys.
+/// A push service of browsers (RFC 8030). It can decrypt messages because it holds the subscriptions' keys.
 struct WebPushService: PushService {
     let provider = PushProvider.webPush
     let mode: SimulatorMode

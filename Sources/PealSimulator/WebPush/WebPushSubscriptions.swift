@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// The subscriptions that the control interface has made, by the id at the end of the endpoint.
+/// The subscriptions created through the control interface, by the id at the end of the endpoint.
 package final class WebPushSubscriptions: Sendable {
     /// The path before the id.
     static let route = "/push/"
@@ -16,13 +16,13 @@ package final class WebPushSubscriptions: Sendable {
         self.ids = ids
     }
 
-    /// From now on endpoints are at `origin`.
+    /// Sets the origin of endpoints.
     func open(at origin: String) {
         self.origin.withLock { $0 = origin }
     }
 
-    /// Makes a subscription, and says what a browser would: `endpoint` and `keys`. Throws when the key is no
-    /// point of P-256, or when there are too many.
+    /// Creates a subscription. Returns `endpoint` and `keys` as a browser would. Throws when the key is not a P-256
+    /// point, or when there are too many.
     func make(applicationServerKey text: String?) throws -> String {
         let id = Base64URL.encode(Data(ids.bytes(24)))
         let subscription = BrowserSubscription(
@@ -45,7 +45,7 @@ package final class WebPushSubscriptions: Sendable {
                 + (text.map { [("application_server_key", JSONText.quoted($0))] } ?? []))
     }
 
-    /// Unsubscribes `endpoint`. Says whether it was subscribed.
+    /// Unsubscribes `endpoint`. Returns whether it was subscribed.
     func unsubscribe(_ endpoint: String) -> Bool {
         guard let route = endpoint.firstRange(of: Self.route) else { return false }
         let id = String(endpoint[route.upperBound...])
@@ -75,7 +75,7 @@ struct BrowserSubscription: Sendable {
     let key: P256.KeyAgreement.PrivateKey
     /// The secret shared with the sender: 16 bytes (RFC 8291 §3.2).
     let secret: [UInt8]
-    /// The only key that VAPID tokens may be signed with, uncompressed; nil for any.
+    /// The key that VAPID tokens must be signed with, uncompressed; nil for any.
     let applicationServerKey: [UInt8]?
     /// Unsubscribed: the endpoint answers 410.
     var isGone = false

@@ -2,7 +2,7 @@ import PealCore
 import PealReports
 import Synchronization
 
-/// Receivers that answer as a test tells them.
+/// A transport whose answers a test decides.
 final class ScriptedTransport: WebhookTransport {
     private let script: @Sendable (WebhookRequest) async -> WebhookAnswer
     private let seen = Mutex<[WebhookRequest]>([])

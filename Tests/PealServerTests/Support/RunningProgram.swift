@@ -1,11 +1,11 @@
 import Foundation
 import PealTesting
 
-/// A program of this package, running as its own process. Only what a test started is ever stopped.
+/// A program of this package in a process of its own.
 final class RunningProgram: Sendable {
     private let child: ChildProgram
 
-    /// Starts `.build/debug/NAME` (the folder that this test itself was built into).
+    /// Starts `.build/debug/NAME` (the directory of this test's own build).
     init(_ name: String, arguments: [String], environment: [String: String] = [:], log: URL? = nil) throws {
         let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PEAL_") }
         child = try ChildProgram(
@@ -15,23 +15,23 @@ final class RunningProgram: Sendable {
 
     var isRunning: Bool { child.isRunning }
 
-    /// As `kill -9`: nothing is flushed, nothing is told.
+    /// Kills it with SIGKILL.
     func kill() async throws {
         child.send(SIGKILL)
         try await child.waitForExit()
     }
 
-    /// Asks politely and waits. Returns the exit code.
+    /// Stops it with SIGTERM and waits. Returns the exit code.
     @discardableResult
     func stop() async throws -> Int32 {
         child.send(SIGTERM)
         return try await child.waitForExit()
     }
 
-    /// Waits until it ends by itself. Returns the exit code.
+    /// Waits until it exits. Returns the exit code.
     func end() async throws -> Int32 { try await child.waitForExit() }
 
-    /// A figure of `/proc/PID/status` in megabytes, as `VmHWM`, the most memory that was ever resident.
+    /// A figure of `/proc/PID/status` in megabytes, such as `VmHWM`, the peak of resident memory.
     func memoryMegabytes(_ name: String) throws -> Double {
         let text = try String(contentsOfFile: "/proc/\(child.processID)/status", encoding: .utf8)
         let line = text.split(separator: "\n").first { $0.hasPrefix("\(name):") }

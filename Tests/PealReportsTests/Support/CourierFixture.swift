@@ -3,8 +3,8 @@ import PealReports
 import PealStore
 import PealTesting
 
-/// A store with one app, a clock that stands, and short ways to webhooks and their events.
-struct Desk: Sendable {
+/// A store with one app, a manual clock, and shortcuts for webhooks and events.
+struct CourierFixture: Sendable {
     let test: TestStore
     let app: AppKey
     let time = ManualTime()

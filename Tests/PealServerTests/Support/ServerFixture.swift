@@ -4,9 +4,9 @@ import NIOCore
 import PealCore
 import Testing
 
-/// A simulator and a server on loopback, each a process of its own, in a folder that goes with the test.
-final class World: Sendable {
-    static let adminToken = "world-admin-token-0123456789abcdef"
+/// A simulator and servers on loopback, each a process of its own, in a directory that is deleted after the test.
+final class ServerFixture: Sendable {
+    static let adminToken = "test-admin-token-0123456789abcdef"
 
     let folder: URL
     let simulator: RunningProgram
@@ -27,8 +27,8 @@ final class World: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Starts `peal serve` on this world's database.
-    func startServer(_ environment: [String: String] = [:]) async throws -> Server {
+    /// Starts `peal serve` on the fixture's database.
+    func startServer(_ environment: [String: String] = [:]) async throws -> RunningServer {
         let portFile = folder.appendingPathComponent("port-\(UUID().uuidString)")
         let program = try RunningProgram(
             "peal", arguments: ["serve"],
@@ -42,20 +42,20 @@ final class World: Sendable {
             log: folder.appendingPathComponent("peal.log"))
         let port = try await Self.contents(of: portFile, whileRunning: program)
         let address = "http://127.0.0.1:\(port.trimmingCharacters(in: .whitespacesAndNewlines))"
-        return Server(program: program, address: address)
+        return RunningServer(program: program, address: address)
     }
 
-    /// Makes an app with the simulator's APNs key. Returns the app's path.
-    func makeApp(_ server: Server) async throws -> String {
+    /// Creates an app with the simulator's APNs key. Returns the path of the app.
+    func makeApp(_ server: RunningServer) async throws -> String {
         let bundleID = settings["apns"]?["bundle_id"] ?? .null
-        let app = try await server.call("POST", "/peal/v1/apps", ["name": "world", "bundle_id": bundleID], expect: 201)
+        let app = try await server.call("POST", "/peal/v1/apps", ["name": "Test", "bundle_id": bundleID], expect: 201)
         let path = "/peal/v1/apps/\(try #require(app["id"]?.stringValue))"
         _ = try await server.call(
             "PUT", "\(path)/credentials/apns/production", try await credential(), expect: 200)
         return path
     }
 
-    /// The body that puts the simulator's APNs key.
+    /// The request body that stores the simulator's APNs key.
     func credential() async throws -> JSON {
         let apns = try #require(settings["apns"])
         let keyFile = try #require(apns["private_key_file"]?.stringValue)
@@ -66,8 +66,8 @@ final class World: Sendable {
         ]
     }
 
-    /// Registers `count` devices in `topic`, a thousand a request.
-    func registerDevices(_ server: Server, app: String, count: Int, topic: String) async throws {
+    /// Registers `count` devices in `topic`, a thousand per request.
+    func registerDevices(_ server: RunningServer, app: String, count: Int, topic: String) async throws {
         for start in stride(from: 0, to: count, by: 1000) {
             let devices = (start..<min(start + 1000, count)).map { number -> JSON in
                 let address = String(repeating: "0", count: 56) + Self.eightDigits(number)
@@ -82,11 +82,11 @@ final class World: Sendable {
 
     /// What the simulator's devices received.
     func inboxSummary() async throws -> JSON {
-        try await Server.request("GET", "\(controlURL)/inbox/summary", nil).1
+        try await RunningServer.request("GET", "\(controlURL)/inbox/summary", nil).1
     }
 
     func inbox(device: String) async throws -> [JSON] {
-        try await Server.request("GET", "\(controlURL)/inbox?device=\(device)", nil).1["items"]?.arrayValue ?? []
+        try await RunningServer.request("GET", "\(controlURL)/inbox?device=\(device)", nil).1["items"]?.arrayValue ?? []
     }
 
     private static func eightDigits(_ number: Int) -> String {
@@ -100,11 +100,11 @@ final class World: Sendable {
             guard program.isRunning else { break }
             try await Task.sleep(for: .milliseconds(20))
         }
-        throw WorldFailure("\(file.lastPathComponent) did not appear")
+        throw FixtureFailure("\(file.lastPathComponent) did not appear")
     }
 }
 
-struct WorldFailure: Error, CustomStringConvertible {
+struct FixtureFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }

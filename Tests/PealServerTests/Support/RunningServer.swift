@@ -12,8 +12,8 @@ struct Server: Sendable {
     /// Calls the native API as administrator and checks the status.
     func call(_ method: String, _ path: String, _ body: JSON? = nil, expect status: Int) async throws -> JSON {
         let (answered, json) = try await Self.request(
-            method, address + path, body, headers: [("Authorization", "Bearer \(World.adminToken)")])
-        guard answered == status else { throw WorldFailure("\(method) \(path): \(answered) \(json.text)") }
+            method, address + path, body, headers: [("Authorization", "Bearer \(ServerFixture.adminToken)")])
+        guard answered == status else { throw FixtureFailure("\(method) \(path): \(answered) \(json.text)") }
         return json
     }
 
@@ -25,7 +25,7 @@ struct Server: Sendable {
             if state?.isFinal == true { return message }
             try await Task.sleep(for: .milliseconds(50))
         }
-        throw WorldFailure("\(path) did not end in \(seconds) s")
+        throw FixtureFailure("\(path) did not end in \(seconds) s")
     }
 
     static func request(
