@@ -82,7 +82,11 @@ public struct MomentTrainer: Sendable {
 
     /// The weights that labels suggest. Without labels they are the prior's.
     public func weights(_ labels: CampaignLabels) -> [Double] {
-        labels.opened.isEmpty ? prior.means : fit(labels).weights
+        guard !labels.opened.isEmpty else { return prior.means }
+        return AdaptedFit(
+            audience.standardization(labels.features), opened: labels.opened, rowWeights: labels.rowWeights,
+            prior: prior, hourFeatures: FeatureSchema.hourFeatures
+        ).weights
     }
 
     func fit(_ labels: CampaignLabels) -> LogisticFit {

@@ -17,6 +17,9 @@ package struct HarmonicFit: Sendable {
     /// Steps of Newton's method at most: counts of a few dozen opens need five, extreme ones halve some steps.
     private static let stepsMax = 40
 
+    /// Beyond this a preference would overflow; damped steps never come near.
+    private let scoreMax = 30.0
+
     /// - Parameters:
     ///   - counts: opens in each of 24 hours.
     ///   - exposure: how often the audience opens in these hours.
@@ -67,7 +70,7 @@ package struct HarmonicFit: Sendable {
         for hour in 0..<24 {
             var score = 0.0
             for weight in 0..<6 { score += table[hour * 6 + weight] * preference[weight] }
-            shares[hour] = exposure[hour] * exp(min(max(score, -3), 3))
+            shares[hour] = exposure[hour] * exp(min(max(score, -scoreMax), scoreMax))
             sum += shares[hour]
         }
         var objective = 0.0
