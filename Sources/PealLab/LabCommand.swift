@@ -4,7 +4,9 @@ package import ArgumentParser
 package struct LabCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "peal-lab", abstract: "The laboratory: what proves and measures Peal.",
-        subcommands: [FuzzCommand.self])
+        subcommands: [
+            FuzzCommand.self, EvaluateCommand.self, AbCommand.self, MomentReportCommand.self, CostCommand.self,
+        ])
 
     package init() {}
 }
