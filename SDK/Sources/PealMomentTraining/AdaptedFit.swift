@@ -10,9 +10,9 @@ public struct AdaptedFit: Sendable {
     /// The mean scale of the variances of hour weights, and of all others.
     public let scales: (hours: Double, others: Double)
 
-    private static let exponents = [-3.0, -2, -1, 0, 1, 2, 3]
+    private static let exponents = [-2.0, -1, 0, 1, 2]
     /// How readily scales are believed: the standard deviation of their binary logarithm.
-    private static let spread = 2.0
+    private static let spread = 1.0
 
     /// - Parameters:
     ///   - rows: standardised features, a constant 1 first.

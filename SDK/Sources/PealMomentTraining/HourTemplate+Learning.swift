@@ -59,9 +59,10 @@ extension HourTemplate {
         _ counts: [Double], _ shift: Int, _ entry: ShiftFit, _ opens: inout [Double], _ expected: inout [Double]
     ) {
         let taste = (0..<24).map { hour in
-            exp((0..<Harmonics.weightCount).reduce(0) { sum, weight in
-                sum + Harmonics.table[hour * Harmonics.weightCount + weight] * entry.fit.preference[weight]
-            })
+            exp(
+                (0..<Harmonics.weightCount).reduce(0) { sum, weight in
+                    sum + Harmonics.table[hour * Harmonics.weightCount + weight] * entry.fit.preference[weight]
+                })
         }
         func unshifted(_ hour: Int) -> Int { ((hour - shift) % 24 + 24) % 24 }
         let weighted = (0..<24).reduce(0) { $0 + hours[unshifted($1)] * taste[$1] }

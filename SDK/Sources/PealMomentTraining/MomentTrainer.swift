@@ -31,10 +31,10 @@ public struct LoggedWakes: Sendable {
     /// Sensed features, 24 in a row.
     public let sensed: FeatureMatrix
     /// The hour of each wake on its person's own clock.
-    public let ownHours: [Int]
+    public let ownHours: [OwnHour]
 
     /// As many hours as rows.
-    public init(sensed: FeatureMatrix, ownHours: [Int]) {
+    public init(sensed: FeatureMatrix, ownHours: [OwnHour]) {
         precondition(sensed.count == ownHours.count)
         self.sensed = sensed
         self.ownHours = ownHours
@@ -87,12 +87,6 @@ public struct MomentTrainer: Sendable {
             audience.standardization(labels.features), opened: labels.opened, rowWeights: labels.rowWeights,
             prior: prior, hourFeatures: FeatureSchema.hourFeatures
         ).weights
-    }
-
-    func fit(_ labels: CampaignLabels) -> LogisticFit {
-        LogisticFit(
-            audience.standardization(labels.features), opened: labels.opened, rowWeights: labels.rowWeights,
-            prior: prior)
     }
 
     /// The model with these weights, as phones get it.
@@ -154,23 +148,23 @@ extension ScoreTable {
     /// The distribution of scores that were seen: bins of equal counts, and for every hour the shares of the bins,
     /// drawn towards the overall ones.
     /// - Returns: nil without scores.
-    public init?(scores: [Double], ownHours: [Int], binCount: Int) {
+    public init?(scores: [Double], ownHours: [OwnHour], binCount: Int) {
         guard !scores.isEmpty, scores.count == ownHours.count else { return nil }
         let sorted = scores.sorted()
         let edges = (1..<binCount).map { sorted[min($0 * sorted.count / binCount, sorted.count - 1)] }
         var sums = [Double](repeating: 0, count: binCount)
-        var counts = [Double](repeating: 0, count: 24 * binCount)
+        var counts = [Double](repeating: 0, count: 48 * binCount)
         var overall = [Double](repeating: 0, count: binCount)
         for (score, hour) in zip(scores, ownHours) {
             var bin = 0
             while bin < edges.count, score > edges[bin] { bin += 1 }
             sums[bin] += score
             overall[bin] += 1
-            counts[hour * binCount + bin] += 1
+            counts[hour.row * binCount + bin] += 1
         }
         // A bin can be empty where many scores are alike; then its chance is zero and its value does not matter.
         let bins = (0..<binCount).map { overall[$0] > 0 ? sums[$0] / overall[$0] : 0 }
-        for hour in 0..<24 {
+        for hour in 0..<48 {
             for bin in 0..<binCount {
                 counts[hour * binCount + bin] += Self.overallWakes * overall[bin] / Double(scores.count)
             }

@@ -56,8 +56,8 @@ extension MomentTrainer {
         var objections: [PromotionReport.Objection] = []
         if gain.mean <= gain.standardError { objections.append(.notBetter) }
         if !(0.7...1.4).contains(platt.slope) { objections.append(.calibration) }
-        let weights = fit(labels).weights
-        if !weights.dropFirst().allSatisfy({ $0.isFinite && abs($0) <= MomentModel.weightMax }) {
+        let trained = weights(labels)
+        if !trained.dropFirst().allSatisfy({ $0.isFinite && abs($0) <= MomentModel.weightMax }) {
             objections.append(.weights)
         }
         if let valueAdvantage, valueAdvantage.value < -2 * valueAdvantage.standardError { objections.append(.value) }
@@ -77,10 +77,10 @@ extension MomentTrainer {
             let tested = (0..<count).filter { $0 % Self.folds == fold }
             let kept = labels.picking((0..<count).filter { $0 % Self.folds != fold })
             let rows = audience.standardization(kept.features)
-            let own = LogisticFit(rows, opened: kept.opened, rowWeights: kept.rowWeights, prior: prior)
+            let own = weights(kept)
             let base = LogisticFit(rows, opened: kept.opened, rowWeights: kept.rowWeights, prior: still)
             let held = audience.standardization(labels.features.picking(tested))
-            for (row, scores) in zip(tested, zip(own.scores(held), base.scores(held))) {
+            for (row, scores) in zip(tested, zip(held.scores(own), base.scores(held))) {
                 (campaign[row], global[row]) = scores
             }
         }

@@ -58,10 +58,12 @@ extension MomentModel {
         private static let knownScales = [0.7, 0.6, 0.7, 0.7, 0.45, 0.3, 0.7, 0.35, 0.15, 0.7, 0.6]
 
         static let means = knownMeans + shares
-        static let scales = knownScales + shares.enumerated().map { index, share in
-            // Brightness and battery are no yes-or-no signals, and products with the hour have a mean near zero.
-            index == 8 || index == 9 ? 0.22 : share == 0 ? 0.4 : (share * (1 - share)).squareRoot()
-        }
+        static let scales =
+            knownScales
+            + shares.enumerated().map { index, share in
+                // Brightness and battery are no yes-or-no signals, and products with the hour have a mean near zero.
+                index == 8 || index == 9 ? 0.22 : share == 0 ? 0.4 : (share * (1 - share)).squareRoot()
+            }
         static let weights: [Double] = {
             var weights = [Double](repeating: 0, count: FeatureSchema.count)
             weights[0] = -3

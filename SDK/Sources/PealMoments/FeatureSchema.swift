@@ -24,10 +24,10 @@ public struct Person: Sendable, Hashable {
             openness: log(Double(opens) + 5) - audienceOpens)
     }
 
-    /// The hour, 0 to 23, on the clock of the person's own day.
-    public func ownHour(at time: LocalTime) -> Int {
+    /// The hour on the clock of the person's own day.
+    public func ownHour(at time: LocalTime) -> OwnHour {
         let hour = (time.hour - profile.shift).truncatingRemainder(dividingBy: 24)
-        return min(Int(hour < 0 ? hour + 24 : hour), 23)
+        return OwnHour(hour: Int(hour < 0 ? hour + 24 : hour), isWeekend: time.isWeekend)
     }
 }
 

@@ -52,7 +52,9 @@ public struct MomentModel: Sendable, Hashable {
         }
         guard scales.allSatisfy({ $0 > 0 }), (0...1).contains(arrival) else { throw .malformed("scale or arrival") }
         // The constant carries the base rate and may be larger.
-        guard weights.dropFirst().allSatisfy({ abs($0) <= Self.weightMax }) else { throw .malformed("weight too large") }
+        guard weights.dropFirst().allSatisfy({ abs($0) <= Self.weightMax }) else {
+            throw .malformed("weight too large")
+        }
         (self.app, self.campaign, self.version, self.parent) = (app, campaign, version, parent)
         (self.trainedAt, self.expires) = (trainedAt, expires)
         self.means = means.map { $0.rounded(significantDigits: 4) }

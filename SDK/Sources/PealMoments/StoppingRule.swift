@@ -6,11 +6,11 @@ public struct StoppingRule: Sendable, Hashable {
     public struct Wake: Sendable, Hashable {
         /// Log-odds known ahead.
         public let knownScore: Double
-        /// The hour on the person's own clock, 0 to 23.
-        public let ownHour: Int
+        /// The hour on the person's own clock.
+        public let ownHour: OwnHour
 
         /// A wake with what is known ahead about it.
-        public init(knownScore: Double, ownHour: Int) {
+        public init(knownScore: Double, ownHour: OwnHour) {
             self.knownScore = knownScore
             self.ownHour = ownHour
         }
@@ -26,13 +26,13 @@ public struct StoppingRule: Sendable, Hashable {
     ///   - arrival: the chance, 0 to 1, that a wake really comes.
     public init(wakes: [Wake], deadline: Wake, table: ScoreTable, arrival: Double) {
         let chance = min(max(arrival, 0), 1)
-        var waiting = table.mean(atHour: deadline.ownHour) { Logistic.probability(deadline.knownScore + $0) }
+        var waiting = table.mean(at: deadline.ownHour) { Logistic.probability(deadline.knownScore + $0) }
         var values = [Double](repeating: 0, count: wakes.count)
         for index in wakes.indices.reversed() {
             values[index] = waiting
             guard chance > 0 else { continue }
             let (score, best) = (wakes[index].knownScore, waiting)
-            let reached = table.mean(atHour: wakes[index].ownHour) { max(Logistic.probability(score + $0), best) }
+            let reached = table.mean(at: wakes[index].ownHour) { max(Logistic.probability(score + $0), best) }
             waiting = chance * reached + (1 - chance) * best
         }
         continuationValues = values

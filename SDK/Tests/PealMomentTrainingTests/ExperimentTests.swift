@@ -17,11 +17,13 @@ struct ExperimentTests {
         #expect((4800...5200).contains(first))
     }
 
-    @Test("hash as FIPS 180-4 has it", arguments: [
-        ("", [0xE3, 0xB0, 0xC4, 0x42] as [UInt8]), ("abc", [0xBA, 0x78, 0x16, 0xBF]),
-        ("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", [0x24, 0x8D, 0x6A, 0x61]),
-        (String(repeating: "a", count: 1000), [0x41, 0xED, 0xEC, 0xE4]),
-    ])
+    @Test(
+        "hash as FIPS 180-4 has it",
+        arguments: [
+            ("", [0xE3, 0xB0, 0xC4, 0x42] as [UInt8]), ("abc", [0xBA, 0x78, 0x16, 0xBF]),
+            ("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", [0x24, 0x8D, 0x6A, 0x61]),
+            (String(repeating: "a", count: 1000), [0x41, 0xED, 0xEC, 0xE4]),
+        ])
     func sha256(text: String, beginning: [UInt8]) {
         #expect(Array(SHA256.hash(Array(text.utf8)).prefix(4)) == beginning)
     }
@@ -63,9 +65,11 @@ struct ExperimentTests {
         #expect(comparison.interval().contains(comparison.difference))
     }
 
-    @Test("decide what is true", arguments: [
-        (0.0, ExperimentDecision.undecided), (0.6, .promote), (-0.5, .revert),
-    ])
+    @Test(
+        "decide what is true",
+        arguments: [
+            (0.0, ExperimentDecision.undecided), (0.6, .promote), (-0.5, .revert),
+        ])
     func decisions(lift: Double, decision: ExperimentDecision) throws {
         let comparison = try #require(ArmComparison(users(4000, lift: lift, seed: 8)))
         #expect(ExperimentDecision(comparison, isRatioSound: true) == decision)
@@ -89,9 +93,11 @@ struct ExperimentTests {
         #expect(AlwaysValid.pValue(difference: 0, variance: 1e-6, spread: 0.01) == 1)
     }
 
-    @Test("notice arms of wrong sizes and none else", arguments: [
-        (10_000, 10_000, false), (5100, 4900, false), (10_400, 9600, true), (600, 400, true),
-    ])
+    @Test(
+        "notice arms of wrong sizes and none else",
+        arguments: [
+            (10_000, 10_000, false), (5100, 4900, false), (10_400, 9600, true), (600, 400, true),
+        ])
     func sampleRatio(one: Int, other: Int, isRaised: Bool) {
         var alarm = SampleRatioAlarm(share: 0.5)
         alarm.record(contextAware: one, traditional: other)

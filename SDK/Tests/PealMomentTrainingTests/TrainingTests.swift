@@ -124,6 +124,17 @@ struct TrainingTests {
         #expect(prior.means[1] > 0.6)
     }
 
+    @Test("a prior is trusted less by labels that contradict it", arguments: [(0.5, true), (-1.5, false)])
+    func adaptation(truth: Double, agrees: Bool) {
+        let (rows, opened) = Self.sample([-1, truth, 0.3], rows: 3000, seed: 4)
+        let prior = GaussianPrior(means: [0, 0.5, 0.3], precisions: [0.01, 25, 25])
+        let fit = AdaptedFit(rows, opened: opened, prior: prior, hourFeatures: [1])
+        #expect((fit.scales.hours < 1) == agrees)
+        #expect(fit.scales.others < 1)
+        let plain = LogisticFit(rows, opened: opened, prior: prior)
+        #expect(abs(fit.weights[1] - truth) <= abs(plain.weights[1] - truth) + 0.02)
+    }
+
     @Test("a template is learnt from counters")
     func template() throws {
         var chance = Chance(9)
@@ -133,7 +144,10 @@ struct TrainingTests {
             var counts = [Int](repeating: 0, count: 24)
             for _ in 0..<40 {
                 var left = chance.unit()
-                let hour = day.firstIndex { left -= $0; return left < 0 } ?? 23
+                let hour =
+                    day.firstIndex {
+                        left -= $0; return left < 0
+                    } ?? 23
                 counts[(hour + shift) % 24] += 1
             }
             return counts
@@ -150,7 +164,8 @@ struct TrainingTests {
     @Test("a score table has bins of equal counts, drawn towards the overall shares")
     func table() throws {
         let scores = (0..<800).map(Double.init)
-        let table = try #require(ScoreTable(scores: scores, ownHours: scores.map { $0 < 400 ? 8 : 20 }, binCount: 8))
+        let hours = scores.map { OwnHour(hour: $0 < 400 ? 8 : 20, isWeekend: false) }
+        let table = try #require(ScoreTable(scores: scores, ownHours: hours, binCount: 8))
         #expect(table.bins[0] == 49.5 || table.bins[0] == 50)
         let morning = Array(table.chances[8 * 8..<9 * 8])
         #expect(abs(morning.reduce(0, +) - 1) < 1e-9)

@@ -70,13 +70,15 @@ struct MomentModelTests {
         let own = 2 * Double.pi * 4 / 24
         let expected = [1, 1, 0, 0, -1, 1, 0, 0.7, 0.5, -0.2 - 0.3, sin(own), cos(own)]
         for (value, known) in zip(features, expected) { #expect(abs(value - known) < 1e-12) }
-        #expect(person.ownHour(at: LocalTime(hour: 1, isWeekend: false)) == 23)
+        #expect(person.ownHour(at: LocalTime(hour: 1, isWeekend: false)) == OwnHour(hour: 23, isWeekend: false))
     }
 
-    @Test("reads days and hours off the clock", arguments: [
-        (0, 0, 0, false), (1_769_299_200_000, 0, 0.0, true), (1_769_299_200_000, -3600, 23.0, true),
-        (1_769_383_800_000, 3600, 0.5, false), (-1_800_000, 0, 23.5, false),
-    ] as [(Int64, Int, Double, Bool)])
+    @Test(
+        "reads days and hours off the clock",
+        arguments: [
+            (0, 0, 0, false), (1_769_299_200_000, 0, 0.0, true), (1_769_299_200_000, -3600, 23.0, true),
+            (1_769_383_800_000, 3600, 0.5, false), (-1_800_000, 0, 23.5, false),
+        ] as [(Int64, Int, Double, Bool)])
     func localTime(milliseconds: Int64, offset: Int, hour: Double, isWeekend: Bool) {
         let time = LocalTime(milliseconds: milliseconds, utcOffsetSeconds: offset)
         #expect(time.hour == hour)
@@ -95,10 +97,12 @@ struct MomentModelTests {
         #expect(again == builtIn)
     }
 
-    @Test("is refused where it makes no sense", arguments: [
-        ("w", "[1,2]"), ("schema", "3"), ("kind", "\"trees\""), ("bins", "[1]"), ("tau", "[0,1,1]"),
-        ("mean", "[\"x\"]"), ("q0", "2"),
-    ])
+    @Test(
+        "is refused where it makes no sense",
+        arguments: [
+            ("w", "[1,2]"), ("schema", "3"), ("kind", "\"trees\""), ("bins", "[1]"), ("tau", "[0,1,1]"),
+            ("mean", "[\"x\"]"), ("q0", "2"),
+        ])
     func malformed(member: String, value: String) throws {
         let payload = try ModelFile(Self.model(), keyID: "m1") { _ in [] }.payload
         let decoded = try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any]
@@ -131,7 +135,9 @@ struct MomentModelTests {
         }
         try install(good)
         try install(good)
-        #expect(throws: ModelRefusal.notNewer(installed: 3)) { try install(try Self.signed(try Self.model(version: 2))) }
+        #expect(throws: ModelRefusal.notNewer(installed: 3)) {
+            try install(try Self.signed(try Self.model(version: 2)))
+        }
         #expect(throws: ModelRefusal.notNewer(installed: 3)) {
             try install(try Self.signed(try Self.model(version: 3, expires: 1_900_000)))
         }

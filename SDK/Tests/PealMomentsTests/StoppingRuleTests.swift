@@ -8,8 +8,9 @@ struct StoppingRuleTests {
 
     private func rule(_ known: [Double], deadline: Double, arrival: Double) -> StoppingRule {
         StoppingRule(
-            wakes: known.map { StoppingRule.Wake(knownScore: $0, ownHour: 9) },
-            deadline: StoppingRule.Wake(knownScore: deadline, ownHour: 9), table: ScoreTable(equallyLikely: sensed),
+            wakes: known.map { StoppingRule.Wake(knownScore: $0, ownHour: OwnHour(hour: 9, isWeekend: false)) },
+            deadline: StoppingRule.Wake(knownScore: deadline, ownHour: OwnHour(hour: 9, isWeekend: false)),
+            table: ScoreTable(equallyLikely: sensed),
             arrival: arrival)
     }
 
@@ -48,15 +49,20 @@ struct StoppingRuleTests {
     @Test("looks the chances of scores up by the hour of each wake")
     func hours() throws {
         // Good scores at eight only.
-        var chances = [Double](repeating: 0, count: 48)
-        for hour in 0..<24 { chances[2 * hour + (hour == 8 ? 1 : 0)] = 1 }
+        var chances = [Double](repeating: 0, count: 96)
+        for hour in 0..<48 { chances[2 * hour + (hour == 8 ? 1 : 0)] = 1 }
         let table = try #require(ScoreTable(bins: [0, 2], chances: chances))
-        let deadline = StoppingRule.Wake(knownScore: -3, ownHour: 10)
-        let wakes = [7, 8, 9].map { StoppingRule.Wake(knownScore: -3, ownHour: $0) }
+        func wake(_ hour: Int, isWeekend: Bool = false) -> StoppingRule.Wake {
+            StoppingRule.Wake(knownScore: -3, ownHour: OwnHour(hour: hour, isWeekend: isWeekend))
+        }
+        let (deadline, wakes) = (wake(10), [7, 8, 9].map { wake($0) })
         let rule = StoppingRule(wakes: wakes, deadline: deadline, table: table, arrival: 0.5)
         let (low, high) = (Logistic.probability(-3), Logistic.probability(-1))
         let expected = [0.5 * high + 0.5 * low, low, low]
         #expect(zip(rule.continuationValues, expected).allSatisfy { abs($0 - $1) < 1e-12 })
+        let weekend = StoppingRule(
+            wakes: [7, 8, 9].map { wake($0, isWeekend: true) }, deadline: deadline, table: table, arrival: 0.5)
+        #expect(abs(weekend.continuationValues[0] - low) < 1e-12)
     }
 
     @Test("with no wakes left the message is shown")

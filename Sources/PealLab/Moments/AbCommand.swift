@@ -121,7 +121,9 @@ struct ExperimentFigures: Codable {
     var table: String {
         var lines = ["Zero excluded at any of \(looks) daily looks, \(users) users, \(runs) runs"]
         for row in rows {
-            let names = [("plain test", row.naive), ("always valid", row.withoutPriorRates), ("and CUPED", row.alwaysValid)]
+            let names = [
+                ("plain test", row.naive), ("always valid", row.withoutPriorRates), ("and CUPED", row.alwaysValid),
+            ]
             let shares = names.map { "\($0.0) \(Evaluation.percent($0.1))" }.joined(separator: ", ")
             let day = row.medianDay.map { ", median day \($0)" } ?? ""
             lines.append("lift \(Evaluation.percent(row.lift)): \(shares)\(day)")

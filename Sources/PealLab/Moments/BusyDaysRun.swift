@@ -75,7 +75,8 @@ struct BusyDaysRun {
         }
         let slots = waiting.map { policy.slot($0.campaign, day, person) }
         for context in waiting where slots[context.campaign] == nil { policy.begin(context) }
-        for slot in stride(from: day * BusyDays.slotsPerDay, to: (day + 1) * BusyDays.slotsPerDay, by: BusyDays.stride) {
+        for slot in stride(from: day * BusyDays.slotsPerDay, to: (day + 1) * BusyDays.slotsPerDay, by: BusyDays.stride)
+        {
             decay()
             func gain(_ context: Context) -> Double? {
                 if let planned = slots[context.campaign] { return slot >= planned ? 0 : nil }

@@ -39,7 +39,7 @@ struct BusyDaysTrial {
         let displays = labels(campaign)
         var features = FeatureMatrix(width: FeatureSchema.count)
         var sensed = FeatureMatrix(width: FeatureSchema.sensedCount)
-        var hours: [Int] = []
+        var hours: [OwnHour] = []
         for display in displays {
             let (person, time) = (habits.person(display.person, display.slot), PocketDay.time(display.slot))
             let signals = world.signals(display.person, display.slot)

@@ -6,7 +6,8 @@ import PealMoments
 /// `peal-lab cost`: what a decision costs a phone, and a training the server.
 package struct CostCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
-        commandName: "cost", abstract: "Measures the time of score, stopping rule and training, and the size of a model.")
+        commandName: "cost",
+        abstract: "Measures the time of score, stopping rule and training, and the size of a model.")
 
     package init() {}
 
@@ -27,9 +28,13 @@ package struct CostCommand: ParsableCommand {
                 known: FeatureSchema.known(at: time, for: person),
                 sensed: FeatureSchema.sensed(signals, at: time, for: person))
         }
-        let wakes = (0..<36).map { StoppingRule.Wake(knownScore: -3 + Double($0 % 5) / 5, ownHour: $0 % 24) }
+        let wakes = (0..<36).map { index in
+            StoppingRule.Wake(
+                knownScore: -3 + Double(index % 5) / 5, ownHour: OwnHour(hour: index % 24, isWeekend: false))
+        }
         let rule = seconds(5000) {
-            sink += StoppingRule(wakes: wakes, deadline: wakes[0], table: model.table, arrival: 0.8)
+            sink +=
+                StoppingRule(wakes: wakes, deadline: wakes[0], table: model.table, arrival: 0.8)
                 .continuationValues[0]
         }
         let profile = seconds(200) {

@@ -143,7 +143,8 @@ struct EvaluationSummary: Codable {
             let numbers = [efficiency, errors, worst].map { Evaluation.percent($0[label]) }
             return "\(Evaluation.padded(label, 8)) mean \(numbers[0]) ± \(numbers[1]), worst \(numbers[2])"
         }
-        return Evaluation.liftTable(lift) + "\n\nE over \(seeds.count) seeds, by labels\n" + rows.joined(separator: "\n")
+        return Evaluation.liftTable(lift) + "\n\nE over \(seeds.count) seeds, by labels\n"
+            + rows.joined(separator: "\n")
             + "\n\n" + Evaluation.ratios(lift)
     }
 

@@ -10,7 +10,7 @@ struct FirstSchemaPolicy: TrialPolicy {
     private let labels: FeatureMatrix
     private let prior: GaussianPrior
     private let wakes: FeatureMatrix
-    private let wakeHours: [Int]
+    private let wakeHours: [OwnHour]
     private let grid: FeatureMatrix
 
     init(_ trial: PocketDayTrial, earlierCampaigns: Int) {
@@ -40,12 +40,12 @@ struct FirstSchemaPolicy: TrialPolicy {
         prior = estimates.isEmpty ? .ridge(30, count: Self.width) : Self.firstPrior(estimates)
         self.standardization = standardization
         var random = WorldRandom(seed: trial.settings.seed, stream: 78)
-        var (wakes, hours) = (FeatureMatrix(width: Self.width), [Int]())
+        var (wakes, hours) = (FeatureMatrix(width: Self.width), [OwnHour]())
         for message in random.sample(6000, below: trial.training.count) {
             for wake in 0..<trial.training.wakeCount {
                 let slot = trial.training.slot(message, wake)
                 append(trial.training.people[message], slot, to: &wakes)
-                hours.append(Int(PocketDay.hour(slot)))
+                hours.append(Self.hour(slot))
             }
         }
         (self.wakes, wakeHours) = (standardization(wakes), hours)
@@ -80,19 +80,23 @@ struct FirstSchemaPolicy: TrialPolicy {
             let steps = (0..<test.wakeCount).map { wake in
                 StoppingRule.Wake(
                     knownScore: sum(known, grid[first + wake].prefix(FirstSchema.knownCount)),
-                    ownHour: Int(PocketDay.hour(test.slot(message, wake))))
+                    ownHour: Self.hour(test.slot(message, wake)))
             }
             let rule = StoppingRule(
                 wakes: Array(steps.dropLast()), deadline: steps[test.wakeCount - 1], table: table,
                 arrival: distortion.assumedArrival ?? trial.settings.arrival)
             for wake in 0..<test.wakeCount - 1 where test.arrived[first + wake] {
-                let score = steps[wake].knownScore
+                let score =
+                    steps[wake].knownScore
                     + sum(sensed, grid[first + wake].dropFirst(FirstSchema.knownCount))
                 if Logistic.probability(score) >= rule.continuationValues[wake] { return wake }
             }
             return test.wakeCount - 1
         }
     }
+
+    /// On the wall clock, weekdays and weekends alike.
+    private static func hour(_ slot: Int) -> OwnHour { OwnHour(hour: Int(PocketDay.hour(slot)), isWeekend: false) }
 
     /// The plain mean of earlier campaigns, as wide as they lie apart.
     private static func firstPrior(_ estimates: [CampaignEstimate]) -> GaussianPrior {

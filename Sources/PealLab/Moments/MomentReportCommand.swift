@@ -112,11 +112,13 @@ struct MomentReport {
         let bars = rows.enumerated().map { index, row in
             let y = index * 26
             let start = min(zero, zero + row.1 * scale)
-            let color = row.0.hasPrefix("model") ? "#2563eb" : row.0.contains("oracle") || row.0 == "prophet" ? "#bbb" : "#777"
+            let color =
+                row.0.hasPrefix("model") ? "#2563eb" : row.0.contains("oracle") || row.0 == "prophet" ? "#bbb" : "#777"
+            let (width, end) = (abs(row.1) * scale, max(zero, zero + row.1 * scale) + 6)
             return """
                 <text x="0" y="\(y + 15)">\(row.0.replacingOccurrences(of: "_", with: " "))</text>\
-                <rect x="\(short(start))" y="\(y + 3)" width="\(short(abs(row.1) * scale))" height="16" fill="\(color)"/>\
-                <text x="\(short(max(zero, zero + row.1 * scale) + 6))" y="\(y + 15)">\(Evaluation.percent(row.1))</text>
+                <rect x="\(short(start))" y="\(y + 3)" width="\(short(width))" height="16" fill="\(color)"/>\
+                <text x="\(short(end))" y="\(y + 15)">\(Evaluation.percent(row.1))</text>
                 """
         }
         return """
@@ -130,7 +132,7 @@ struct MomentReport {
         let high = (calibration.flatMap { [$0.expected, $0.opened] }.max() ?? 0.1) * 1.1
         func place(_ value: Double) -> Double { value / high * 280 }
         let points = calibration.map {
-            "<circle cx=\"\(short(50 + place($0.expected)))\" cy=\"\(short(290 - place($0.opened)))\" r=\"4\" fill=\"#2563eb\"/>"
+            circle(short(50 + place($0.expected)), short(290 - place($0.opened)), 4, "fill='#2563eb'")
         }
         return """
             <svg viewBox="0 0 360 330" width="360" role="img" aria-label="Calibration">
@@ -154,8 +156,10 @@ struct MomentReport {
         let dots = window.scores.enumerated().map { index, value in
             let place = point(index, value)
             let isSeen = window.arrived[index] || index == window.scores.count - 1
-            let ring = "<circle cx=\"\(place.x)\" cy=\"\(place.y)\" r=\"7\" fill=\"none\" stroke=\"#d97706\" stroke-width=\"2\"/>"
-            return "<circle cx=\"\(place.x)\" cy=\"\(place.y)\" r=\"3\" fill=\"\(isSeen ? "#2563eb" : "#fff")\" stroke=\"#2563eb\"/>"
+            let ring =
+                circle(place.x, place.y, 7, "fill='none' stroke='#d97706' stroke-width='2'")
+            return
+                circle(place.x, place.y, 3, "fill='\(isSeen ? "#2563eb" : "#fff")' stroke='#2563eb'")
                 + (index == window.shown ? ring : "")
         }
         return """
@@ -164,6 +168,10 @@ struct MomentReport {
             <polyline points="\(line.joined(separator: " "))" fill="none" stroke="#777"/>\(dots.joined())
             <text x="20" y="138">\(window.title)</text><text x="200" y="12">\(Evaluation.percent(high))</text></svg>
             """
+    }
+
+    private func circle(_ x: String, _ y: String, _ radius: Int, _ style: String) -> String {
+        "<circle cx='\(x)' cy='\(y)' r='\(radius)' \(style)/>"
     }
 
     private func short(_ value: Double) -> String { String(format: "%.1f", value) }

@@ -20,7 +20,7 @@ struct PhonePolicy {
     let wakes: LoggedWakes
     /// Features at every wake of the test, 36 in a row.
     private let grid: FeatureMatrix
-    private let ownHours: [Int]
+    private let ownHours: [OwnHour]
 
     /// - Parameter earlierCampaigns: how many have taught the prior; with none the built-in model is all there is.
     init(_ trial: PocketDayTrial, earlierCampaigns: Int = 6) {
@@ -150,7 +150,7 @@ struct Habits {
         var random = WorldRandom(seed: trial.settings.seed, stream: 78)
         let windows = trial.training
         var sensed = FeatureMatrix(width: FeatureSchema.sensedCount)
-        var hours: [Int] = []
+        var hours: [OwnHour] = []
         for message in random.sample(6000, below: windows.count) {
             for wake in 0..<windows.wakeCount {
                 let (person, slot) = (windows.people[message], windows.slot(message, wake))
@@ -161,11 +161,11 @@ struct Habits {
         return LoggedWakes(sensed: sensed, ownHours: hours)
     }
 
-    func testGrid() -> (FeatureMatrix, [Int]) {
+    func testGrid() -> (FeatureMatrix, [OwnHour]) {
         let test = trial.test
         var grid = FeatureMatrix(width: FeatureSchema.count)
         grid.reserve(test.count * test.wakeCount)
-        var hours: [Int] = []
+        var hours: [OwnHour] = []
         for message in 0..<test.count {
             for wake in 0..<test.wakeCount {
                 let (person, slot) = (test.people[message], test.slot(message, wake))

@@ -86,7 +86,10 @@ struct PocketDay: Sendable {
             if moves {
                 let weights = Routine.weights(hour: hour, isWeekend: Self.isWeekend(slot), citizen.routine)
                 var left = random.unit() * weights.reduce(0, +)
-                activity = weights.firstIndex { left -= $0; return left < 0 } ?? 0
+                activity =
+                    weights.firstIndex {
+                        left -= $0; return left < 0
+                    } ?? 0
             }
             let keeps = random.hits(0.45) && !moves
             if !keeps {
@@ -130,7 +133,8 @@ struct PocketDay: Sendable {
             for slot in day * Self.slotsPerDay..<(day + 1) * Self.slotsPerDay {
                 guard flags[person * Self.slots + slot].contains(.using) else { continue }
                 let angle = 2 * Double.pi * Self.hour(slot) / 24
-                let liking = 0.6 * citizen.openness + citizen.taste.sine * sin(angle) + citizen.taste.cosine * cos(angle)
+                let liking =
+                    0.6 * citizen.openness + citizen.taste.sine * sin(angle) + citizen.taste.cosine * cos(angle)
                 if random.hits(min(0.5, 0.045 * exp(liking))) {
                     openCounts[row + 24 + Int(Self.hour(slot))] += 1
                 }
