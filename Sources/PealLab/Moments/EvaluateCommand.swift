@@ -104,8 +104,9 @@ struct EvaluationSummary: Codable {
     let windowHours: Int
     let users: Int
     let lift: [String: Double]
-    let efficiency: [String: Double]
-    let worst: [String: Double]
+    /// Over the seeds in which the observable oracle gains something; nil where there are none.
+    let efficiency: [String: Double?]
+    let worst: [String: Double?]
     /// Standard errors of the means of E.
     let errors: [String: Double]
 
@@ -120,15 +121,15 @@ struct EvaluationSummary: Codable {
         seeds = evaluations.map(\.seed)
         windowHours = evaluations.first?.windowHours ?? 0
         users = evaluations.first?.users ?? 0
-        func values(_ label: String) -> [Double] { evaluations.compactMap { $0.efficiency[label] } }
-        func over(_ names: [String], _ value: (String) -> Double) -> [String: Double] {
+        func values(_ label: String) -> [Double] { evaluations.compactMap { $0.efficiency[label] ?? nil } }
+        func over<Value>(_ names: [String], _ value: (String) -> Value) -> [String: Value] {
             Dictionary(uniqueKeysWithValues: names.map { ($0, value($0)) })
         }
         lift = over(Evaluation.policies) { policy in
             PocketDayTrial.mean(evaluations.compactMap { $0.lift[policy] })
         }
-        efficiency = over(Evaluation.labelCounts) { PocketDayTrial.mean(values($0)) }
-        worst = over(Evaluation.labelCounts) { values($0).min() ?? 0 }
+        efficiency = over(Evaluation.labelCounts) { values($0).isEmpty ? nil : PocketDayTrial.mean(values($0)) }
+        worst = over(Evaluation.labelCounts) { values($0).min() }
         errors = over(Evaluation.labelCounts) { label in
             let sample = values(label)
             let mean = PocketDayTrial.mean(sample)
@@ -140,7 +141,7 @@ struct EvaluationSummary: Codable {
 
     var table: String {
         let rows = Evaluation.labelCounts.map { label in
-            let numbers = [efficiency, errors, worst].map { Evaluation.percent($0[label]) }
+            let numbers = [efficiency[label] ?? nil, errors[label], worst[label] ?? nil].map(Evaluation.percent)
             return "\(Evaluation.padded(label, 8)) mean \(numbers[0]) ± \(numbers[1]), worst \(numbers[2])"
         }
         return Evaluation.liftTable(lift) + "\n\nE over \(seeds.count) seeds, by labels\n"
@@ -155,12 +156,12 @@ extension Evaluation {
     func json() throws -> String { try Self.encoded(self) }
 
     var line: String {
-        let numbers = Self.labelCounts.map { "\($0) \(Self.percent(efficiency[$0]))" }
+        let numbers = Self.labelCounts.map { "\($0) \(Self.percent(efficiency[$0] ?? nil))" }
         return "seed \(seed), \(windowHours) h, E: " + numbers.joined(separator: ", ")
     }
 
     var table: String {
-        let rows = Self.labelCounts.map { Self.padded($0, 8) + Self.percent(efficiency[$0]) }
+        let rows = Self.labelCounts.map { Self.padded($0, 8) + Self.percent(efficiency[$0] ?? nil) }
         return Self.liftTable(lift) + "\n\nE, the share of the observable oracle's lift, by labels\n"
             + rows.joined(separator: "\n") + "\n\n" + Self.ratios(lift)
     }
@@ -177,7 +178,7 @@ extension Evaluation {
         return String(format: "Opens: %.2f × learned send-time, %.2f × immediate", sendTime, model)
     }
 
-    static func percent(_ share: Double?) -> String { String(format: "%6.1f %%", 100 * (share ?? .nan)) }
+    static func percent(_ share: Double?) -> String { share.map { String(format: "%6.1f %%", 100 * $0) } ?? "     –" }
 
     static func padded(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(width - text.count, 1))

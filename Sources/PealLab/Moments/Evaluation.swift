@@ -9,8 +9,8 @@ struct Evaluation: Sendable, Codable {
     let users: Int
     /// By policy: by which share more messages are opened than if all are shown at once.
     let lift: [String: Double]
-    /// By number of labels: the share of the observable oracle's lift.
-    let efficiency: [String: Double]
+    /// By number of labels: the share of the observable oracle's lift. Nil where even the oracle gains nothing.
+    let efficiency: [String: Double?]
 
     enum CodingKeys: String, CodingKey {
         case seed, users, lift
@@ -30,7 +30,9 @@ struct Evaluation: Sendable, Codable {
         (self.seed, self.windowHours, self.users, self.lift) = (seed, windowHours, users, lift)
         let limit = lift["observable_oracle"] ?? .nan
         efficiency = Dictionary(
-            uniqueKeysWithValues: Self.labelCounts.map { ($0, (lift["model_\($0)"] ?? .nan) / limit) })
+            uniqueKeysWithValues: Self.labelCounts.map { count in
+                (count, limit > 0 ? (lift["model_\(count)"] ?? .nan) / limit : nil)
+            })
     }
 }
 
