@@ -36,6 +36,8 @@ let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let pealMoments = Target.Dependency.product(name: "PealMoments", package: "SDK")
+let pealMomentTraining = Target.Dependency.product(name: "PealMomentTraining", package: "SDK")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -48,6 +50,7 @@ let package = Package(
         .executable(name: "peal-lab", targets: ["peal-lab"]),
     ],
     dependencies: [
+        .package(path: "SDK"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
@@ -126,7 +129,10 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(name: "peal-lab", dependencies: ["PealLab", argumentParser], swiftSettings: settings),
         .target(
-            name: "PealLab", dependencies: ["PealCore", "PealProviders", argumentParser, nioCore, nioHPACK],
+            name: "PealLab",
+            dependencies: [
+                "PealCore", "PealProviders", argumentParser, nioCore, nioHPACK, pealMoments, pealMomentTraining,
+            ],
             swiftSettings: settings),
         .target(
             name: "PealTesting", dependencies: ["PealCore", "PealSQLite", "PealStore"], swiftSettings: settings),

@@ -15,11 +15,16 @@ let package = Package(
     platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9)],
     products: [
         .library(name: "PealMoments", targets: ["PealMoments"]),
+        .library(name: "PealMomentTraining", targets: ["PealMomentTraining"]),
         .library(name: "PealNotifications", targets: ["PealNotifications"]),
     ],
     targets: [
         .target(name: "PealMoments", swiftSettings: settings),
         .testTarget(name: "PealMomentsTests", dependencies: ["PealMoments"], swiftSettings: settings),
+        .target(name: "PealMomentTraining", dependencies: ["PealMoments"], swiftSettings: settings),
+        .testTarget(
+            name: "PealMomentTrainingTests", dependencies: ["PealMoments", "PealMomentTraining"],
+            swiftSettings: settings),
         .target(name: "PealNotifications", swiftSettings: settings),
         .testTarget(
             name: "PealNotificationsTests", dependencies: ["PealNotifications"], swiftSettings: settings),

@@ -5,7 +5,9 @@ import Foundation
 package struct LabCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "peal-lab", abstract: "Test and measure Peal.",
-        subcommands: [FuzzCommand.self])
+        subcommands: [
+            FuzzCommand.self, EvaluateCommand.self, AbCommand.self, MomentReportCommand.self, CostCommand.self,
+        ])
 
     package init() {}
 }

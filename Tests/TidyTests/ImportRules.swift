@@ -23,7 +23,7 @@ enum ImportRules {
         "peal": ["PealCommands"],
         "PealSimulator": [],
         "peal-sim": ["PealSimulator"],
-        "PealLab": ["PealCore", "PealProviders"],
+        "PealLab": ["PealCore", "PealMoments", "PealMomentTraining", "PealProviders"],
         "peal-lab": ["PealLab"],
         "PealTesting": ["PealCore", "PealSQLite", "PealPostgres", "PealStore"],
     ]

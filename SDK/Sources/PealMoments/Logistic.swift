@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// The logistic function and its inverse.
 public enum Logistic {

@@ -1,0 +1,66 @@
+public import PealMoments
+
+/// What one campaign's labels say about the weights.
+public struct CampaignEstimate: Sendable, Hashable {
+    /// The weights of standardised features.
+    public let weights: [Double]
+    /// Their sampling variances.
+    public let variances: [Double]
+
+    /// Weights and their variances.
+    public init(weights: [Double], variances: [Double]) {
+        self.weights = weights
+        self.variances = variances
+    }
+
+    /// What a campaign alone says: a fit that hardly holds on to zero.
+    public init(_ rows: FeatureMatrix, opened: [Double], rowWeights: [Double]? = nil) {
+        let fit = LogisticFit(
+            rows, opened: opened, rowWeights: rowWeights, prior: .ridge(10, count: rows.width))
+        self.init(weights: fit.weights, variances: fit.variances)
+    }
+}
+
+extension GaussianPrior {
+    /// What a campaign may expect from those before it: a random-effects estimate of each weight, and how far campaigns
+    /// lie apart.
+    /// - Parameter hourFeatures: weights in which campaigns differ most. A handful of campaigns tells little about their
+    ///   spread, so that they get a wider prior: otherwise a campaign with unusual hours learns them too slowly.
+    public init(
+        campaigns: [CampaignEstimate], hourFeatures: [Int] = FeatureSchema.hourFeatures
+    ) {
+        precondition(!campaigns.isEmpty)
+        let count = Double(campaigns.count)
+        var (means, precisions) = ([Double](), [Double]())
+        for weight in campaigns[0].weights.indices {
+            let values = campaigns.map { $0.weights[weight] }
+            let sampling = campaigns.reduce(0) { $0 + $1.variances[weight] } / count
+            let mean = values.reduce(0, +) / count
+            let squares = values.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+            // One campaign does not show how campaigns differ.
+            let between = campaigns.count > 1 ? squares / (count - 1) - sampling : Self.spreadOfOne
+            let spread = max(between, 0.1 * sampling)
+            let shares = campaigns.map { 1 / ($0.variances[weight] + spread) }
+            means.append(zip(shares, values).reduce(0) { $0 + $1.0 * $1.1 } / shares.reduce(0, +))
+            let isHour = hourFeatures.contains(weight)
+            precisions.append(1 / (isHour ? 2 * spread + sampling / count : spread))
+        }
+        precisions[0] = 0.01
+        self.init(means: means, precisions: precisions)
+    }
+
+    /// The prior of an installation's first campaign: the built-in model's weights, held lightly, in the units of the
+    /// audience at hand.
+    public static func firstCampaign(_ builtIn: MomentModel, standardization: Standardization) -> Self {
+        var means = builtIn.weights
+        for index in 1..<means.count {
+            means[index] *= standardization.scales[index - 1] / builtIn.scales[index - 1]
+        }
+        return Self(
+            means: means,
+            precisions: [1e-3] + [Double](repeating: firstCampaignPrecision, count: means.count - 1))
+    }
+
+    static let spreadOfOne = 0.04
+    static let firstCampaignPrecision = 30.0
+}

@@ -1,0 +1,126 @@
+internal import Foundation
+
+/// Intervals and p-values that hold however often one looks: the normal-mixture sequential probability ratio test.
+public enum AlwaysValid {
+    /// The spread of the mixture: differences around a fifth of the rate are found soonest.
+    public static func spread(rate: Double) -> Double { 0.2 * max(rate, 1e-6) }
+
+    /// Half the width of the interval of a difference.
+    public static func halfWidth(variance: Double, spread: Double, alpha: Double) -> Double {
+        let mixture = spread * spread
+        guard variance > 0, mixture > 0 else { return 0 }
+        let factor = variance * (variance + mixture) / mixture
+        return (factor * (log((variance + mixture) / variance) + 2 * log(1 / alpha))).squareRoot()
+    }
+
+    /// The p-value of one look; the smallest of all looks so far is the experiment's.
+    public static func pValue(difference: Double, variance: Double, spread: Double) -> Double {
+        let mixture = spread * spread
+        guard variance > 0, mixture > 0 else { return 1 }
+        let exponent = -0.5 * difference * difference * mixture / (variance * (variance + mixture))
+        return min(1, exp(exponent) * ((variance + mixture) / variance).squareRoot())
+    }
+}
+
+/// Whether the arms have the sizes that they should: a sequential Bayes factor against every other split. An alarm means
+/// that assignment or logging is broken and nothing that the experiment shows can be trusted.
+public struct SampleRatioAlarm: Sendable, Hashable {
+    /// The prior of other splits counts as this many users.
+    private static let priorUsers = 100.0
+    /// A Bayes factor above this is an alarm.
+    public static let limit = 1000.0
+
+    /// The share of users that belongs into the context-aware arm.
+    public let share: Double
+    /// Users so far.
+    public private(set) var contextAware = 0
+    /// Users so far.
+    public private(set) var traditional = 0
+    /// Whether the factor was ever above the limit.
+    public private(set) var isRaised = false
+
+    /// An alarm for an experiment with that share, which lies between 0 and 1.
+    public init(share: Double) { self.share = min(max(share, 0.01), 0.99) }
+
+    /// Takes the counts of users at a look.
+    public mutating func record(contextAware: Int, traditional: Int) {
+        (self.contextAware, self.traditional) = (contextAware, traditional)
+        isRaised = isRaised || logFactor > log(Self.limit)
+    }
+
+    /// The logarithm of the Bayes factor.
+    public var logFactor: Double {
+        let (one, other) = (Double(contextAware), Double(traditional))
+        let (first, second) = (Self.priorUsers * share, Self.priorUsers * (1 - share))
+        return logBeta(first + one, second + other) - logBeta(first, second)
+            - one * log(share) - other * log(1 - share)
+    }
+
+    private func logBeta(_ one: Double, _ other: Double) -> Double {
+        lgamma(one) + lgamma(other) - lgamma(one + other)
+    }
+}
+
+/// What follows from an experiment.
+public enum ExperimentDecision: String, Sendable, Hashable, Codable {
+    /// Nothing yet.
+    case undecided
+    /// Good moments win: they get 95 % of users, the rest stays as holdout.
+    case promote
+    /// Good moments lose: all users get messages at once.
+    case revert
+    /// The arms differ by less than matters: the simpler one is taken.
+    case noDifference = "no_difference"
+    /// The sizes of the arms are wrong.
+    case untrustworthy
+
+    /// Differences below this share of the rate do not matter.
+    public static let relevantLift = 0.02
+    /// Users who stay in the traditional arm after a promotion, to keep measuring.
+    public static let holdout = 0.05
+
+    /// The decision at a look. It may be taken at any look, since the interval holds at all of them.
+    public init(_ comparison: ArmComparison, isRatioSound: Bool) {
+        let interval = comparison.interval()
+        let margin = Self.relevantLift * comparison.traditional.rate
+        let deviation = (2 * comparison.variance).squareRoot()
+        func below(_ value: Double) -> Double {
+            deviation > 0 ? 0.5 * erfc((comparison.difference - value) / deviation) : 0
+        }
+        if !isRatioSound {
+            self = .untrustworthy
+        } else if interval.lowerBound > 0 {
+            self = .promote
+        } else if interval.upperBound < 0 {
+            self = .revert
+        } else if below(margin) - below(-margin) > 0.95 {
+            self = .noDifference
+        } else {
+            self = .undecided
+        }
+    }
+
+    /// The share of users whose messages are shown at good moments afterwards; nil while the experiment goes on.
+    public var shareAfterwards: Double? {
+        switch self {
+        case .undecided, .untrustworthy: nil
+        case .promote: 1 - Self.holdout
+        case .revert, .noDifference: 0
+        }
+    }
+
+    /// Messages that each arm needs to find a lift with 80 % power while looking every day.
+    /// - Parameters:
+    ///   - rate: opens for each message.
+    ///   - messagesPerUser: in the mean, over the experiment.
+    ///   - correlation: between messages of one user.
+    public static func messagesNeeded(
+        rate: Double, lift: Double, messagesPerUser: Double = 1, correlation: Double = 0.05
+    ) -> Int {
+        let difference = rate * lift
+        guard difference != 0, rate > 0, rate < 1 else { return .max }
+        let fixed = 16 * rate * (1 - rate) / (difference * difference)
+        let clustering = 1 + max(messagesPerUser - 1, 0) * correlation
+        return Int((1.6 * clustering * fixed).rounded(.up))
+    }
+}

@@ -1,0 +1,130 @@
+internal import Foundation
+
+/// One user's matured messages in an experiment: by the arm that was planned, whatever became of them.
+public struct ExperimentUser: Sendable, Hashable {
+    /// The planned arm.
+    public let arm: ExperimentAssignment.Arm
+    /// Messages that were scheduled and not cancelled.
+    public let messages: Int
+    /// Those that were opened before the end of their window and 24 hours.
+    public let opens: Int
+    /// Share of messages that the user opened before the experiment; nil where there were none.
+    public let priorRate: Double?
+
+    /// Totals of a user.
+    public init(arm: ExperimentAssignment.Arm, messages: Int, opens: Int, priorRate: Double? = nil) {
+        (self.arm, self.messages, self.opens, self.priorRate) = (arm, messages, opens, priorRate)
+    }
+}
+
+/// What an experiment shows at one look: opens for each message in both arms, by intention to treat, with the user as
+/// the unit of randomness.
+public struct ArmComparison: Sendable, Hashable {
+    /// One arm.
+    public struct ArmSummary: Sendable, Hashable {
+        /// Users with at least one matured message.
+        public let users: Int
+        /// Their messages.
+        public let messages: Int
+        /// Their opens.
+        public let opens: Int
+        /// Opens for each message.
+        public var rate: Double { messages > 0 ? Double(opens) / Double(messages) : 0 }
+    }
+
+    /// The arm whose moments phones choose.
+    public let contextAware: ArmSummary
+    /// The arm that is shown at once.
+    public let traditional: ArmSummary
+    /// By how much the rate of the context-aware arm is higher.
+    public let difference: Double
+    /// The variance of `difference`, by the delta method.
+    public let variance: Double
+    /// What the variance would be without the correction for users' prior rates.
+    public let plainVariance: Double
+
+    /// - Parameter usesPriorRates: whether the difference is corrected for how many messages the users of each arm had
+    ///   opened before (CUPED), which narrows its interval.
+    /// - Returns: nil unless both arms have two users with messages.
+    public init?(_ users: [ExperimentUser], usesPriorRates: Bool = true) {
+        let active = users.filter { $0.messages > 0 }
+        let arms = [ExperimentAssignment.Arm.contextAware, .traditional].map { arm in
+            active.filter { $0.arm == arm }
+        }
+        guard arms.allSatisfy({ $0.count > 1 }) else { return nil }
+        let slope = usesPriorRates ? Self.slope(active) : 0
+        let mean = Self.meanPriorRate(active)
+        let plain = arms.map { Self.ratio($0, slope: 0, mean: mean) }
+        let corrected = arms.map { Self.ratio($0, slope: slope, mean: mean) }
+        contextAware = Self.summary(arms[0])
+        traditional = Self.summary(arms[1])
+        difference = corrected[0].rate - corrected[1].rate
+        variance = corrected[0].variance + corrected[1].variance
+        plainVariance = plain[0].variance + plain[1].variance
+    }
+
+    /// The difference as a share of the traditional rate.
+    public var lift: Double { traditional.rate > 0 ? difference / traditional.rate : 0 }
+
+    /// The interval of the difference that holds at all looks together.
+    public func interval(alpha: Double = 0.05) -> ClosedRange<Double> {
+        let width = AlwaysValid.halfWidth(
+            variance: variance, spread: AlwaysValid.spread(rate: traditional.rate), alpha: alpha)
+        return difference - width...difference + width
+    }
+
+    /// The chance that the context-aware arm is better, for readers who like one number: normal approximations of the
+    /// posterior without a prior.
+    public var chanceOfGain: Double {
+        variance > 0 ? 0.5 * erfc(-difference / (2 * variance).squareRoot()) : 0.5
+    }
+
+    /// The opens for each message that are lost in the mean if the context-aware arm is chosen and is worse.
+    public var expectedLoss: Double {
+        let deviation = variance.squareRoot()
+        guard deviation > 0 else { return max(-difference, 0) }
+        let standard = difference / deviation
+        let density = exp(-0.5 * standard * standard) / (2 * Double.pi).squareRoot()
+        return deviation * density - difference * 0.5 * erfc(standard / 2.0.squareRoot())
+    }
+
+    private static func summary(_ users: [ExperimentUser]) -> ArmSummary {
+        ArmSummary(
+            users: users.count, messages: users.reduce(0) { $0 + $1.messages },
+            opens: users.reduce(0) { $0 + $1.opens })
+    }
+
+    private static func meanPriorRate(_ users: [ExperimentUser]) -> Double {
+        let rates = users.compactMap(\.priorRate)
+        return rates.isEmpty ? 0 : rates.reduce(0, +) / Double(rates.count)
+    }
+
+    /// Of the residuals on the prior rates, both in messages.
+    private static func slope(_ users: [ExperimentUser]) -> Double {
+        let mean = meanPriorRate(users)
+        let total = summary(users)
+        var (product, square) = (0.0, 0.0)
+        for user in users {
+            guard let prior = user.priorRate else { continue }
+            let messages = Double(user.messages)
+            let deviation = (prior - mean) * messages
+            product += (Double(user.opens) - total.rate * messages) * deviation
+            square += deviation * deviation
+        }
+        return square > 0 ? product / square : 0
+    }
+
+    /// A ratio of sums with its variance: the residual of each user, linearised at the ratio.
+    private static func ratio(
+        _ users: [ExperimentUser], slope: Double, mean: Double
+    ) -> (rate: Double, variance: Double) {
+        let opens = users.map { user in
+            Double(user.opens) - slope * ((user.priorRate ?? mean) - mean) * Double(user.messages)
+        }
+        let messages = users.reduce(0.0) { $0 + Double($1.messages) }
+        let rate = opens.reduce(0, +) / messages
+        let perUser = messages / Double(users.count)
+        let residuals = Moments(zip(opens, users).map { ($0 - rate * Double($1.messages)) / perUser })
+        return (rate, residuals.variance / Double(users.count))
+    }
+}

@@ -1,0 +1,174 @@
+internal import Foundation
+public import PealMoments
+
+/// The matured messages of one campaign: what was known when each was shown, and whether it was opened.
+public struct CampaignLabels: Sendable {
+    /// Features as they were computed on the phones, 36 in a row.
+    public let features: FeatureMatrix
+    /// 1 for a message that was opened, 0 for another.
+    public let opened: [Double]
+    /// How many days ago each was shown.
+    public let ageDays: [Double]
+
+    /// Labels of as many messages as there are rows; without ages all are of today.
+    public init(features: FeatureMatrix, opened: [Double], ageDays: [Double]? = nil) {
+        precondition(features.count == opened.count)
+        self.features = features
+        self.opened = opened
+        self.ageDays = ageDays ?? [Double](repeating: 0, count: opened.count)
+    }
+
+    /// After 28 days a label counts half.
+    var rowWeights: [Double] { ageDays.map { pow(0.5, max($0, 0) / 28) } }
+
+    func picking(_ rows: [Int]) -> Self {
+        Self(features: features.picking(rows), opened: rows.map { opened[$0] }, ageDays: rows.map { ageDays[$0] })
+    }
+}
+
+/// What phones logged at their wakes, whether something was shown or not.
+public struct LoggedWakes: Sendable {
+    /// Sensed features, 24 in a row.
+    public let sensed: FeatureMatrix
+    /// The hour of each wake on its person's own clock.
+    public let ownHours: [OwnHour]
+
+    /// As many hours as rows.
+    public init(sensed: FeatureMatrix, ownHours: [OwnHour]) {
+        precondition(sensed.count == ownHours.count)
+        self.sensed = sensed
+        self.ownHours = ownHours
+    }
+}
+
+/// What all models of an installation share.
+public struct Audience: Sendable, Hashable {
+    /// Means and scales of features.
+    public let standardization: Standardization
+    /// The audience's day.
+    public let template: HourTemplate
+    /// Mean of log(opens + 5).
+    public let audienceOpens: Double
+    /// The share of scheduled wakes that arrive.
+    public let arrival: Double
+
+    /// The audience as it was measured.
+    public init(standardization: Standardization, template: HourTemplate, audienceOpens: Double, arrival: Double) {
+        (self.standardization, self.template) = (standardization, template)
+        (self.audienceOpens, self.arrival) = (audienceOpens, arrival)
+    }
+}
+
+/// Makes models: from labels to weights, and from weights to what a phone needs.
+public struct MomentTrainer: Sendable {
+    /// What all models share.
+    public let audience: Audience
+    /// What is believed before a campaign has labels.
+    public let prior: GaussianPrior
+
+    /// A trainer for campaigns of one audience.
+    public init(audience: Audience, prior: GaussianPrior) {
+        self.audience = audience
+        self.prior = prior
+    }
+
+    /// The prior of campaigns from the labels of earlier ones.
+    public static func prior(from campaigns: [CampaignLabels], standardization: Standardization) -> GaussianPrior {
+        GaussianPrior(
+            campaigns: campaigns.map {
+                CampaignEstimate(standardization($0.features), opened: $0.opened, rowWeights: $0.rowWeights)
+            })
+    }
+
+    /// The weights that labels suggest. Without labels they are the prior's.
+    public func weights(_ labels: CampaignLabels) -> [Double] {
+        guard !labels.opened.isEmpty else { return prior.means }
+        return AdaptedFit(
+            audience.standardization(labels.features), opened: labels.opened, rowWeights: labels.rowWeights,
+            prior: prior, hourFeatures: FeatureSchema.hourFeatures
+        ).weights
+    }
+
+    /// The model with these weights, as phones get it.
+    /// - Parameter wakes: from which the distribution of the sensed score is taken.
+    public func model(
+        _ identity: ModelIdentity, weights: [Double], calibration: CalibrationMap = .identity, wakes: LoggedWakes
+    ) throws -> MomentModel {
+        let sensedWeights = Array(weights.dropFirst(FeatureSchema.knownCount))
+        let offset = FeatureSchema.knownCount - 1
+        let scores = (0..<wakes.sensed.count).map { row in
+            var score = 0.0
+            for (index, value) in wakes.sensed[row].enumerated() where value.isFinite {
+                let standardized =
+                    (value - audience.standardization.means[offset + index])
+                    / audience.standardization.scales[offset + index]
+                score += sensedWeights[index] * standardized
+            }
+            return score
+        }
+        guard let table = ScoreTable(scores: scores, ownHours: wakes.ownHours, binCount: ScoreTable.binCount) else {
+            throw ModelRefusal.malformed("no wakes")
+        }
+        return try MomentModel(
+            app: identity.app, campaign: identity.campaign, version: identity.version, trainedAt: identity.trainedAt,
+            expires: identity.trainedAt + ModelIdentity.lifetime, parent: identity.parent,
+            means: audience.standardization.means, scales: audience.standardization.scales, weights: weights,
+            calibration: calibration, table: table, template: audience.template,
+            audienceOpens: audience.audienceOpens, arrival: audience.arrival)
+    }
+}
+
+/// What a model is called.
+public struct ModelIdentity: Sendable, Hashable {
+    /// Milliseconds after which a model expires: 60 days.
+    public static let lifetime: Int64 = 60 * 86_400_000
+
+    /// The app.
+    public let app: String
+    /// The campaign; nil for the model of all campaigns.
+    public let campaign: String?
+    /// Above that of every earlier model of the campaign.
+    public let version: Int
+    /// Milliseconds since 1970.
+    public let trainedAt: Int64
+    /// What the model was derived from.
+    public let parent: String?
+
+    /// A name for a model.
+    public init(app: String, campaign: String?, version: Int, trainedAt: Int64, parent: String? = nil) {
+        (self.app, self.campaign, self.version) = (app, campaign, version)
+        (self.trainedAt, self.parent) = (trainedAt, parent)
+    }
+}
+
+extension ScoreTable {
+    /// How often an hour counts as the audience's overall shares.
+    private static let overallWakes = 20.0
+
+    /// The distribution of scores that were seen: bins of equal counts, and for every hour the shares of the bins,
+    /// drawn towards the overall ones.
+    /// - Returns: nil without scores.
+    public init?(scores: [Double], ownHours: [OwnHour], binCount: Int) {
+        guard !scores.isEmpty, scores.count == ownHours.count else { return nil }
+        let sorted = scores.sorted()
+        let edges = (1..<binCount).map { sorted[min($0 * sorted.count / binCount, sorted.count - 1)] }
+        var sums = [Double](repeating: 0, count: binCount)
+        var counts = [Double](repeating: 0, count: 48 * binCount)
+        var overall = [Double](repeating: 0, count: binCount)
+        for (score, hour) in zip(scores, ownHours) {
+            var bin = 0
+            while bin < edges.count, score > edges[bin] { bin += 1 }
+            sums[bin] += score
+            overall[bin] += 1
+            counts[hour.row * binCount + bin] += 1
+        }
+        // A bin can be empty where many scores are alike; then its chance is zero and its value does not matter.
+        let bins = (0..<binCount).map { overall[$0] > 0 ? sums[$0] / overall[$0] : 0 }
+        for hour in 0..<48 {
+            for bin in 0..<binCount {
+                counts[hour * binCount + bin] += Self.overallWakes * overall[bin] / Double(scores.count)
+            }
+        }
+        self.init(bins: bins, chances: counts)
+    }
+}

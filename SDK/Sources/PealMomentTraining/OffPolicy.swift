@@ -1,0 +1,88 @@
+internal import Foundation
+
+/// A message whose moment was chosen with known chances, and every wake of which was logged.
+public struct LoggedMessage: Sendable {
+    /// What the model expects at each wake and, last, at the deadline: probabilities of an open.
+    public let expected: [Double]
+    /// The chance that each of them was chosen.
+    public let propensities: [Double]
+    /// Which one was chosen.
+    public let shown: Int
+    /// Whether the message was opened.
+    public let opened: Bool
+
+    /// A message with as many propensities as expectations.
+    public init(expected: [Double], propensities: [Double], shown: Int, opened: Bool) {
+        precondition(expected.count == propensities.count && expected.indices.contains(shown))
+        (self.expected, self.propensities, self.shown, self.opened) = (expected, propensities, shown, opened)
+    }
+}
+
+/// An estimate with its uncertainty.
+public struct OffPolicyEstimate: Sendable, Hashable {
+    /// Opens for each message, or their difference.
+    public let value: Double
+    /// Its standard error.
+    public let standardError: Double
+    /// As how many messages of the policy itself the logged ones count.
+    public let effectiveCount: Double
+}
+
+/// What another policy would have earned with logged messages: doubly robust estimates. They warn of a model that would
+/// do harm; whether a model is better, an experiment decides.
+public enum OffPolicy {
+    /// No message counts more than this often.
+    public static let ratioMax = 20.0
+
+    /// The value of a policy.
+    /// - Parameter target: for each message the chances with which the policy would choose among its moments.
+    public static func value(_ messages: [LoggedMessage], target: [[Double]]) -> OffPolicyEstimate {
+        estimate(messages, terms: zip(messages, target).map { term($0, $1) })
+    }
+
+    /// What a policy gains over another, on the same messages.
+    public static func advantage(
+        _ messages: [LoggedMessage], of target: [[Double]], over other: [[Double]]
+    ) -> OffPolicyEstimate {
+        let terms = messages.indices.map { index in
+            let (one, two) = (term(messages[index], target[index]), term(messages[index], other[index]))
+            return (value: one.value - two.value, ratio: one.ratio)
+        }
+        return estimate(messages, terms: terms)
+    }
+
+    private static func term(_ message: LoggedMessage, _ target: [Double]) -> (value: Double, ratio: Double) {
+        let model = zip(target, message.expected).reduce(0) { $0 + $1.0 * $1.1 }
+        let propensity = message.propensities[message.shown]
+        let ratio = propensity > 0 ? min(target[message.shown] / propensity, ratioMax) : 0
+        return (model + ratio * ((message.opened ? 1 : 0) - message.expected[message.shown]), ratio)
+    }
+
+    private static func estimate(
+        _ messages: [LoggedMessage], terms: [(value: Double, ratio: Double)]
+    ) -> OffPolicyEstimate {
+        let moments = Moments(terms.map(\.value))
+        let sum = terms.reduce(0) { $0 + $1.ratio }
+        let squares = terms.reduce(0) { $0 + $1.ratio * $1.ratio }
+        return OffPolicyEstimate(
+            value: moments.mean, standardError: moments.standardError,
+            effectiveCount: squares > 0 ? sum * sum / squares : 0)
+    }
+}
+
+/// Mean and variance of a sample.
+struct Moments {
+    let count: Int
+    let mean: Double
+    /// With one degree of freedom taken off.
+    let variance: Double
+
+    init(_ values: [Double]) {
+        count = values.count
+        let mean = values.isEmpty ? 0 : values.reduce(0, +) / Double(values.count)
+        self.mean = mean
+        variance = count > 1 ? values.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(count - 1) : 0
+    }
+
+    var standardError: Double { count > 0 ? (variance / Double(count)).squareRoot() : 0 }
+}

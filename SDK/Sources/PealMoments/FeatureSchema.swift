@@ -1,0 +1,131 @@
+internal import Foundation
+
+/// What the model needs to know about a person, apart from what is sensed.
+public struct Person: Sendable, Hashable {
+    /// When the person likes to use the app.
+    public let profile: HourProfile
+    /// How much more than the audience the person opens the app: the logarithm of opens + 5, minus its mean.
+    public let openness: Double
+
+    /// A person of whom the profile and the openness are known.
+    public init(profile: HourProfile, openness: Double) {
+        self.profile = profile
+        self.openness = openness
+    }
+
+    /// A person as counters of app opens describe them to a phone.
+    /// - Parameters:
+    ///   - openCounts: opens so far in each of 24 hours.
+    ///   - audienceOpens: the audience's mean of log(opens + 5), from the model.
+    public init(openCounts: [Int], template: HourTemplate, audienceOpens: Double) {
+        let opens = openCounts.reduce(0) { $0 + max($1, 0) }
+        self.init(
+            profile: HourProfile(openCounts: openCounts, template: template),
+            openness: log(Double(opens) + 5) - audienceOpens)
+    }
+
+    /// The hour on the clock of the person's own day.
+    public func ownHour(at time: LocalTime) -> OwnHour {
+        let hour = (time.hour - profile.shift).truncatingRemainder(dividingBy: 24)
+        return OwnHour(hour: Int(hour < 0 ? hour + 24 : hour), isWeekend: time.isWeekend)
+    }
+}
+
+/// Schema 2: which numbers describe a wake, in which order. Known features can be computed for every later wake too,
+/// sensed ones only at the wake itself. A sensed feature that could not be read is NaN.
+public enum FeatureSchema {
+    /// What a model file names as its `schema`.
+    public static let version = 2
+    /// Number of known features; the first is always 1.
+    public static let knownCount = 12
+    /// Number of sensed features.
+    public static let sensedCount = 24
+    /// Number of all features, which is the number of weights.
+    public static let count = knownCount + sensedCount
+
+    /// The names of all features, known ones first.
+    public static let names = [
+        "constant", "sin hour", "cos hour", "sin 2 hour", "cos 2 hour", "weekend", "weekend × cos hour", "openness",
+        "daily taste", "finer taste", "sin own hour", "cos own hour",
+        "unlocked", "unlocked before", "vehicle", "walking", "charging", "Wi-Fi", "headphones", "face down",
+        "brightness", "battery", "low power", "silent", "unlocked × charging", "unlocked × Wi-Fi",
+        "unlocked × vehicle", "headphones × vehicle", "headphones × walking", "charging × face down",
+        "unlocked × unlocked before", "unlocked × cos own hour", "charging × cos own hour", "Wi-Fi × cos own hour",
+        "Wi-Fi × sin own hour", "silent × cos own hour",
+    ]
+
+    /// The known features that depend on the hour only. Campaigns differ most in their weights.
+    public static let hourFeatures = [1, 2, 3, 4, 5, 6, 10, 11]
+
+    /// The known features at a time.
+    public static func known(at time: LocalTime, for person: Person) -> [Double] {
+        var features: [Double] = []
+        features.reserveCapacity(knownCount)
+        appendKnown(at: time, for: person, to: &features)
+        return features
+    }
+
+    /// The sensed features at a time.
+    public static func sensed(_ signals: Signals, at time: LocalTime, for person: Person) -> [Double] {
+        var features: [Double] = []
+        features.reserveCapacity(sensedCount)
+        appendSensed(signals, at: time, for: person, to: &features)
+        return features
+    }
+
+    /// Appends what `known` returns.
+    public static func appendKnown(at time: LocalTime, for person: Person, to features: inout [Double]) {
+        let angle = 2 * Double.pi * time.hour / 24
+        let own = ownAngle(time, person)
+        let weekend = time.isWeekend ? 1.0 : 0.0
+        let taste = person.profile.taste(at: time.hour)
+        features.append(1)
+        features.append(sin(angle))
+        features.append(cos(angle))
+        features.append(sin(2 * angle))
+        features.append(cos(2 * angle))
+        features.append(weekend)
+        features.append(weekend * cos(angle))
+        features.append(person.openness)
+        features.append(taste.daily)
+        features.append(taste.finer)
+        features.append(sin(own))
+        features.append(cos(own))
+    }
+
+    /// Appends what `sensed` returns.
+    public static func appendSensed(
+        _ signals: Signals, at time: LocalTime, for person: Person, to features: inout [Double]
+    ) {
+        func number(_ flag: Bool?) -> Double { flag.map { $0 ? 1 : 0 } ?? .nan }
+        let unlocked = number(signals.isUnlocked)
+        let before = number(signals.wasUnlocked)
+        let vehicle = number(signals.isInVehicle)
+        let walking = number(signals.isWalking)
+        let charging = number(signals.isCharging)
+        let wifi = number(signals.isOnWiFi)
+        let headphones = number(signals.hasHeadphones)
+        let faceDown = number(signals.isFaceDown)
+        let silent = number(signals.isSilent)
+        for value in [unlocked, before, vehicle, walking, charging, wifi, headphones, faceDown] {
+            features.append(value)
+        }
+        features.append(signals.brightness ?? .nan)
+        features.append(signals.battery ?? .nan)
+        features.append(number(signals.isInLowPowerMode))
+        features.append(silent)
+        let own = ownAngle(time, person)
+        let (sine, cosine) = (sin(own), cos(own))
+        for value in [
+            unlocked * charging, unlocked * wifi, unlocked * vehicle, headphones * vehicle, headphones * walking,
+            charging * faceDown, unlocked * before, unlocked * cosine, charging * cosine, wifi * cosine, wifi * sine,
+            silent * cosine,
+        ] {
+            features.append(value)
+        }
+    }
+
+    private static func ownAngle(_ time: LocalTime, _ person: Person) -> Double {
+        2 * Double.pi * (time.hour - person.profile.shift) / 24
+    }
+}

@@ -1,0 +1,67 @@
+internal import Foundation
+
+/// When one person likes to use the app, as far as 24 counters of app opens tell. It is computed on the phone and stays
+/// there.
+public struct HourProfile: Sendable, Hashable {
+    /// Weights of sine and cosine of one, two and three periods a day.
+    public let preference: [Double]
+    /// By how many hours the person's day is later than the audience's.
+    public let shift: Double
+
+    /// Opens beyond this many are scaled down: they would claim more certainty than habits have.
+    static let opensMax = 200.0
+
+    /// A profile that says nothing.
+    public static let neutral = Self(preference: [Double](repeating: 0, count: Harmonics.weightCount), shift: 0)
+
+    /// A profile of known values, such as one that was stored. Missing weights count as zero.
+    public init(preference: [Double], shift: Double) {
+        self.preference = Array((preference + [0, 0, 0, 0, 0, 0]).prefix(Harmonics.weightCount))
+        self.shift = shift
+    }
+
+    /// The profile that counters of app opens suggest.
+    /// - Parameter openCounts: opens so far in each of the 24 hours of the wall clock. Without any, the profile is the
+    ///   audience's.
+    public init(openCounts: [Int], template: HourTemplate) {
+        let counts = (0..<24).map { $0 < openCounts.count ? Double(max(openCounts[$0], 0)) : 0 }
+        let fits = template.shiftFits(counts)
+        var preference = [Double](repeating: 0, count: Harmonics.weightCount)
+        for fit in fits {
+            for weight in preference.indices { preference[weight] += fit.chance * fit.fit.preference[weight] }
+        }
+        self.preference = preference
+        shift = zip(fits, HourTemplate.shifts).reduce(0) { $0 + $1.0.chance * Double($1.1) }
+    }
+
+    /// What the person's taste adds to the log-odds at an hour of the wall clock: the part of one period a day, and the
+    /// part of two and three.
+    func taste(at hour: Double) -> (daily: Double, finer: Double) {
+        let values = Harmonics.values(at: hour)
+        let finer = (2..<6).reduce(0) { $0 + preference[$1] * values[$1] }
+        return (preference[0] * values[0] + preference[1] * values[1], finer)
+    }
+}
+
+/// One of the shifts that are considered for a person, with how likely it is and what it makes of the opens.
+package struct ShiftFit: Sendable {
+    package var chance: Double
+    package let fit: HarmonicFit
+}
+
+extension HourTemplate {
+    /// The posterior over `shifts` of a person with these counts.
+    package func shiftFits(_ counts: [Double]) -> [ShiftFit] {
+        let total = counts.reduce(0, +)
+        let scaled = total > HourProfile.opensMax ? counts.map { $0 * HourProfile.opensMax / total } : counts
+        var fits = Self.shifts.map { shift in
+            let exposure = (0..<24).map { hours[(($0 - shift) % 24 + 24) % 24] }
+            return ShiftFit(chance: 0, fit: HarmonicFit(counts: scaled, exposure: exposure, spreads: spreads))
+        }
+        let logs = zip(fits, shiftWeights).map { $0.fit.evidence + log($1) }
+        let highest = logs.max() ?? 0
+        let sum = logs.reduce(0) { $0 + exp($1 - highest) }
+        for index in fits.indices { fits[index].chance = exp(logs[index] - highest) / sum }
+        return fits
+    }
+}

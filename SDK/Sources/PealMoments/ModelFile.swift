@@ -1,0 +1,163 @@
+internal import Foundation
+
+/// Why a phone does not take a model.
+public enum ModelRefusal: Error, Sendable, Hashable {
+    /// The file has this many bytes, which is more than a model file may have.
+    case tooLarge(Int)
+    /// Not a model file, or one of a later format.
+    case unreadable
+    /// Signed with an algorithm that is not Ed25519.
+    case unknownAlgorithm(String)
+    /// The signature does not belong to the payload, or its key is not known.
+    case badSignature
+    /// A kind of model that this version cannot compute.
+    case unknownKind(String)
+    /// Features that this version cannot compute.
+    case unknownSchema(Int)
+    /// Some part has the wrong size or holds a number that makes no sense.
+    case malformed(String)
+    /// For another app.
+    case otherApp(String)
+    /// Older than the installed model, or as old and different.
+    case notNewer(installed: Int)
+    /// Past its end.
+    case expired
+}
+
+/// A signed model as it travels: the payload is signed as bytes, so that no two spellings of the same JSON matter.
+public struct ModelFile: Sendable, Hashable {
+    /// A file may have no more bytes.
+    public static let bytesMax = 4096
+    /// The only algorithm of signatures.
+    public static let algorithm = "Ed25519"
+
+    /// Which key signed.
+    public let keyID: String
+    /// The JSON of the model.
+    public let payload: [UInt8]
+    /// The signature of `payload`.
+    public let signature: [UInt8]
+
+    /// Encodes a model and signs it.
+    /// - Parameter sign: returns the Ed25519 signature of bytes.
+    public init(_ model: MomentModel, keyID: String, sign: ([UInt8]) throws -> [UInt8]) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        payload = [UInt8](try encoder.encode(model))
+        signature = try sign(payload)
+        self.keyID = keyID
+    }
+
+    /// Reads the outside of a file; the payload is not looked at.
+    public init(bytes: [UInt8]) throws(ModelRefusal) {
+        guard bytes.count <= Self.bytesMax else { throw .tooLarge(bytes.count) }
+        guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(bytes)), envelope.v == 1 else {
+            throw .unreadable
+        }
+        guard envelope.alg == Self.algorithm else { throw .unknownAlgorithm(envelope.alg) }
+        keyID = envelope.kid
+        payload = [UInt8](envelope.payload)
+        signature = [UInt8](envelope.sig)
+    }
+
+    /// The file's bytes.
+    public func bytes() throws -> [UInt8] {
+        let envelope = Envelope(
+            v: 1, alg: Self.algorithm, kid: keyID, payload: Data(payload), sig: Data(signature))
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let bytes = [UInt8](try encoder.encode(envelope))
+        guard bytes.count <= Self.bytesMax else { throw ModelRefusal.tooLarge(bytes.count) }
+        return bytes
+    }
+
+    /// The model, once its signature is proved.
+    /// - Parameter verify: whether a signature of bytes was made by the key with that id.
+    public func model(
+        verify: (_ keyID: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
+    ) throws(ModelRefusal) -> MomentModel {
+        guard verify(keyID, payload, signature) else { throw .badSignature }
+        let decoder = JSONDecoder()
+        guard let head = try? decoder.decode(PayloadHead.self, from: Data(payload)) else { throw .unreadable }
+        guard head.kind == MomentModel.kind else { throw .unknownKind(head.kind) }
+        guard head.schema == FeatureSchema.version else { throw .unknownSchema(head.schema) }
+        do {
+            return try decoder.decode(MomentModel.self, from: Data(payload))
+        } catch let refusal as ModelRefusal {
+            throw refusal
+        } catch {
+            throw .malformed("payload")
+        }
+    }
+
+    private struct Envelope: Codable {
+        let v: Int
+        let alg: String
+        let kid: String
+        let payload: Data
+        let sig: Data
+    }
+
+    /// What decides whether the rest can be read at all.
+    private struct PayloadHead: Decodable {
+        let kind: String
+        let schema: Int
+    }
+}
+
+extension MomentModel: Codable {
+    /// What a payload names as its `kind`.
+    public static let kind = "logit"
+
+    enum CodingKeys: String, CodingKey {
+        case kind, schema, app, campaign, version, expires, parent, platt
+        case trainedAt = "trained_at"
+        case means = "mean"
+        case scales = "scale"
+        case weights = "w"
+        case audienceOpens = "opens"
+        case arrival = "q0"
+    }
+
+    /// Reads and checks the payload of a model file.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let platt = try container.decode([Double].self, forKey: .platt)
+        guard platt.count == 2 else { throw ModelRefusal.malformed("platt") }
+        try self.init(
+            app: container.decode(String.self, forKey: .app),
+            campaign: container.decodeIfPresent(String.self, forKey: .campaign),
+            version: container.decode(Int.self, forKey: .version),
+            trainedAt: container.decode(Int64.self, forKey: .trainedAt),
+            expires: container.decode(Int64.self, forKey: .expires),
+            parent: container.decodeIfPresent(String.self, forKey: .parent),
+            means: container.decode([Double].self, forKey: .means),
+            scales: container.decode([Double].self, forKey: .scales),
+            weights: container.decode([Double].self, forKey: .weights),
+            calibration: CalibrationMap(slope: platt[0], intercept: platt[1]),
+            table: ScoreTable(from: decoder), template: HourTemplate(from: decoder),
+            audienceOpens: container.decode(Double.self, forKey: .audienceOpens),
+            arrival: container.decode(Double.self, forKey: .arrival))
+    }
+
+    /// Writes the payload of a model file.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(Self.kind, forKey: .kind)
+        try container.encode(FeatureSchema.version, forKey: .schema)
+        try container.encode(app, forKey: .app)
+        try container.encodeIfPresent(campaign, forKey: .campaign)
+        try container.encode(version, forKey: .version)
+        try container.encode(trainedAt, forKey: .trainedAt)
+        try container.encode(expires, forKey: .expires)
+        try container.encodeIfPresent(parent, forKey: .parent)
+        try container.encode(means, forKey: .means)
+        try container.encode(scales, forKey: .scales)
+        try container.encode(weights, forKey: .weights)
+        try container.encode([calibration.slope, calibration.intercept], forKey: .platt)
+        try container.encode(audienceOpens, forKey: .audienceOpens)
+        try container.encode(arrival, forKey: .arrival)
+        try table.encode(to: encoder)
+        try template.encode(to: encoder)
+    }
+}

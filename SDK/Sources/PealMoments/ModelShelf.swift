@@ -1,0 +1,42 @@
+/// The models that a phone has installed: at most one for each campaign and one for all campaigns of the app. What is
+/// on the shelf was verified when it was put there.
+public struct ModelShelf: Sendable, Codable {
+    /// The app whose models are taken.
+    public let app: String
+    private var models: [String: MomentModel] = [:]
+    /// The key of the model of all campaigns; no campaign has an empty name.
+    private static let globalKey = ""
+
+    /// An empty shelf: until something is installed every campaign uses the built-in model.
+    public init(app: String) { self.app = app }
+
+    /// Takes a model file, or says why not; then the installed model stays.
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - verify: whether a signature of bytes was made by the key with that id.
+    @discardableResult
+    public mutating func install(
+        _ bytes: [UInt8], now: Int64, verify: (_ keyID: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
+    ) throws(ModelRefusal) -> MomentModel {
+        let model = try ModelFile(bytes: bytes).model(verify: verify)
+        guard model.app == app else { throw .otherApp(model.app) }
+        guard model.expires > now else { throw .expired }
+        let key = model.campaign ?? Self.globalKey
+        if let installed = models[key], model.version <= installed.version, model != installed {
+            throw .notNewer(installed: installed.version)
+        }
+        models[key] = model
+        return model
+    }
+
+    /// The model for a campaign: its own, else the app's, else the built-in one. Expired models are passed over.
+    public func model(for campaign: String, now: Int64) -> MomentModel {
+        for key in [campaign, Self.globalKey] {
+            if let model = models[key], model.expires > now { return model }
+        }
+        return .builtIn(app: app)
+    }
+
+    /// Which version of a campaign's model is installed, for the server to know what is news; nil for none.
+    public func version(of campaign: String?) -> Int? { models[campaign ?? Self.globalKey]?.version }
+}

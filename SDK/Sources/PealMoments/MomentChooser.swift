@@ -1,0 +1,183 @@
+/// What limits messages to one person, beside their windows.
+public struct DeliveryRules: Sendable, Hashable {
+    /// Two hours: messages that crowd into the same good hour spoil it for each other.
+    public static let spacingDefault: Int64 = 2 * 3_600_000
+
+    /// Milliseconds between two messages.
+    public var spacing: Int64
+    /// Messages in 24 hours at most; nil for no limit.
+    public var dailyMax: Int?
+    /// Local hours at which nothing is shown before its deadline; nil for none.
+    public var quietHours: QuietHours?
+
+    /// Rules without a daily limit or quiet hours.
+    public init(
+        spacing: Int64 = Self.spacingDefault, dailyMax: Int? = nil, quietHours: QuietHours? = nil
+    ) {
+        self.spacing = spacing
+        self.dailyMax = dailyMax
+        self.quietHours = quietHours
+    }
+
+    /// Whether a local time lies in the quiet hours.
+    public func isQuiet(_ time: LocalTime) -> Bool {
+        guard let quietHours else { return false }
+        let (from, to) = (quietHours.from, quietHours.to)
+        return from <= to ? time.hour >= from && time.hour < to : time.hour >= from || time.hour < to
+    }
+
+    /// Whether nothing may be shown now because of what was shown before.
+    /// - Parameter shown: when messages were shown, in milliseconds since 1970.
+    public func isExhausted(shown: [Int64], now: Int64) -> Bool {
+        let latest = shown.max() ?? .min / 2
+        let day = shown.count { $0 > now - 86_400_000 }
+        return now - latest < spacing || day >= dailyMax ?? .max
+    }
+}
+
+/// Hours of the day, such as 22 to 7.
+public struct QuietHours: Sendable, Hashable {
+    /// Local hour at which they begin.
+    public let from: Double
+    /// Local hour at which they end; below `from` where they span midnight.
+    public let to: Double
+
+    /// Quiet hours within 0 to 24.
+    public init(from: Double, to: Double) {
+        self.from = from
+        self.to = to
+    }
+}
+
+/// A message that waits on the phone for its moment.
+public struct HeldMessage: Sendable, Hashable {
+    /// The message's id.
+    public let id: String
+    /// The model of its campaign.
+    public let model: MomentModel
+    /// Beginning and end of its window, in milliseconds since 1970.
+    public let start: Int64
+    /// End of the window; then it is shown whatever is sensed.
+    public let end: Int64
+    /// How its moment is chosen.
+    public let mode: ExplorationMode
+    /// The chance in its delivery.
+    public let draw: ExplorationDraw
+    /// When it was looked at before, the latest last.
+    public var wakes: [Int64]
+
+    /// A message that has not been looked at yet.
+    public init(
+        id: String, model: MomentModel, start: Int64, end: Int64, mode: ExplorationMode = .greedy,
+        draw: ExplorationDraw, wakes: [Int64] = []
+    ) {
+        (self.id, self.model, self.start, self.end) = (id, model, start, end)
+        (self.mode, self.draw, self.wakes) = (mode, draw, wakes)
+    }
+}
+
+/// What was computed for one message at one wake: enough to explain the decision and to weigh it later.
+public struct WakeTrace: Sendable, Hashable {
+    /// The message's id.
+    public let messageID: String
+    /// The probability of an open now.
+    public let probability: Double
+    /// What waiting is worth.
+    public let threshold: Double
+    /// The chance of being shown at this wake, before the message's draw.
+    public let chance: Double
+    /// Whether the message asks to be shown.
+    public let asks: Bool
+}
+
+/// The decision at a wake, over all messages that wait: at most one is shown.
+public struct MomentChooser: Sendable {
+    /// The person's habits.
+    public var person: Person
+    /// What limits messages.
+    public var rules: DeliveryRules
+    /// The chance that a scheduled wake arrives on this phone.
+    public var arrival: Double
+    /// Milliseconds between scheduled wakes.
+    public var wakeInterval: Int64
+    /// What the phone's time zone adds to UTC.
+    public var utcOffsetSeconds: Int
+
+    /// A chooser for wakes every half hour, unless said otherwise.
+    public init(
+        person: Person, rules: DeliveryRules = DeliveryRules(), arrival: Double, wakeInterval: Int64 = 1_800_000,
+        utcOffsetSeconds: Int
+    ) {
+        (self.person, self.rules, self.arrival) = (person, rules, arrival)
+        (self.wakeInterval, self.utcOffsetSeconds) = (max(wakeInterval, 60_000), utcOffsetSeconds)
+    }
+
+    /// Which message to show now, if any.
+    /// - Parameters:
+    ///   - shown: when messages were shown before.
+    ///   - isForeground: whether the person looks at the app; then nothing is shown.
+    /// - Returns: the id of the message to show, and what was computed for each. Messages past their window are not
+    ///   considered: showing them is the server's.
+    public func decide(
+        _ messages: [HeldMessage], signals: Signals, now: Int64, shown: [Int64], isForeground: Bool
+    ) -> (show: String?, traces: [WakeTrace]) {
+        let time = localTime(now)
+        let open = messages.filter { now >= $0.start && now < $0.end }
+        guard !isForeground, !rules.isQuiet(time), !rules.isExhausted(shown: shown, now: now) else { return (nil, []) }
+        let known = FeatureSchema.known(at: time, for: person)
+        let sensed = FeatureSchema.sensed(signals, at: time, for: person)
+        let traces = open.map { trace($0, now: now, known: known, sensed: sensed) }
+        let best = zip(open, traces).filter { $0.1.asks }.max { left, right in
+            let (one, other) = (left.1.probability - left.1.threshold, right.1.probability - right.1.threshold)
+            return one == other ? left.0.end > right.0.end : one < other
+        }
+        return (best?.0.id, traces)
+    }
+
+    /// What waiting is worth for a message at each of its remaining wakes, the present one first.
+    public func rule(for message: HeldMessage, now: Int64) -> StoppingRule {
+        var wakes: [StoppingRule.Wake] = []
+        var instant = now
+        while instant < message.end {
+            let time = localTime(instant)
+            if instant == now || !rules.isQuiet(time) { wakes.append(wake(at: time, message.model)) }
+            instant += wakeInterval
+        }
+        return StoppingRule(
+            wakes: wakes, deadline: wake(at: localTime(message.end), message.model), table: message.model.table,
+            arrival: arrival)
+    }
+
+    private func trace(_ message: HeldMessage, now: Int64, known: [Double], sensed: [Double]) -> WakeTrace {
+        let probability = message.model.probability(known: known, sensed: sensed)
+        let rule = rule(for: message, now: now)
+        let chance: Double
+        let asks: Bool
+        switch message.mode {
+        case .greedy:
+            asks = rule.shows(now: probability)
+            chance = asks ? 1 : 0
+        case .soft:
+            chance = ExplorationDraw.softChance(
+                probability: probability, threshold: rule.continuationValues.first ?? 0)
+            asks = message.draw.hits(chance, atWake: message.wakes.count)
+        case .uniform:
+            chance = ExplorationDraw.uniformChance(
+                previous: message.wakes.last ?? message.start, now: now, end: message.end)
+            asks = now >= message.draw.target(start: message.start, end: message.end)
+        }
+        return WakeTrace(
+            messageID: message.id, probability: probability, threshold: rule.continuationValues.first ?? 0,
+            chance: chance, asks: asks)
+    }
+
+    private func wake(at time: LocalTime, _ model: MomentModel) -> StoppingRule.Wake {
+        StoppingRule.Wake(
+            knownScore: model.knownScore(FeatureSchema.known(at: time, for: person)[...]),
+            ownHour: person.ownHour(at: time))
+    }
+
+    private func localTime(_ milliseconds: Int64) -> LocalTime {
+        LocalTime(milliseconds: milliseconds, utcOffsetSeconds: utcOffsetSeconds)
+    }
+}

@@ -1,0 +1,129 @@
+internal import Foundation
+
+/// A logistic regression of "opens when shown now". The part of the score that is known ahead and the part that is
+/// sensed add up, which is what lets the stopping rule look ahead. Its numbers are rounded to what a model file carries,
+/// so that the server computes with exactly what phones get.
+public struct MomentModel: Sendable, Hashable {
+    /// The app that the model belongs to.
+    public var app: String
+    /// The campaign; nil for the model of all campaigns of the app.
+    public var campaign: String?
+    /// Grows with every model of this campaign, a rollback included.
+    public var version: Int
+    /// Milliseconds since 1970.
+    public var trainedAt: Int64
+    /// Milliseconds since 1970; from then on a phone uses the built-in model instead.
+    public var expires: Int64
+    /// What the model was derived from, such as `global@17`.
+    public var parent: String?
+
+    /// Mean of each feature but the constant over the audience.
+    public let means: [Double]
+    /// Standard deviation of each feature but the constant.
+    public let scales: [Double]
+    /// Weights of the standardised features, the constant first.
+    public let weights: [Double]
+    /// From score to a probability that is fit to be reported.
+    public let calibration: CalibrationMap
+    /// How the sensed part of the score is distributed.
+    public let table: ScoreTable
+    /// What a phone reads its owner's habits against.
+    public let template: HourTemplate
+    /// The audience's mean of log(opens + 5).
+    public let audienceOpens: Double
+    /// The chance that a scheduled wake arrives, for a phone that does not know its own yet.
+    public let arrival: Double
+
+    /// Weights may not be larger: such a model has not learnt but diverged.
+    public static let weightMax = 6.0
+
+    /// Throws unless there are 36 finite weights of a sane size, with 35 means and scales above zero.
+    public init(
+        app: String, campaign: String?, version: Int, trainedAt: Int64, expires: Int64, parent: String? = nil,
+        means: [Double], scales: [Double], weights: [Double], calibration: CalibrationMap = .identity,
+        table: ScoreTable, template: HourTemplate, audienceOpens: Double, arrival: Double
+    ) throws(ModelRefusal) {
+        let count = FeatureSchema.count
+        guard means.count == count - 1, scales.count == count - 1, weights.count == count else {
+            throw .malformed("number of weights")
+        }
+        guard (means + scales + weights + [audienceOpens, arrival]).allSatisfy(\.isFinite), calibration.isFinite else {
+            throw .malformed("a number that is not finite")
+        }
+        guard scales.allSatisfy({ $0 > 0 }), (0...1).contains(arrival) else { throw .malformed("scale or arrival") }
+        // The constant carries the base rate and may be larger.
+        guard weights.dropFirst().allSatisfy({ abs($0) <= Self.weightMax }) else {
+            throw .malformed("weight too large")
+        }
+        (self.app, self.campaign, self.version, self.parent) = (app, campaign, version, parent)
+        (self.trainedAt, self.expires) = (trainedAt, expires)
+        self.means = means.map { $0.rounded(significantDigits: 4) }
+        self.scales = scales.map { $0.rounded(significantDigits: 4) }
+        self.weights = weights.map { $0.rounded(significantDigits: 4) }
+        self.calibration = calibration.rounded()
+        self.table = table.rounded()
+        self.template = template.rounded()
+        self.audienceOpens = audienceOpens.rounded(significantDigits: 4)
+        self.arrival = arrival.rounded(significantDigits: 3)
+    }
+
+    /// The part of the log-odds that is known ahead.
+    public func knownScore(_ features: ArraySlice<Double>) -> Double {
+        weights[0] + score(features.dropFirst(), firstWeight: 1)
+    }
+
+    /// The sensed part. A feature that is NaN counts as its mean.
+    public func sensedScore(_ features: ArraySlice<Double>) -> Double {
+        score(features, firstWeight: FeatureSchema.knownCount)
+    }
+
+    /// The probability that a message shown now is opened.
+    public func probability(known: [Double], sensed: [Double]) -> Double {
+        Logistic.probability(knownScore(known[...]) + sensedScore(sensed[...]))
+    }
+
+    /// The same model under another version, which is how a model is rolled back: phones refuse older versions.
+    public func reissued(version: Int, trainedAt: Int64, expires: Int64) -> Self {
+        var model = self
+        (model.version, model.trainedAt, model.expires) = (version, trainedAt, expires)
+        model.parent = "\(campaign ?? "global")@\(self.version)"
+        return model
+    }
+
+    @inline(__always)
+    private func score(_ features: ArraySlice<Double>, firstWeight: Int) -> Double {
+        var sum = 0.0
+        var weight = firstWeight
+        for feature in features where weight < weights.count {
+            if feature.isFinite { sum += weights[weight] * (feature - means[weight - 1]) / scales[weight - 1] }
+            weight += 1
+        }
+        return sum
+    }
+}
+
+/// A line from score to calibrated log-odds. Only reports use it: the stopping rule does not need calibrated scores.
+public struct CalibrationMap: Sendable, Hashable {
+    /// Factor on the score.
+    public let slope: Double
+    /// What is added.
+    public let intercept: Double
+
+    /// The map that changes nothing.
+    public static let identity = Self(slope: 1, intercept: 0)
+
+    /// A map with this slope and intercept.
+    public init(slope: Double, intercept: Double) {
+        self.slope = slope
+        self.intercept = intercept
+    }
+
+    /// The calibrated probability for a score.
+    public func probability(_ score: Double) -> Double { Logistic.probability(slope * score + intercept) }
+
+    var isFinite: Bool { slope.isFinite && intercept.isFinite }
+
+    func rounded() -> Self {
+        Self(slope: slope.rounded(significantDigits: 4), intercept: intercept.rounded(significantDigits: 4))
+    }
+}

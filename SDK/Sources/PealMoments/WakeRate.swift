@@ -1,0 +1,40 @@
+internal import Foundation
+
+/// How often a phone's scheduled wakes arrive: a beta distribution that forgets. It begins with a few observations'
+/// worth of the audience's rate.
+public struct WakeRate: Sendable, Hashable, Codable {
+    /// After this long an observation counts half.
+    public static let halfLife: Int64 = 3 * 86_400_000
+    /// What the audience's rate counts as, in wakes.
+    public static let priorWakes = 4.0
+
+    private var arrived: Double
+    private var missed: Double
+    private let prior: Double
+    private var asOf: Int64
+
+    /// - Parameters:
+    ///   - prior: the rate of the audience, from the model.
+    ///   - now: milliseconds since 1970.
+    public init(prior: Double, now: Int64) {
+        self.prior = min(max(prior, 0.01), 0.99)
+        (arrived, missed, asOf) = (0, 0, now)
+    }
+
+    /// Takes note of a scheduled wake.
+    public mutating func record(hasArrived: Bool, now: Int64) {
+        let age = max(now - asOf, 0)
+        let kept = pow(0.5, Double(age) / Double(Self.halfLife))
+        arrived = arrived * kept + (hasArrived ? 1 : 0)
+        missed = missed * kept + (hasArrived ? 0 : 1)
+        asOf = max(now, asOf)
+    }
+
+    /// The chance that the next scheduled wake arrives.
+    public var chance: Double {
+        (arrived + Self.priorWakes * prior) / (arrived + missed + Self.priorWakes)
+    }
+
+    /// The chance that at least one of so many wakes arrives. Below one half a message is better sent by the server.
+    public func reaches(within wakes: Int) -> Double { 1 - pow(1 - chance, Double(max(wakes, 0))) }
+}

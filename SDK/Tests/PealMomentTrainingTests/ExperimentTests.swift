@@ -1,0 +1,115 @@
+import Foundation
+import Testing
+
+@testable import PealMomentTraining
+
+@Suite("Experiments")
+struct ExperimentTests {
+    @Test("assign users by the published vector")
+    func vector() {
+        let experiment = ExperimentAssignment(app: "com.example.demo", salt: "s1", campaign: "daily-reminder")
+        #expect(abs(experiment.unit(of: "user-42") - 0.0055968) < 1e-7)
+        let input = Array("ab1\u{1F}com.example.demo\u{1F}s1\u{1F}daily-reminder\u{1F}user-42".utf8)
+        #expect(Array(SHA256.hash(input).prefix(8)) == [0x01, 0x6E, 0xCB, 0xDD, 0x6F, 0x37, 0xF0, 0x94])
+        #expect(experiment.arm(of: "user-42", share: 0.5) == .contextAware)
+        #expect(experiment.arm(of: "user-42", share: 0.005) == .traditional)
+        let first = (0..<10_000).count { experiment.unit(of: "u\($0)") < 0.5 }
+        #expect((4800...5200).contains(first))
+    }
+
+    @Test(
+        "hash as FIPS 180-4 has it",
+        arguments: [
+            ("", [0xE3, 0xB0, 0xC4, 0x42] as [UInt8]), ("abc", [0xBA, 0x78, 0x16, 0xBF]),
+            ("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", [0x24, 0x8D, 0x6A, 0x61]),
+            (String(repeating: "a", count: 1000), [0x41, 0xED, 0xEC, 0xE4]),
+        ])
+    func sha256(text: String, beginning: [UInt8]) {
+        #expect(Array(SHA256.hash(Array(text.utf8)).prefix(4)) == beginning)
+    }
+
+    private func users(
+        _ count: Int, lift: Double, messages: Int = 20, seed: UInt64
+    ) -> [ExperimentUser] {
+        var chance = Chance(seed)
+        return (0..<count).map { index in
+            let rate = 0.01 + 0.2 * chance.unit()
+            let arm: ExperimentAssignment.Arm = index % 2 == 0 ? .contextAware : .traditional
+            let real = rate * (arm == .contextAware ? 1 + lift : 1)
+            let prior = Double((0..<40).count { _ in chance.unit() < rate }) / 40
+            return ExperimentUser(
+                arm: arm, messages: messages, opens: (0..<messages).count { _ in chance.unit() < real },
+                priorRate: prior)
+        }
+    }
+
+    @Test("compare arms by the ratio of sums, with users as units")
+    func closedForm() throws {
+        let people = [(2, 1), (1, 1), (3, 0)].map {
+            ExperimentUser(arm: .contextAware, messages: $0.0, opens: $0.1)
+        }
+        let others = [(1, 0), (1, 1)].map { ExperimentUser(arm: .traditional, messages: $0.0, opens: $0.1) }
+        let comparison = try #require(ArmComparison(people + others))
+        // Rates 1/3 and 1/2; residuals (1/3, 2/3, -1)/2 and (-1/2, 1/2).
+        #expect(abs(comparison.difference + 1.0 / 6) < 1e-12)
+        let one = (1.0 / 36 + 4.0 / 36 + 9.0 / 36) / 2 / 3
+        #expect(abs(comparison.variance - (one + 0.5 / 2)) < 1e-12)
+        #expect(comparison.variance == comparison.plainVariance)
+        #expect(ArmComparison(people) == nil)
+    }
+
+    @Test("narrow their interval by what users did before")
+    func cuped() throws {
+        let comparison = try #require(ArmComparison(users(4000, lift: 0.2, seed: 3)))
+        #expect(comparison.variance < 0.95 * comparison.plainVariance)
+        #expect(comparison.interval().contains(comparison.difference))
+    }
+
+    @Test(
+        "decide what is true",
+        arguments: [
+            (0.0, ExperimentDecision.undecided), (0.6, .promote), (-0.5, .revert),
+        ])
+    func decisions(lift: Double, decision: ExperimentDecision) throws {
+        let comparison = try #require(ArmComparison(users(4000, lift: lift, seed: 8)))
+        #expect(ExperimentDecision(comparison, isRatioSound: true) == decision)
+        #expect(ExperimentDecision(comparison, isRatioSound: false) == .untrustworthy)
+        #expect((comparison.chanceOfGain > 0.99) == (lift > 0.5))
+    }
+
+    @Test("keep a holdout after a promotion")
+    func holdout() {
+        #expect(ExperimentDecision.promote.shareAfterwards == 0.95)
+        #expect(ExperimentDecision.revert.shareAfterwards == 0)
+        #expect(ExperimentDecision.undecided.shareAfterwards == nil)
+    }
+
+    @Test("have intervals wider than a single look's, and p-values that agree with them")
+    func alwaysValid() {
+        let width = AlwaysValid.halfWidth(variance: 1e-6, spread: 0.01, alpha: 0.05)
+        #expect(width > 1.96e-3 && width < 5e-3)
+        let edge = AlwaysValid.pValue(difference: width, variance: 1e-6, spread: 0.01)
+        #expect(abs(edge - 0.05) < 1e-9)
+        #expect(AlwaysValid.pValue(difference: 0, variance: 1e-6, spread: 0.01) == 1)
+    }
+
+    @Test(
+        "notice arms of wrong sizes and none else",
+        arguments: [
+            (10_000, 10_000, false), (5100, 4900, false), (10_400, 9600, true), (600, 400, true),
+        ])
+    func sampleRatio(one: Int, other: Int, isRaised: Bool) {
+        var alarm = SampleRatioAlarm(share: 0.5)
+        alarm.record(contextAware: one, traditional: other)
+        #expect(alarm.isRaised == isRaised)
+        alarm.record(contextAware: 10_000, traditional: 10_000)
+        #expect(alarm.isRaised == isRaised)
+    }
+
+    @Test("say how many messages they need")
+    func planning() {
+        let needed = ExperimentDecision.messagesNeeded(rate: 0.05, lift: 0.2)
+        #expect((12_000...12_400).contains(needed))
+        #expect(ExperimentDecision.messagesNeeded(rate: 0.05, lift: 0.1) > 3 * needed)
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import PealMoments
+import Testing
+
+@testable import PealMomentTraining
+
+@Suite("Judging models")
+struct JudgementTests {
+    private static func trainer(means: [Double]) -> MomentTrainer {
+        var rows = FeatureMatrix(width: FeatureSchema.count)
+        for sign in [-1.0, 1] { rows.append(([1] + [Double](repeating: sign, count: 35))[...]) }
+        let audience = Audience(
+            standardization: Standardization(of: rows), template: .plain, audienceOpens: 3, arrival: 0.8)
+        return MomentTrainer(
+            audience: audience,
+            prior: GaussianPrior(means: means, precisions: [0.01] + [Double](repeating: 30, count: 35)))
+    }
+
+    private static func labels(_ effect: Double, count: Int, seed: UInt64) -> CampaignLabels {
+        let weights = [-2, effect] + [Double](repeating: 0, count: 34)
+        let (rows, opened) = TrainingTests.sample(weights, rows: count, seed: seed)
+        return CampaignLabels(features: rows, opened: opened)
+    }
+
+    private static let zero = [Double](repeating: 0, count: 36)
+
+    @Test("a model that predicts better is promoted, with a slope near one")
+    func better() {
+        let report = Self.trainer(means: Self.zero).judge(Self.labels(1, count: 4000, seed: 3))
+        #expect(report.isPromoted, "\(report.objections)")
+        #expect((0.8...1.3).contains(report.slope))
+        #expect(report.gain > 2 * report.gainError)
+    }
+
+    @Test("a model is not promoted for nothing")
+    func noBetter() {
+        let report = Self.trainer(means: Self.zero).judge(Self.labels(0, count: 4000, seed: 4))
+        #expect(report.objections.contains(.notBetter))
+        let few = Self.trainer(means: Self.zero).judge(Self.labels(1, count: 60, seed: 4))
+        #expect(few.objections == [.tooFewLabels])
+    }
+
+    @Test("a model that would lose opens is not promoted")
+    func value() {
+        let harm = OffPolicyEstimate(value: -0.01, standardError: 0.002, effectiveCount: 1000)
+        let report = Self.trainer(means: Self.zero).judge(Self.labels(1, count: 4000, seed: 3), valueAdvantage: harm)
+        #expect(report.objections == [.value])
+    }
+
+    @Test("two failures in a row withdraw a campaign's model")
+    func withdrawal() {
+        var state = PromotionState()
+        #expect(state.record(isPromoted: false) == .keep)
+        #expect(state.record(isPromoted: false) == .keep)
+        #expect(state.record(isPromoted: true) == .ship)
+        #expect(state.record(isPromoted: false) == .keep)
+        #expect(state.record(isPromoted: false) == .withdraw)
+        #expect(state.record(isPromoted: false) == .keep)
+    }
+
+    @Test(
+        "campaigns calibrate as long as they must",
+        arguments: [
+            (6.0, false, 0, 0, CampaignPhase.calibrating), (6, false, 2000, 0, .live), (6, false, 500, 100, .live),
+            (6, true, 0, 0, .live), (8, true, 0, 0, .live), (12, true, 499, 80, .calibrating),
+            (12, true, 500, 0, .live),
+            (12, false, 400, 100, .calibrating),
+        ])
+    func phases(hours: Double, hasPrior: Bool, displays: Int, opens: Int, phase: CampaignPhase) {
+        #expect(CampaignPhase(windowHours: hours, hasPrior: hasPrior, displays: displays, opens: opens) == phase)
+    }
+
+    @Test(
+        "drift is noticed in either direction, and chance is not drift",
+        arguments: [
+            (0.05, false), (0.10, true), (0.01, true),
+        ])
+    func drift(rate: Double, hasDrifted: Bool) {
+        var chance = Chance(11)
+        var watch = DriftWatch()
+        for _ in 0..<3000 { watch.record(expected: 0.05, opened: chance.unit() < rate) }
+        #expect(watch.hasDrifted == hasDrifted)
+    }
+
+    @Test("a feature that has moved is noticed")
+    func stability() {
+        var chance = Chance(12)
+        let reference = (0..<5000).map { _ in chance.normal() }
+        let same = (0..<5000).map { _ in chance.normal() }
+        #expect(PopulationStability.index(reference: reference, current: same) < 0.01)
+        #expect(PopulationStability.index(reference: reference, current: same.map { $0 + 0.8 }) > 0.25)
+        let flags = (0..<1000).map { Double($0 % 10 == 0 ? 1 : 0) }
+        #expect(PopulationStability.index(reference: flags, current: flags.map { 1 - $0 }) > 0.25)
+        #expect(PopulationStability.index(reference: [1, 1], current: [2]) == 0)
+    }
+
+    @Test("off-policy value is right in the mean over all that can happen, even with wrong expectations")
+    func offPolicy() {
+        let (logged, target) = ([0.2, 0.5, 0.3], [0.6, 0.1, 0.3])
+        let truth = [0.1, 0.4, 0.2]
+        var expected = 0.0
+        for shown in truth.indices {
+            for opened in [true, false] {
+                let message = LoggedMessage(
+                    expected: [0.3, 0.3, 0.1], propensities: logged, shown: shown, opened: opened)
+                let value = OffPolicy.value([message], target: [target]).value
+                expected += logged[shown] * (opened ? truth[shown] : 1 - truth[shown]) * value
+            }
+        }
+        let real = zip(truth, target).reduce(0) { $0 + $1.0 * $1.1 }
+        #expect(abs(expected - real) < 1e-12)
+        let message = LoggedMessage(expected: [0.1, 0.2], propensities: [0.01, 0.99], shown: 0, opened: true)
+        #expect(abs(OffPolicy.value([message], target: [[1, 0]]).value - (0.1 + 20 * 0.9)) < 1e-12)
+        #expect(OffPolicy.advantage([message], of: [[1, 0]], over: [[1, 0]]).value == 0)
+    }
+}

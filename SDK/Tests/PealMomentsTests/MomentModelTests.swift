@@ -1,0 +1,193 @@
+import Foundation
+import Testing
+
+@testable import PealMoments
+
+@Suite("The moment model")
+struct MomentModelTests {
+    private static let app = "com.example.demo"
+
+    static func model(version: Int = 3, campaign: String? = "daily", expires: Int64 = 2_000_000) throws -> MomentModel {
+        try MomentModel(
+            app: app, campaign: campaign, version: version, trainedAt: 1_000_000, expires: expires,
+            means: (0..<35).map { Double($0) / 70 }, scales: (0..<35).map { 0.2 + Double($0) / 50 },
+            weights: (0..<36).map { $0 == 0 ? -3.01234 : sin(Double($0)) / 3 },
+            table: ScoreTable(equallyLikely: [-1.2, -0.6, -0.3, -0.1, 0.1, 0.3, 0.7, 1.4]), template: .plain,
+            audienceOpens: 3.21, arrival: 0.62)
+    }
+
+    private static func signed(_ model: MomentModel) throws -> [UInt8] {
+        try ModelFile(model, keyID: "m1") { bytes in [UInt8](bytes.prefix(8)) }.bytes()
+    }
+
+    private static func verifies(_ key: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool {
+        key == "m1" && signature == [UInt8](payload.prefix(8))
+    }
+
+    @Test("adds what is known ahead and what is sensed")
+    func score() throws {
+        let model = try Self.model()
+        let known = (0..<12).map { $0 == 0 ? 1 : Double($0) / 10 }
+        let sensed = (0..<24).map { Double($0 % 2) }
+        var expected = model.weights[0]
+        for index in 1..<36 {
+            let value = index < 12 ? known[index] : sensed[index - 12]
+            expected += model.weights[index] * (value - model.means[index - 1]) / model.scales[index - 1]
+        }
+        #expect(abs(model.knownScore(known[...]) + model.sensedScore(sensed[...]) - expected) < 1e-12)
+        #expect(abs(model.probability(known: known, sensed: sensed) - Logistic.probability(expected)) < 1e-12)
+    }
+
+    @Test("counts what could not be sensed as its mean")
+    func missing() throws {
+        let model = try Self.model()
+        let person = Person(profile: .neutral, openness: 0)
+        let features = FeatureSchema.sensed(Signals(), at: LocalTime(hour: 9, isWeekend: false), for: person)
+        #expect(features.count == FeatureSchema.sensedCount)
+        #expect(features.allSatisfy { $0.isNaN })
+        #expect(model.sensedScore(features[...]) == 0)
+        var signals = Signals()
+        signals.isUnlocked = true
+        let one = FeatureSchema.sensed(signals, at: LocalTime(hour: 9, isWeekend: false), for: person)
+        // The hour's product needs the unlocked signal only; products with other signals stay unknown.
+        #expect(one.indices.filter { !one[$0].isNaN } == [0, 19])
+    }
+
+    @Test("has a name for every feature")
+    func names() {
+        #expect(FeatureSchema.names.count == FeatureSchema.count)
+        #expect(Set(FeatureSchema.names).count == FeatureSchema.count)
+        let person = Person(profile: .neutral, openness: 0.5)
+        #expect(FeatureSchema.known(at: LocalTime(hour: 6, isWeekend: true), for: person).count == 12)
+    }
+
+    @Test("computes the known features of its schema")
+    func known() {
+        let person = Person(
+            profile: HourProfile(preference: [0.5, -0.25, 0.1, 0.2, 0.3, 0.4], shift: 2), openness: 0.7)
+        let features = FeatureSchema.known(at: LocalTime(hour: 6, isWeekend: true), for: person)
+        // At six the angle is a quarter of a turn; on the person's clock it is four.
+        let own = 2 * Double.pi * 4 / 24
+        let expected = [1, 1, 0, 0, -1, 1, 0, 0.7, 0.5, -0.2 - 0.3, sin(own), cos(own)]
+        for (value, known) in zip(features, expected) { #expect(abs(value - known) < 1e-12) }
+        #expect(person.ownHour(at: LocalTime(hour: 1, isWeekend: false)) == OwnHour(hour: 23, isWeekend: false))
+    }
+
+    @Test(
+        "reads days and hours off the clock",
+        arguments: [
+            (0, 0, 0, false), (1_769_299_200_000, 0, 0.0, true), (1_769_299_200_000, -3600, 23.0, true),
+            (1_769_383_800_000, 3600, 0.5, false), (-1_800_000, 0, 23.5, false),
+        ] as [(Int64, Int, Double, Bool)])
+    func localTime(milliseconds: Int64, offset: Int, hour: Double, isWeekend: Bool) {
+        let time = LocalTime(milliseconds: milliseconds, utcOffsetSeconds: offset)
+        #expect(time.hour == hour)
+        #expect(time.isWeekend == isWeekend)
+    }
+
+    @Test("travels in at most 4 KB and comes back the same")
+    func file() throws {
+        let model = try Self.model()
+        let bytes = try Self.signed(model)
+        #expect(bytes.count <= 4096)
+        let read = try ModelFile(bytes: bytes).model(verify: Self.verifies)
+        #expect(read == model)
+        let builtIn = MomentModel.builtIn(app: Self.app)
+        let again = try ModelFile(bytes: Self.signed(builtIn)).model(verify: Self.verifies)
+        #expect(again == builtIn)
+    }
+
+    @Test(
+        "is refused where it makes no sense",
+        arguments: [
+            ("w", "[1,2]"), ("schema", "3"), ("kind", "\"trees\""), ("bins", "[1]"), ("tau", "[0,1,1]"),
+            ("mean", "[\"x\"]"), ("q0", "2"),
+        ])
+    func malformed(member: String, value: String) throws {
+        let payload = try ModelFile(Self.model(), keyID: "m1") { _ in [] }.payload
+        let decoded = try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any]
+        var object = decoded ?? [:]
+        object[member] = try JSONSerialization.jsonObject(with: Data(value.utf8), options: .fragmentsAllowed)
+        let envelope: [String: Any] = [
+            "v": 1, "alg": "Ed25519", "kid": "m1", "sig": "",
+            "payload": try JSONSerialization.data(withJSONObject: object).base64EncodedString(),
+        ]
+        let bytes = [UInt8](try JSONSerialization.data(withJSONObject: envelope))
+        #expect(throws: ModelRefusal.self) { try ModelFile(bytes: bytes).model { _, _, _ in true } }
+    }
+
+    @Test("is refused by a phone for a stated reason")
+    func refusals() throws {
+        var shelf = ModelShelf(app: Self.app)
+        func install(_ bytes: [UInt8], now: Int64 = 1_500_000) throws {
+            try shelf.install(bytes, now: now, verify: Self.verifies)
+        }
+        let good = try Self.signed(Self.model())
+        #expect(throws: ModelRefusal.badSignature) {
+            try shelf.install(good, now: 0) { _, _, _ in false }
+        }
+        #expect(throws: ModelRefusal.unreadable) { try install([1, 2, 3]) }
+        #expect(throws: ModelRefusal.tooLarge(5000)) { try install([UInt8](repeating: 0x20, count: 5000)) }
+        #expect(throws: ModelRefusal.expired) { try install(good, now: 2_000_000) }
+        var other = ModelShelf(app: "com.example.other")
+        #expect(throws: ModelRefusal.otherApp(Self.app)) {
+            try other.install(good, now: 0, verify: Self.verifies)
+        }
+        try install(good)
+        try install(good)
+        #expect(throws: ModelRefusal.notNewer(installed: 3)) {
+            try install(try Self.signed(try Self.model(version: 2)))
+        }
+        #expect(throws: ModelRefusal.notNewer(installed: 3)) {
+            try install(try Self.signed(try Self.model(version: 3, expires: 1_900_000)))
+        }
+    }
+
+    @Test("falls back from campaign to app to built-in")
+    func shelf() throws {
+        var shelf = ModelShelf(app: Self.app)
+        #expect(shelf.model(for: "daily", now: 0).version == 0)
+        try shelf.install(Self.signed(Self.model(version: 9, campaign: nil)), now: 0, verify: Self.verifies)
+        #expect(shelf.model(for: "daily", now: 0).version == 9)
+        try shelf.install(Self.signed(Self.model(expires: 10)), now: 0, verify: Self.verifies)
+        #expect(shelf.model(for: "daily", now: 0).version == 3)
+        #expect(shelf.model(for: "daily", now: 10).version == 9)
+        #expect(shelf.version(of: "daily") == 3)
+        #expect(shelf.version(of: nil) == 9)
+    }
+
+    @Test("is rolled back as a new version")
+    func rollback() throws {
+        let old = try Self.model(version: 2)
+        let again = old.reissued(version: 4, trainedAt: 5, expires: 9_000_000)
+        #expect(again.weights == old.weights)
+        #expect(again.parent == "daily@2")
+        var shelf = ModelShelf(app: Self.app)
+        try shelf.install(Self.signed(Self.model(version: 3)), now: 0, verify: Self.verifies)
+        try shelf.install(Self.signed(again), now: 0, verify: Self.verifies)
+        #expect(shelf.version(of: "daily") == 4)
+    }
+
+    @Test("begins with plain beliefs")
+    func builtIn() {
+        let model = MomentModel.builtIn(app: Self.app)
+        let person = Person(profile: .neutral, openness: 0)
+        let time = LocalTime(hour: 20, isWeekend: false)
+        func probability(_ change: (inout Signals) -> Void) -> Double {
+            var signals = Signals()
+            change(&signals)
+            return model.probability(
+                known: FeatureSchema.known(at: time, for: person),
+                sensed: FeatureSchema.sensed(signals, at: time, for: person))
+        }
+        #expect(probability { $0.isUnlocked = true } > probability { _ in })
+        #expect(probability { $0.isFaceDown = true } < probability { _ in })
+        #expect(model.table.bins == model.table.bins.sorted())
+    }
+
+    @Test("the logistic never overflows", arguments: [-1e6, -40.0, 0, 40, 1e6])
+    func extremes(logit: Double) {
+        let probability = Logistic.probability(logit)
+        #expect(probability >= 0 && probability <= 1)
+    }
+}

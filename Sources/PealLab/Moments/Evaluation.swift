@@ -1,0 +1,100 @@
+import Foundation
+import PealMomentTraining
+import PealMoments
+
+/// How well policies do in one world: the answer of `peal-lab evaluate`.
+struct Evaluation: Sendable, Codable {
+    let seed: Int
+    let windowHours: Int
+    let users: Int
+    /// By policy: by which share more messages are opened than if all are shown at once.
+    let lift: [String: Double]
+    /// By number of labels: the share of the observable oracle's lift. Nil where even the oracle gains nothing.
+    let efficiency: [String: Double?]
+
+    enum CodingKeys: String, CodingKey {
+        case seed, users, lift
+        case windowHours = "window_hours"
+        case efficiency = "E"
+    }
+
+    /// The order of policies in tables.
+    static let policies = [
+        "best_fixed_hour", "sto_histogram", "sto_lr", "sto_oracle", "model_0", "model_500", "model_2000", "model_all",
+        "observable_oracle", "latent_oracle", "prophet",
+    ]
+    static let labelCounts = ["0", "500", "2000", "all"]
+
+    /// - Parameter lift: of every policy.
+    init(seed: Int, windowHours: Int, users: Int, lift: [String: Double]) {
+        (self.seed, self.windowHours, self.users, self.lift) = (seed, windowHours, users, lift)
+        let limit = lift["observable_oracle"] ?? .nan
+        efficiency = Dictionary(
+            uniqueKeysWithValues: Self.labelCounts.map { count in
+                (count, limit > 0 ? (lift["model_\(count)"] ?? .nan) / limit : nil)
+            })
+    }
+}
+
+/// Which models are tried in PocketDay.
+struct EvaluationOptions: Sendable, Hashable {
+    var schema = 2
+    var earlierCampaigns = 6
+    var distortion = PhonePolicy.Distortion()
+    /// Draws of 500 and of 2,000 labels, whose mean is reported.
+    var draws = 3
+}
+
+extension Evaluation {
+    /// All policies in PocketDay.
+    init(pocketDay settings: PocketDayTrial.Settings, _ options: EvaluationOptions = EvaluationOptions()) throws {
+        let trial = PocketDayTrial(settings)
+        let server = ServerPolicies(trial: trial)
+        let oracles = PocketDayOracles(trial)
+        let schemas = [FirstSchema(trial, day: 7), FirstSchema(trial, day: 14)]
+        var choices = [
+            "best_fixed_hour": server.bestFixedHour(), "sto_histogram": server.histogram(),
+            "sto_lr": server.learned(width: FirstSchema.knownCount) { person, slot, features in
+                schemas[slot < 14 * PocketDay.slotsPerDay ? 0 : 1].appendKnown(person, slot, to: &features)
+            },
+            "sto_oracle": server.oracle(), "observable_oracle": oracles.observable(),
+            "latent_oracle": oracles.latent(), "prophet": oracles.prophet(),
+        ].mapValues { trial.lift(trial.values($0)) }
+        let models = try Self.modelLifts(trial, options)
+        choices.merge(models) { $1 }
+        self.init(
+            seed: settings.seed, windowHours: settings.windowHours, users: settings.people, lift: choices)
+    }
+
+    private static func modelLifts(_ trial: PocketDayTrial, _ options: EvaluationOptions) throws -> [String: Double] {
+        let all = trial.labels.count
+        let policy: any TrialPolicy =
+            options.schema == 1
+            ? FirstSchemaPolicy(trial, earlierCampaigns: options.earlierCampaigns)
+            : PhonePolicy(trial, earlierCampaigns: options.earlierCampaigns)
+        func lift(_ labels: Int, draws: Int) throws -> Double {
+            let lifts = try (0..<draws).map { draw in
+                let choices = try policy.choices(labels: labels, draw: draw, options.distortion)
+                return trial.lift(trial.values(choices))
+            }
+            return PocketDayTrial.mean(lifts)
+        }
+        return [
+            "model_0": try lift(0, draws: 1), "model_500": try lift(500, draws: options.draws),
+            "model_2000": try lift(2000, draws: options.draws), "model_all": try lift(all, draws: 1),
+        ]
+    }
+}
+
+/// A policy on phones that learns from labels: the product's, and the first schema's to compare with.
+protocol TrialPolicy {
+    /// The wake at which each message is shown, with a model from so many labels.
+    func choices(labels: Int, draw: Int, _ distortion: PhonePolicy.Distortion) throws -> [Int]
+}
+
+extension PhonePolicy: TrialPolicy {
+    func choices(labels: Int, draw: Int, _ distortion: Distortion) throws -> [Int] {
+        choices(
+            try model(labels: labels, draw: draw, distortion: distortion), assumedArrival: distortion.assumedArrival)
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import PealMomentTraining
+import PealMoments
+
+/// Users who open messages at their own rates, in an experiment whose truth is known: what the statistics must find.
+struct ExperimentTrial {
+    let users: Int
+    let lift: Double
+    let days: Int
+    /// Messages of each user before the experiment.
+    private static let earlierMessages = 20
+
+    /// What one run shows over its days.
+    struct Outcome {
+        /// Whether a plain test at the 5 % level, the always-valid interval, and the same without prior rates excluded
+        /// zero at any look.
+        var naive = false
+        var alwaysValid = false
+        var withoutPriorRates = false
+        /// The first day on which the interval excluded zero.
+        var day: Int?
+        /// How much the prior rates narrow the variance, at the last look.
+        var varianceRatio = 1.0
+    }
+
+    func run(_ random: inout WorldRandom) -> Outcome {
+        let experiment = ExperimentAssignment(app: "lab", salt: "\(random.next())", campaign: "c")
+        var outcome = Outcome()
+        let rates = (0..<users).map { _ in Logistic.probability(random.normal(-3.05, 0.8)) }
+        let priors = rates.map { rate in
+            Double((0..<Self.earlierMessages).count { _ in random.hits(rate) }) / Double(Self.earlierMessages)
+        }
+        let arms = (0..<users).map { experiment.arm(of: "u\($0)", share: 0.5) }
+        let firstDays = (0..<users).map { _ in random.below(7) }
+        var (messages, opens) = ([Int](repeating: 0, count: users), [Int](repeating: 0, count: users))
+        for day in 0..<days {
+            for user in 0..<users where firstDays[user] <= day && random.hits(0.6) {
+                messages[user] += 1
+                let rate = arms[user] == .contextAware ? min(rates[user] * (1 + lift), 1) : rates[user]
+                if random.hits(rate) { opens[user] += 1 }
+            }
+            let totals = (0..<users).map {
+                ExperimentUser(arm: arms[$0], messages: messages[$0], opens: opens[$0], priorRate: priors[$0])
+            }
+            guard day > 0, let comparison = ArmComparison(totals) else { continue }
+            look(comparison, totals, day, &outcome)
+        }
+        return outcome
+    }
+
+    private func look(
+        _ comparison: ArmComparison, _ totals: [ExperimentUser], _ day: Int, _ outcome: inout Outcome
+    ) {
+        if let plain = ArmComparison(totals, usesPriorRates: false) {
+            let error = plain.variance.squareRoot()
+            outcome.naive = outcome.naive || abs(plain.difference) > 1.96 * error
+            outcome.withoutPriorRates = outcome.withoutPriorRates || !plain.interval().contains(0)
+        }
+        if !comparison.interval().contains(0) {
+            outcome.alwaysValid = true
+            outcome.day = outcome.day ?? day + 1
+        }
+        outcome.varianceRatio = comparison.variance / comparison.plainVariance
+    }
+
+    /// At how many users the alarm is raised when users fall into the context-aware arm with that chance.
+    static func alarm(_ chance: Double, users: Int, _ random: inout WorldRandom) -> Int? {
+        var alarm = SampleRatioAlarm(share: 0.5)
+        var one = 0
+        for count in stride(from: 100, through: users, by: 100) {
+            for _ in 0..<100 where random.hits(chance) { one += 1 }
+            alarm.record(contextAware: one, traditional: count - one)
+            if alarm.isRaised { return count }
+        }
+        return nil
+    }
+}
+
+/// An experiment in the second or the third world: half of the users get good moments, and only opens are seen.
+struct WorldExperiment: Codable {
+    let world: String
+    let seed: Int
+    /// What the difference between the arms would be if everybody were in both.
+    let trueLift: Double
+    let estimatedLift: Double
+    let low: Double
+    let high: Double
+    let decision: ExperimentDecision
+    /// The day of the decision; nil where none is taken.
+    let day: Int?
+
+    init(_ name: String, _ settings: BusyDays.Settings) throws {
+        let trial = BusyDaysTrial(settings)
+        let phone = try trial.phone(labels: nil)
+        let immediate = PlannedPolicy.immediate(trial.world)
+        trueLift = trial.run(phone).value / trial.run(immediate).value - 1
+        let experiment = ExperimentAssignment(app: "lab", salt: "s\(settings.seed)", campaign: "both")
+        let arms = (0..<settings.people).map { experiment.arm(of: "u\($0)", share: 0.5) }
+        let run = BusyDaysRun(trial.world, days: BusyDays.testDays, memory: trial.logged.memory) { person in
+            let policy: any BusyDaysPolicy = arms[person] == .contextAware ? phone : immediate
+            return policy
+        }
+        let priors = Self.priorRates(trial)
+        var decided: (ExperimentDecision, Int)?
+        var last: ArmComparison?
+        for day in BusyDays.testDays {
+            let matured = run.displays.filter { $0.slot < (day + 1) * BusyDays.slotsPerDay }
+            var (messages, opens) = (
+                [Int](repeating: 0, count: settings.people), [Int](repeating: 0, count: settings.people)
+            )
+            for display in matured {
+                messages[display.person] += 1
+                opens[display.person] += display.opened ? 1 : 0
+            }
+            last = ArmComparison(
+                (0..<settings.people).map {
+                    ExperimentUser(
+                        arm: arms[$0], messages: messages[$0], opens: opens[$0], priorRate: priors[$0])
+                })
+            guard let comparison = last, decided == nil else { continue }
+            let decision = ExperimentDecision(comparison, isRatioSound: true)
+            if decision != .undecided { decided = (decision, day - BusyDays.testDays.lowerBound + 1) }
+        }
+        (world, seed) = (name, settings.seed)
+        estimatedLift = last?.lift ?? 0
+        let rate = last?.traditional.rate ?? 1
+        (low, high) = ((last?.interval().lowerBound ?? 0) / rate, (last?.interval().upperBound ?? 0) / rate)
+        (decision, day) = (decided?.0 ?? .undecided, decided?.1)
+    }
+
+    private static func priorRates(_ trial: BusyDaysTrial) -> [Double] {
+        var counts = [(shown: Double, opens: Double)](repeating: (0, 0), count: trial.world.settings.people)
+        for display in trial.logged.displays {
+            counts[display.person].shown += 1
+            counts[display.person].opens += display.opened ? 1 : 0
+        }
+        return counts.map { $0.shown > 0 ? $0.opens / $0.shown : 0 }
+    }
+}

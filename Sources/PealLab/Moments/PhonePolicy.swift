@@ -1,0 +1,188 @@
+import Foundation
+import PealMomentTraining
+import PealMoments
+
+/// What phones do in PocketDay: the features, the trainer, the model and the stopping rule are those of the product.
+struct PhonePolicy {
+    /// How a model is put wrong, to see what that costs.
+    struct Distortion: Sendable, Hashable {
+        /// Factor on all scores.
+        var slope = 1.0
+        /// What is added to all scores.
+        var intercept = 0.0
+        /// What phones believe about their wakes; the truth when nil.
+        var assumedArrival: Double?
+    }
+
+    let trial: PocketDayTrial
+    var trainer: MomentTrainer
+    let labels: CampaignLabels
+    let wakes: LoggedWakes
+    /// Features at every wake of the test, 36 in a row.
+    private let grid: FeatureMatrix
+    private let ownHours: [OwnHour]
+
+    /// - Parameter earlierCampaigns: how many have taught the prior; with none the built-in model is all there is.
+    init(_ trial: PocketDayTrial, earlierCampaigns: Int = 6) {
+        self.trial = trial
+        let habits = Habits(trial)
+        labels = habits.labels(trial.labels)
+        let standardization = Standardization(of: labels.features)
+        let earlier = (0..<earlierCampaigns).map { habits.labels(trial.earlierLabels($0)) }
+        let prior =
+            earlier.isEmpty
+            ? GaussianPrior.firstCampaign(MomentModel.builtIn(app: "lab"), standardization: standardization)
+            : MomentTrainer.prior(from: earlier, standardization: standardization)
+        trainer = MomentTrainer(
+            audience: Audience(
+                standardization: standardization, template: habits.templates[1],
+                audienceOpens: habits.audienceOpens[14], arrival: trial.settings.arrival), prior: prior)
+        wakes = habits.loggedWakes()
+        (grid, ownHours) = habits.testGrid()
+    }
+
+    /// The model from some of the labels.
+    func model(labels count: Int, draw: Int = 0, distortion: Distortion = Distortion()) throws -> MomentModel {
+        var random = WorldRandom(seed: trial.settings.seed, stream: 9000 + 17 * count + draw)
+        let rows = random.sample(count, below: labels.opened.count)
+        let picked = CampaignLabels(features: labels.features.picking(rows), opened: rows.map { labels.opened[$0] })
+        var weights = trainer.weights(picked).map { $0 * distortion.slope }
+        weights[0] += distortion.intercept
+        return try trainer.model(
+            ModelIdentity(app: "lab", campaign: "c", version: 1, trainedAt: 0), weights: weights, wakes: wakes)
+    }
+
+    /// The wakes at which phones show, one for each message.
+    func choices(_ model: MomentModel, assumedArrival: Double? = nil) -> [Int] {
+        let (test, known) = (trial.test, FeatureSchema.knownCount)
+        return (0..<test.count).map { message in
+            let first = message * test.wakeCount
+            let steps = (0..<test.wakeCount).map { wake in
+                StoppingRule.Wake(
+                    knownScore: model.knownScore(grid[first + wake].prefix(known)), ownHour: ownHours[first + wake])
+            }
+            let rule = StoppingRule(
+                wakes: Array(steps.dropLast()), deadline: steps[test.wakeCount - 1], table: model.table,
+                arrival: assumedArrival ?? model.arrival)
+            for wake in 0..<test.wakeCount - 1 where test.arrived[first + wake] {
+                let sensed = model.sensedScore(grid[first + wake].dropFirst(known))
+                let probability = Logistic.probability(steps[wake].knownScore + sensed)
+                if probability >= rule.continuationValues[wake] { return wake }
+            }
+            return test.wakeCount - 1
+        }
+    }
+
+    /// Predicted and true probabilities over the test, for pictures.
+    func predictions(_ model: MomentModel, message: Int) -> (scores: [Double], rule: StoppingRule) {
+        let (test, known) = (trial.test, FeatureSchema.knownCount)
+        let first = message * test.wakeCount
+        let steps = (0..<test.wakeCount).map { wake in
+            StoppingRule.Wake(
+                knownScore: model.knownScore(grid[first + wake].prefix(known)), ownHour: ownHours[first + wake])
+        }
+        let rule = StoppingRule(
+            wakes: Array(steps.dropLast()), deadline: steps[test.wakeCount - 1], table: model.table,
+            arrival: model.arrival)
+        let scores = (0..<test.wakeCount).map {
+            steps[$0].knownScore + model.sensedScore(grid[first + $0].dropFirst(known))
+        }
+        return (scores, rule)
+    }
+
+    /// Learned send-time with the known features of this schema.
+    func learnedSendTime() -> [Int] {
+        let habits = Habits(trial)
+        return ServerPolicies(trial: trial).learned(width: FeatureSchema.knownCount) { person, slot, features in
+            FeatureSchema.appendKnown(
+                at: PocketDay.time(slot), for: habits.person(person, slot), to: &features)
+        }
+    }
+}
+
+/// What phones and server know about people's habits on each day of PocketDay.
+struct Habits {
+    private let trial: PocketDayTrial
+    /// Learnt in the first week, and in the first two.
+    let templates: [HourTemplate]
+    /// By day.
+    let audienceOpens: [Double]
+    private let people: [Person]
+    private static let days = 7..<21
+
+    init(_ trial: PocketDayTrial) {
+        self.trial = trial
+        let count = trial.world.citizens.count
+        templates = [7, 14].map { day in
+            let audience = (0..<count).map { trial.world.opens($0, before: day) }
+            return HourTemplate(learningFrom: audience) ?? HourTemplate.plain
+        }
+        let counts = (0..<PocketDay.days).map { day in
+            (0..<count).map { log(Double(trial.world.opens($0, before: day).reduce(0, +)) + 5) }
+        }
+        audienceOpens = counts.map(PocketDayTrial.mean)
+        var people: [Person] = []
+        for day in Self.days {
+            let template = templates[day < 14 ? 0 : 1]
+            for person in 0..<count {
+                people.append(
+                    Person(
+                        openCounts: trial.world.opens(person, before: day), template: template,
+                        audienceOpens: audienceOpens[day]))
+            }
+        }
+        self.people = people
+    }
+
+    func person(_ person: Int, _ slot: Int) -> Person {
+        people[(slot / PocketDay.slotsPerDay - Self.days.lowerBound) * trial.world.citizens.count + person]
+    }
+
+    func labels(_ labels: [PocketDayTrial.Label]) -> CampaignLabels {
+        var features = FeatureMatrix(width: FeatureSchema.count)
+        features.reserve(labels.count)
+        for label in labels { features.append { append(label.person, label.slot, to: &$0) } }
+        return CampaignLabels(features: features, opened: labels.map { $0.opened ? 1 : 0 })
+    }
+
+    /// The wakes of some of the training messages.
+    func loggedWakes() -> LoggedWakes {
+        var random = WorldRandom(seed: trial.settings.seed, stream: 78)
+        let windows = trial.training
+        var sensed = FeatureMatrix(width: FeatureSchema.sensedCount)
+        var hours: [OwnHour] = []
+        for message in random.sample(6000, below: windows.count) {
+            for wake in 0..<windows.wakeCount {
+                let (person, slot) = (windows.people[message], windows.slot(message, wake))
+                sensed.append { appendSensed(person, slot, to: &$0) }
+                hours.append(self.person(person, slot).ownHour(at: PocketDay.time(slot)))
+            }
+        }
+        return LoggedWakes(sensed: sensed, ownHours: hours)
+    }
+
+    func testGrid() -> (FeatureMatrix, [OwnHour]) {
+        let test = trial.test
+        var grid = FeatureMatrix(width: FeatureSchema.count)
+        grid.reserve(test.count * test.wakeCount)
+        var hours: [OwnHour] = []
+        for message in 0..<test.count {
+            for wake in 0..<test.wakeCount {
+                let (person, slot) = (test.people[message], test.slot(message, wake))
+                grid.append { append(person, slot, to: &$0) }
+                hours.append(self.person(person, slot).ownHour(at: PocketDay.time(slot)))
+            }
+        }
+        return (grid, hours)
+    }
+
+    private func append(_ person: Int, _ slot: Int, to features: inout [Double]) {
+        FeatureSchema.appendKnown(at: PocketDay.time(slot), for: self.person(person, slot), to: &features)
+        appendSensed(person, slot, to: &features)
+    }
+
+    private func appendSensed(_ person: Int, _ slot: Int, to features: inout [Double]) {
+        let signals = trial.world.signals(person, slot, previous: slot - trial.settings.stride)
+        FeatureSchema.appendSensed(signals, at: PocketDay.time(slot), for: self.person(person, slot), to: &features)
+    }
+}

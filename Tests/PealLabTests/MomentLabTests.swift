@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+@testable import PealLab
+
+/// Small worlds, so that they are quick; what they measure is too uncertain for more than rough bounds.
+@Suite("The laboratory of moments")
+struct MomentLabTests {
+    private static func evaluation(_ schema: Int = 2) throws -> Evaluation {
+        var settings = PocketDayTrial.Settings()
+        (settings.seed, settings.people) = (7, 120)
+        var options = EvaluationOptions()
+        (options.schema, options.draws) = (schema, 1)
+        return try Evaluation(pocketDay: settings, options)
+    }
+
+    @Test("ranks the policies of PocketDay as they must be")
+    func ranking() throws {
+        let lift = try Self.evaluation().lift
+        #expect(Set(lift.keys) == Set(Evaluation.policies))
+        func value(_ policy: String) throws -> Double { try #require(lift[policy]) }
+        #expect(try value("prophet") > value("latent_oracle"))
+        #expect(try value("latent_oracle") > value("observable_oracle"))
+        #expect(try value("observable_oracle") > value("model_0"))
+        #expect(try value("model_all") > value("sto_lr"))
+        #expect(try value("model_all") > 0.2)
+    }
+
+    @Test("prints the agreed JSON")
+    func json() throws {
+        let evaluation = try Self.evaluation(1)
+        let decoded = try JSONSerialization.jsonObject(with: Data(evaluation.json().utf8)) as? [String: Any]
+        let object = try #require(decoded)
+        #expect(Set(object.keys) == ["seed", "window_hours", "users", "lift", "E"])
+        #expect(object["seed"] as? Int == 7)
+        #expect((object["E"] as? [String: Double])?.keys.sorted() == ["0", "2000", "500", "all"])
+    }
+
+    @Test("repeats a world for the same seed")
+    func repeatable() {
+        let worlds = [3, 3, 4].map { PocketDay(seed: $0, people: 5) }
+        #expect(worlds[0].activities == worlds[1].activities)
+        #expect(worlds[0].activities != worlds[2].activities)
+    }
+
+    @Test("finds good moments in the second world, and no use for them in the third")
+    func otherWorlds() throws {
+        let second = try Evaluation(busyDays: .second(seed: 1, people: 80), windowHours: 6)
+        #expect(try #require(second.lift["model_all"]) > 0.2)
+        let third = try Evaluation(busyDays: .third(seed: 1, people: 80), windowHours: 6)
+        #expect(try #require(third.lift["model_all"]) < 0)
+    }
+
+    @Test("keeps the promises of experiment statistics")
+    func statistics() throws {
+        let figures = try ExperimentFigures(seed: 1, runs: 12, users: 600, days: 14, people: 0)
+        let noise = try #require(figures.rows.first)
+        #expect(noise.lift == 0 && noise.alwaysValid <= 1.0 / 12)
+        #expect(figures.cupedVariance < 0.95)
+        #expect(figures.sampleRatio[0].caught == 0)
+        #expect(figures.sampleRatio[2].caught == 1)
+    }
+
+    @Test("draws a report without anything from elsewhere")
+    func report() throws {
+        var settings = PocketDayTrial.Settings()
+        (settings.seed, settings.people) = (7, 40)
+        let html = try MomentReport(settings).html()
+        #expect(html.contains("<svg"))
+        #expect(!html.contains("http"))
+        #expect(!html.contains("nan"))
+    }
+}
