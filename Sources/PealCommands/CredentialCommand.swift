@@ -22,7 +22,7 @@ struct CredentialName: ParsableArguments {
     /// The path of the credential.
     /// - Throws: `CommandFailure.usage` where APNs lacks its environment.
     func path(_ app: AppOptions, adding part: String? = nil) throws(CommandFailure) -> APIPath {
-        guard provider != ProviderName.apns.rawValue || environment != nil else {
+        guard ProviderName(rawValue: provider)?.hasEnvironments != true || environment != nil else {
             throw .usage("apns has two environments: add production or sandbox")
         }
         let segments = ["apps", try app.id(), "credentials", provider] + [environment, part].compactMap { $0 }

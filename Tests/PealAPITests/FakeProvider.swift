@@ -50,26 +50,28 @@ final class FakeProvider: Provider {
     func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
         var facts = JSON.Members()
         var examined = CredentialExamination(credential: credential, facts: facts)
-        switch credential {
-        case .apnsToken(let signing):
+        switch credential.apns {
+        case .token(let signing):
             facts["key_id"] = .string(signing.keyID)
             facts["team_id"] = .string(signing.teamID)
             facts["bundle_id"] = .string(signing.bundleID)
-        case .apnsCertificate, .apnsArchive:
+        case .certificate, .archive:
             facts["bundle_id"] = .string(credential.providerAppID)
             examined.credential = .apnsCertificate(
                 .init(identity: .init(certificates: "c", privateKey: "k"), bundleID: credential.providerAppID))
             examined.expiresAt = now + .seconds(10 * 86_400)
-        case .fcm(let account):
+        case nil: break
+        }
+        if let account = credential.fcm {
             guard account.tokenURI.hasPrefix("https://oauth2.googleapis.com/") else {
                 throw .invalid("token_uri", "is on a host that is not allowed")
             }
             facts["project_id"] = .string(account.projectID)
-        case .webPush(let keys):
+        }
+        if let keys = credential.webPush {
             let made = keys.map(Self.made)
             examined.credential = .webPush(made)
             facts["keys"] = .array(made.map(Self.json))
-        case .wns, .mpns: break
         }
         examined.facts = facts
         return examined

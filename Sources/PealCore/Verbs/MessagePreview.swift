@@ -68,7 +68,8 @@ package struct MessagePreview: Sendable {
     ) -> Route {
         let routes = draft.audience.addresses.map(\.route).filter { $0.platform == platform }
         if let channel = routes.first(where: \.isBroadcast) { return channel }
-        let held = records.filter { $0.provider == .apns }.map(\.environment)
+        let provider = Route(platform, .production).provider
+        let held = records.filter { $0.provider == provider }.map(\.environment)
         let environment = options.environment ?? (held == [.sandbox] ? .sandbox : .production)
         return Route(platform, environment)
     }
@@ -78,11 +79,8 @@ package struct MessagePreview: Sendable {
     private static func providerAppID(on route: Route, app: App, _ records: [CredentialRecord]) -> String {
         let own = records.filter { $0.provider == route.provider }
         let record = own.first { $0.environment == route.environment } ?? own.first
-        switch route.provider {
-        case .apns: return record?.facts["bundle_id"]?.stringValue ?? app.bundleID ?? "bundle.id"
-        case .fcm: return record?.facts["project_id"]?.stringValue ?? "project-id"
-        default: return ""
-        }
+        guard let id = route.provider?.network.appID else { return "" }
+        return record?.facts[id.fact]?.stringValue ?? id.fallback?(app) ?? id.placeholder
     }
 
     /// Providers see options resolved: a refusal of one that the platform's own object gave names it there.

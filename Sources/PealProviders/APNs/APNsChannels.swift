@@ -74,12 +74,12 @@ final class APNsChannels: ChannelDirectory {
         request.headers.add(name: "apns-request-id", value: "\(id)")
         if let channel { request.headers.add(name: "apns-channel-id", value: channel) }
         if !body.isEmpty { request.headers.add(name: "content-type", value: "application/json") }
-        switch access.credential {
-        case .apnsToken(let signing):
+        switch access.credential.apns {
+        case .token(let signing):
             return try await ask(request, isOfChannel: channel != nil, try tokens.tokens(for: signing))
-        case .apnsCertificate(let certificate):
+        case .certificate(let certificate):
             return try await ask(request, isOfChannel: channel != nil, certificate.identity)
-        default: throw .unsupported("kind")
+        case .archive, nil: throw .unsupported("kind")
         }
     }
 

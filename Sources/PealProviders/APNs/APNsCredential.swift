@@ -8,19 +8,19 @@ import X509
 enum APNsCredential {
     /// - Throws: `invalid_field`, naming the field; `not_supported` for another network's.
     static func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
-        switch credential {
-        case .apnsToken(let signing):
+        switch credential.apns {
+        case .token(let signing):
             try check(signing)
             let facts = JSON.Members([
                 ("key_id", .string(signing.keyID)), ("team_id", .string(signing.teamID)),
                 ("bundle_id", .string(signing.bundleID)),
             ])
             return CredentialExamination(credential: credential, facts: facts)
-        case .apnsCertificate(let certificate):
+        case .certificate(let certificate):
             return try APNsCertificateExamination.examine(certificate, now: now)
-        case .apnsArchive(let archive):
+        case .archive(let archive):
             return try APNsCertificateExamination.examine(archive, now: now)
-        default: throw .unsupported("kind")
+        case nil: throw .unsupported("kind")
         }
     }
 

@@ -32,6 +32,7 @@ package final class APNsProvider: Provider {
     }
 
     package var name: ProviderName { .apns }
+    package var channelDirectory: (any ChannelDirectory)? { channels }
 
     package func render(_ order: RenderOrder) throws(PealError) -> Notification {
         try APNsRendering.notification(order)
@@ -149,7 +150,7 @@ struct APNsVerification {
     private var notification: Notification? {
         let bundleID = credential.providerAppID
         var types: [APNsPushType] = [.background]
-        if case .apnsCertificate(let certificate) = credential,
+        if case .certificate(let certificate)? = credential.apns,
             let topics = (try? APNsCertificateReader(certificate.identity.certificates))?.topics, !topics.isEmpty
         {
             types = [.background, .voip, .complication, .pushtotalk, .fileprovider]

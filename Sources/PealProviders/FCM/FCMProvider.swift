@@ -62,7 +62,7 @@ package final class FCMProvider: Provider {
     }
 
     package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
-        guard case .fcm(let account) = credential else { throw .unsupported("kind") }
+        guard let account = credential.fcm else { throw .unsupported("kind") }
         return try FCMCredential.examine(account, tokenHosts: tokenHosts)
     }
 
@@ -115,7 +115,7 @@ package final class FCMProvider: Provider {
 
     /// nil when the credential's key cannot be read, or the provider is closed.
     func account(_ credential: Credential, fingerprint: String) -> Account? {
-        guard case .fcm(let serviceAccount) = credential else { return nil }
+        guard let serviceAccount = credential.fcm else { return nil }
         return state.withLock { state in
             if let account = state.accounts[fingerprint] { return account }
             guard !state.isClosed, tokenHosts.contains(serviceAccount.tokenURI),
@@ -153,7 +153,7 @@ extension FCMProvider {
     package func verify(
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
-        guard case .fcm(let serviceAccount) = credential, let account = account(credential, fingerprint: fingerprint)
+        guard let serviceAccount = credential.fcm, let account = account(credential, fingerprint: fingerprint)
         else {
             return CredentialVerification(.refused, reason: "NoCredential", detail: "the credential cannot be used")
         }

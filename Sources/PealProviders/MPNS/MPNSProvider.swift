@@ -27,7 +27,7 @@ package final class MPNSProvider: Provider {
     }
 
     package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
-        guard case .mpns(let client) = credential else { throw .unsupported("kind") }
+        guard let client = credential.mpns else { throw .unsupported("kind") }
         return try MPNSCredential.examine(client, now: now)
     }
 
@@ -55,7 +55,7 @@ package final class MPNSProvider: Provider {
     package func close() async { await pools.close() }
 
     private func makePool(_ order: PageOrder) -> RequestPool? {
-        guard case .mpns(let credential) = order.credential else { return nil }
+        guard let credential = order.credential.mpns else { return nil }
         var options = OutboundClient.Options()
         options.caFile = configuration.caFile
         options.identity = credential.identity

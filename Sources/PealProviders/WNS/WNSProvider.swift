@@ -32,7 +32,7 @@ package final class WNSProvider: Provider {
     }
 
     package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
-        guard case .wns(let client) = credential else { throw .unsupported("kind") }
+        guard let client = credential.wns else { throw .unsupported("kind") }
         return try WNSCredential.examine(client)
     }
 
@@ -51,7 +51,7 @@ package final class WNSProvider: Provider {
     package func verify(
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
-        guard case .wns(let known) = credential, let client = makeClient() else {
+        guard let known = credential.wns, let client = makeClient() else {
             return CredentialVerification(.refused, reason: "BadCredential", detail: "this is no credential for WNS")
         }
         let reply = await source(known, client).fetch()
@@ -64,7 +64,7 @@ package final class WNSProvider: Provider {
     package func close() async { await pools.close() }
 
     private func makePool(_ order: PageOrder) -> RequestPool? {
-        guard case .wns(let credential) = order.credential, let client = makeClient() else { return nil }
+        guard let credential = order.credential.wns, let client = makeClient() else { return nil }
         let tokens = AccessTokens(
             source: source(credential, client), time: time, randomness: randomness, logger: logger)
         let exchange = WNSExchange(

@@ -21,7 +21,7 @@ struct WebPushExchange: RequestExchange {
         time: any TimeSource, randomness: any Randomness
     ) {
         self.rules = rules
-        listed = AddressRules(webPushHosts: rules.webPushHosts)
+        listed = rules.listedOnly
         self.keys = Dictionary(keys.map { ($0.publicKey, $0) }) { _, later in later }
         newest = keys.last
         self.tokens = tokens

@@ -50,7 +50,7 @@ package final class WebPushProvider: Provider {
     }
 
     package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
-        guard case .webPush(let keys) = credential else { throw .unsupported("kind") }
+        guard let keys = credential.webPush else { throw .unsupported("kind") }
         return try WebPushCredential.examine(keys, randomness: randomness)
     }
 
@@ -66,7 +66,7 @@ package final class WebPushProvider: Provider {
     package func verify(
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
-        guard case .webPush(let keys) = credential else {
+        guard let keys = credential.webPush else {
             return CredentialVerification(.refused, reason: "NoCredential", detail: "There is no VAPID key.")
         }
         for key in keys where !WebPushCredential.canSign(key, at: time.now) {
@@ -88,7 +88,7 @@ package final class WebPushProvider: Provider {
 
     /// nil when the app has no key.
     private func makePool(_ credential: Credential) -> RequestPool? {
-        guard case .webPush(let keys) = credential, !keys.isEmpty, let client = try? client() else { return nil }
+        guard let keys = credential.webPush, !keys.isEmpty, let client = try? client() else { return nil }
         let exchange = WebPushExchange(
             keys: keys, rules: configuration.addressRules, tokens: tokens, hosts: hosts, time: time,
             randomness: randomness)

@@ -142,7 +142,7 @@ extension MessagePreview.Request {
     var nativeJSON: JSON {
         var members: [(String, JSON?)] = [
             ("platform", .string(platform.rawValue)),
-            ("environment", route.provider == .apns ? .string(route.environment.rawValue) : nil),
+            ("environment", route.provider?.hasEnvironments == true ? .string(route.environment.rawValue) : nil),
             ("locale", locale.map(JSON.string) ?? .null),
         ]
         switch result {
