@@ -4,66 +4,32 @@ internal import PealCore
 /// `peal channel`: broadcast channels for Live Activities.
 struct ChannelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "channel", abstract: "Make, list, show and delete APNs broadcast channels.",
+        commandName: "channel", abstract: "Create, list, show and delete APNs broadcast channels.",
         subcommands: [
-            ChannelCreateCommand.self, ChannelListCommand.self, ChannelShowCommand.self, ChannelDeleteCommand.self,
+            ChannelCreateCommand.self, ListCommand<ChannelResource>.self, ShowCommand<ChannelResource>.self,
+            DeleteCommand<ChannelResource>.self,
         ])
 }
 
-/// `peal channel list`.
-struct ChannelListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List an app's broadcast channels.")
-
-    @Argument(help: "production or sandbox.")
-    var environment: String
-
-    @OptionGroup var list: ListOptions
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        let path = try app.path("channels", environment)
-        options.show(try await options.client().list(path, limit: list.limit), columns: ["id", "environment"])
-    }
-}
-
-/// `peal channel show`.
-struct ChannelShowCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show one broadcast channel.")
-
-    @Argument(help: "production or sandbox.")
-    var environment: String
-
-    @Argument(help: "Id of the channel.")
-    var id: String
-
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        let path = try app.path("channels", environment, id)
-        options.show(try await options.client().send(.get, path))
-    }
-}
-
-/// `peal channel create`: prints the id that APNs gives.
+/// `peal channel create`.
 struct ChannelCreateCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "create", abstract: "Make a broadcast channel.")
+    static let configuration = CommandConfiguration(
+        commandName: "create", abstract: "Create a broadcast channel and print the id that APNs assigns.")
 
     @Argument(help: "production or sandbox.")
     var environment: String
 
-    @Option(help: "none, or most_recent: APNs keeps the newest message for devices that are away.")
+    @Option(help: "none, or most_recent: APNs stores the newest message for offline devices.")
     var storagePolicy = "none"
 
-    @Option(help: "Make this POST repeatable: the same key makes it once.")
+    @Option(help: "Idempotency key: the server creates one channel for it, however often you send it.")
     var idempotencyKey: String?
 
     @OptionGroup var app: AppOptions
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try app.path("channels", environment)
+        let path = try app.path(["channels", environment])
         let client = try options.client()
         options.show(
             try await client.send(
@@ -71,21 +37,29 @@ struct ChannelCreateCommand: AsyncParsableCommand {
     }
 }
 
-/// `peal channel delete`.
-struct ChannelDeleteCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "delete", abstract: "Delete a broadcast channel.")
+/// Broadcast channels of one environment.
+enum ChannelResource: ListedResource, ShownResource, DeletedResource {
+    static let listAbstract = "List the broadcast channels of an environment."
+    static let columns = ["id", "environment"]
+    static let showAbstract = "Show a broadcast channel."
+    static let deleteAbstract = "Delete a broadcast channel."
 
-    @Argument(help: "production or sandbox.")
-    var environment: String
+    static func deleted(_ name: Name) -> String { "Channel \(name.id) deleted." }
 
-    @Argument(help: "Id of the channel.")
-    var id: String
+    struct Filter: ResourceFilter {
+        @Argument(help: "production or sandbox.")
+        var environment: String
 
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
+        func path(in app: AppOptions) throws(CommandFailure) -> APIPath { try app.path(["channels", environment]) }
+    }
 
-    func run() async throws {
-        let path = try app.path("channels", environment, id)
-        options.showDone(try await options.client().send(.delete, path), "Channel \(id) is deleted.")
+    struct Name: ResourceName {
+        @Argument(help: "production or sandbox.")
+        var environment: String
+
+        @Argument(help: "Id of the channel.")
+        var id: String
+
+        var segments: [String] { ["channels", environment, id] }
     }
 }

@@ -1,43 +1,43 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// Where the server is, how to be let in, and how to print: the options of every client command.
+/// The options of every client command: the server, the API key and the output format.
 struct ClientOptions: ParsableArguments {
-    @Option(help: "Base URL of the server (PEAL_SERVER_URL; http://127.0.0.1:8080).")
+    @Option(help: "Base URL of the server. Default: PEAL_SERVER_URL, or http://127.0.0.1:8080.")
     var server: String?
 
-    @Option(help: "API key or admin token (PEAL_API_KEY, else PEAL_ADMIN_TOKEN).")
+    @Option(help: "API key or admin token. Default: PEAL_API_KEY, or PEAL_ADMIN_TOKEN.")
     var apiKey: String?
 
-    @Flag(help: "Print one JSON document instead of a table.")
+    @Flag(help: "Print JSON instead of a table.")
     var json = false
 
     /// - Parameters:
-    ///   - address: the server's URL where nothing else names one.
-    ///   - secret: the key where nothing else gives one.
-    /// - Throws: `CommandFailure.usage` when there is no key or the URL is none.
+    ///   - address: the server's URL unless an option or the environment names another.
+    ///   - secret: the API key unless an option or the environment gives another.
+    /// - Throws: `CommandFailure.usage` when there is no key, or the URL is invalid.
     func client(
         at address: String = "http://127.0.0.1:8080", with secret: String? = nil
     ) throws(CommandFailure) -> APIClient {
         let base = server ?? value("PEAL_SERVER_URL") ?? address
         guard base.contains(#/^https?://[^/?#]/#) else {
-            throw .usage("\(base) is not the URL of a server, as http://127.0.0.1:8080 is one")
+            throw .usage("\(base) is not a valid server URL, such as http://127.0.0.1:8080")
         }
         guard let key = apiKey ?? value("PEAL_API_KEY") ?? value("PEAL_ADMIN_TOKEN") ?? secret else {
             throw .usage("no API key: give --api-key, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN")
         }
         guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw .usage("the API key must be printable ASCII without blanks")
+            throw .usage("the API key may contain only printable ASCII characters without spaces")
         }
         return APIClient(base: base, apiKey: key)
     }
 
-    /// Prints a document as the person wants it.
+    /// Prints a document in the chosen format.
     func show(_ document: JSON, columns: [String] = []) {
         Surroundings.current.print(json ? document.text : Table.text(document, columns: columns))
     }
 
-    /// Prints that something was done whose answer is empty.
+    /// Prints `line` for an empty answer, or else the answer.
     func showDone(_ answer: JSON, _ line: String) {
         if json || answer != .empty { show(answer) } else { Surroundings.current.print(line) }
     }
@@ -47,33 +47,33 @@ struct ClientOptions: ParsableArguments {
     }
 }
 
-/// The options of commands that work inside one app.
+/// The option that names the app.
 struct AppOptions: ParsableArguments {
-    @Option(help: "Id of the app (PEAL_APP).")
+    @Option(help: "Id of the app. Default: PEAL_APP.")
     var app: String?
 
     /// The app's id.
-    /// - Throws: `CommandFailure.usage` when it is not given or no id.
+    /// - Throws: `CommandFailure.usage` when it is missing or not an id.
     func id() throws(CommandFailure) -> String {
         let named = app ?? Surroundings.current.environment["PEAL_APP"].flatMap { $0.isEmpty ? nil : $0 }
-        guard let named else { throw .usage("no app: give --app or set PEAL_APP") }
-        guard let id = AppID(named) else { throw .usage("\(named) is not the id of an app") }
+        guard let named else { throw .usage("no app: give --app, or set PEAL_APP") }
+        guard let id = AppID(named) else { throw .usage("\(named) is not a valid app id") }
         return id.description
     }
 
     /// The path of something inside the app.
-    func path(_ segments: String...) throws(CommandFailure) -> APIPath {
+    func path(_ segments: [String] = []) throws(CommandFailure) -> APIPath {
         APIPath(["apps", try id()] + segments)
     }
 }
 
-/// A request body from a file; what is given as options is laid over it.
+/// A request body from a file; options replace its members.
 struct BodyOptions: ParsableArguments {
-    @Option(help: "JSON body from this file, - for standard input; options are laid over it.")
+    @Option(help: "File with the request body in JSON, or - for standard input. Options replace its members.")
     var file: String?
 
     /// The body: the file's document with `members` merged into it.
-    /// - Throws: `CommandFailure.usage` when the file cannot be read or is no JSON object.
+    /// - Throws: `CommandFailure.usage` when the file cannot be read or is not a JSON object.
     func body(_ members: [(String, JSON?)]) throws(CommandFailure) -> JSON {
         let given = JSON.compact(members)
         guard let file else { return given }
@@ -100,9 +100,9 @@ struct BodyOptions: ParsableArguments {
     }
 }
 
-/// How much of a list to show.
+/// How many items of a list to show.
 struct ListOptions: ParsableArguments {
-    @Option(help: "Show at most this many.")
+    @Option(help: "Maximum number of items.")
     var limit = 200
 
     func validate() throws {

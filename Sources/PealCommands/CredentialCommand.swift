@@ -1,17 +1,30 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// `peal credential`: what an app shows the push networks.
+/// `peal credential`: how an app authenticates with the push networks.
 struct CredentialCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "credential", abstract: "Put, list, verify and delete an app's provider credentials.",
+        commandName: "credential", abstract: "Store, list, verify and delete an app's provider credentials.",
         subcommands: [
-            CredentialPutCommand.self, CredentialListCommand.self, CredentialVerifyCommand.self,
+            CredentialPutCommand.self, ListCommand<CredentialResource>.self, CredentialVerifyCommand.self,
             CredentialDeleteCommand.self,
         ])
 }
 
-/// Which credential of an app.
+/// The credentials of an app.
+enum CredentialResource: ListedResource {
+    static let listAbstract = "List credentials and their health, without secrets."
+    static let columns = [
+        "provider", "environment", "kind", "key_id", "bundle_id", "project_id", "health.state", "health.reason",
+        "expires_at", "warning", "fingerprint",
+    ]
+
+    struct Filter: ResourceFilter {
+        func path(in app: AppOptions) throws(CommandFailure) -> APIPath { try app.path(["credentials"]) }
+    }
+}
+
+/// Arguments that name a credential.
 struct CredentialName: ParsableArguments {
     @Argument(help: ArgumentHelp("One of \(ProviderName.allCases.map(\.rawValue).joined(separator: ", "))."))
     var provider: String
@@ -20,40 +33,20 @@ struct CredentialName: ParsableArguments {
     var environment: String?
 
     /// The path of the credential.
-    /// - Throws: `CommandFailure.usage` where APNs lacks its environment.
+    /// - Throws: `CommandFailure.usage` for APNs without an environment.
     func path(_ app: AppOptions, adding part: String? = nil) throws(CommandFailure) -> APIPath {
         guard ProviderName(rawValue: provider)?.hasEnvironments != true || environment != nil else {
-            throw .usage("apns has two environments: add production or sandbox")
+            throw .usage("\(provider) needs an environment: production or sandbox")
         }
-        let segments = ["apps", try app.id(), "credentials", provider] + [environment, part].compactMap { $0 }
-        return APIPath(segments)
-    }
-}
-
-/// `peal credential list`.
-struct CredentialListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List credentials and their health; never their secrets.")
-
-    @OptionGroup var list: ListOptions
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        let path = try app.path("credentials")
-        options.show(
-            try await options.client().list(path, limit: list.limit),
-            columns: [
-                "provider", "environment", "kind", "key_id", "bundle_id", "project_id", "health.state",
-                "health.reason", "expires_at", "warning", "fingerprint",
-            ])
+        return try app.path(["credentials", provider] + [environment, part].compactMap { $0 })
     }
 }
 
 /// `peal credential put`.
 struct CredentialPutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "put", abstract: "Store a credential; an earlier one is replaced, a VAPID key joins the others.",
+        commandName: "put",
+        abstract: "Store a credential. It replaces an earlier one; a VAPID key is added to the others.",
         discussion: """
             peal credential put apns production --key-id ABC123DEFG --team-id DEF123GHIJ \\
               --bundle-id com.example.app --private-key-file AuthKey_ABC123DEFG.p8
@@ -65,25 +58,25 @@ struct CredentialPutCommand: AsyncParsableCommand {
 
     @OptionGroup var name: CredentialName
 
-    @Option(help: "APNs: id of the signing key.")
+    @Option(help: "APNs: key ID of the signing key.")
     var keyID: String?
 
-    @Option(help: "APNs: id of the team.")
+    @Option(help: "APNs: team ID.")
     var teamID: String?
 
-    @Option(help: "APNs: bundle id of the app.")
+    @Option(help: "APNs: bundle ID of the app.")
     var bundleID: String?
 
-    @Option(help: "WNS: package SID of an app of the Store.")
+    @Option(help: "WNS: package SID of a Microsoft Store app.")
     var packageSID: String?
 
-    @Option(help: "WNS: tenant of an app that Microsoft Entra knows.")
+    @Option(help: "WNS: Microsoft Entra tenant of a Windows App SDK app.")
     var tenantID: String?
 
-    @Option(help: "WNS: the app's client id in that tenant.")
+    @Option(help: "WNS: client ID of the app in that tenant.")
     var clientID: String?
 
-    @Option(help: "Web Push: mailto: or https: URI of who answers for the messages.")
+    @Option(help: "Web Push: mailto: or https: URI where push services can reach you.")
     var subject: String?
 
     @OptionGroup(title: "Files") var files: CredentialFiles
@@ -107,35 +100,38 @@ struct CredentialPutCommand: AsyncParsableCommand {
     }
 }
 
-/// The secrets of a credential. They come from files, never from the command line, which others can read; `-` is
-/// standard input.
+/// The secrets of a credential. They come from files, never from the command line, which other users can read; `-`
+/// means standard input.
 struct CredentialFiles: ParsableArguments {
-    @Option(help: "APNs: the signing key (.p8); certificates: their key in PEM; Web Push: the key in base64url.")
+    @Option(
+        help:
+            "APNs: signing key (.p8), or the certificate's private key in PEM; MPNS: private key in PEM; Web Push: VAPID private key in base64url."
+    )
     var privateKeyFile: String?
 
-    @Option(help: "APNs, MPNS: the certificate chain in PEM.")
+    @Option(help: "APNs, MPNS: certificate chain in PEM.")
     var certificateFile: String?
 
-    @Option(name: .customLong("p12-file"), help: "APNs: certificate and key in a PKCS#12 archive (.p12).")
+    @Option(name: .customLong("p12-file"), help: "APNs: PKCS#12 archive (.p12) with certificate and private key.")
     var archiveFile: String?
 
-    @Option(help: "APNs: the archive's passphrase.")
+    @Option(help: "APNs: file with the passphrase of the archive.")
     var passphraseFile: String?
 
-    @Option(help: "FCM: Google's JSON file of a service account.")
+    @Option(help: "FCM: JSON key file of the service account.")
     var serviceAccountFile: String?
 
-    @Option(help: "WNS: the client's secret.")
+    @Option(help: "WNS: file with the client secret.")
     var clientSecretFile: String?
 
-    /// What APNs' credentials are told apart by; nil where no file says it.
+    /// The kind of APNs credential; nil when the files do not determine it.
     var kind: String? {
         if archiveFile != nil { return "p12" }
         if certificateFile != nil { return "certificate" }
         return privateKeyFile == nil ? nil : "token"
     }
 
-    /// - Throws: `CommandFailure.usage` for a file that cannot be read or holds something else.
+    /// - Throws: `CommandFailure.usage` for a file that cannot be read or is not text.
     func members() throws(CommandFailure) -> [(String, JSON?)] {
         [
             ("certificate", .text(try text(certificateFile))), ("private_key", .text(try privateKey())),
@@ -148,18 +144,18 @@ struct CredentialFiles: ParsableArguments {
     private func text(_ file: String?) throws(CommandFailure) -> String? {
         guard let file else { return nil }
         guard let text = String(validating: try BodyOptions.bytes(file), as: UTF8.self) else {
-            throw .usage("\(file) holds no text")
+            throw .usage("\(file) is not text")
         }
         return text
     }
 
-    /// PEM as it is; what is one line goes without its end.
+    /// PEM unchanged; a single line without its line break.
     private func privateKey() throws(CommandFailure) -> String? {
         guard let text = try text(privateKeyFile) else { return nil }
         return text.hasPrefix("-----") ? text : Self.line(text)
     }
 
-    /// The text without the line's end that editors put there.
+    /// `text` without the line break that editors add at the end.
     private static func line(_ text: String) -> String {
         var line = text
         while line.last?.isNewline == true { line.removeLast() }
@@ -175,7 +171,7 @@ struct CredentialFiles: ParsableArguments {
 /// `peal credential verify`.
 struct CredentialVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Ask the provider with a harmless request and say what it answered.")
+        commandName: "verify", abstract: "Check a credential with a harmless request to the provider.")
 
     @OptionGroup var name: CredentialName
     @OptionGroup var app: AppOptions
@@ -187,13 +183,13 @@ struct CredentialVerifyCommand: AsyncParsableCommand {
     }
 }
 
-/// `peal credential delete`: a whole credential, or one VAPID key of Web Push.
+/// `peal credential delete`: a credential, or one VAPID key of Web Push.
 struct CredentialDeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "delete", abstract: "Delete a credential.")
 
     @OptionGroup var name: CredentialName
 
-    @Option(help: "Web Push: only the VAPID key with this fingerprint, as the list shows it.")
+    @Option(help: "Web Push: delete only the VAPID key with this fingerprint; see the list.")
     var fingerprint: String?
 
     @OptionGroup var app: AppOptions
@@ -201,9 +197,9 @@ struct CredentialDeleteCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard fingerprint == nil || name.provider == ProviderName.webpush.rawValue else {
-            throw CommandFailure.usage("--fingerprint names one of the keys of webpush")
+            throw CommandFailure.usage("--fingerprint is only for webpush")
         }
         let path = try name.path(app, adding: fingerprint)
-        options.showDone(try await options.client().send(.delete, path), "The credential is deleted.")
+        options.showDone(try await options.client().send(.delete, path), "Credential deleted.")
     }
 }

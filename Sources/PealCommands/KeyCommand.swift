@@ -1,42 +1,26 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// `peal key`: the keys with which callers open an app.
+/// `peal key`: the API keys of an app.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "key", abstract: "Make, list and revoke an app's keys.",
-        subcommands: [KeyCreateCommand.self, KeyListCommand.self, KeyDeleteCommand.self])
+        commandName: "key", abstract: "Create, list and revoke an app's API keys.",
+        subcommands: [KeyCreateCommand.self, ListCommand<KeyResource>.self, DeleteCommand<KeyResource>.self])
 }
 
-/// `peal key list`.
-struct KeyListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List keys, without secrets.")
-
-    @OptionGroup var list: ListOptions
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        let path = try app.path("keys")
-        options.show(
-            try await options.client().list(path, limit: list.limit),
-            columns: ["id", "dialect", "scopes", "platform", "environment", "created_at", "expires_at"])
-    }
-}
-
-/// `peal key create`: prints the secret, which the server tells only this once.
+/// `peal key create`. The server returns the secret in this answer only.
 struct KeyCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create", abstract: "Make a key; its secret is shown only now.")
+        commandName: "create", abstract: "Create an API key and print its secret, which is shown only this once.")
 
     @Argument(
         help: ArgumentHelp(
-            "The API it opens: \(APIKey.Dialect.allCases.map(\.rawValue).joined(separator: ", "))."))
+            "The API that accepts the key: \(APIKey.Dialect.allCases.map(\.rawValue).joined(separator: ", "))."))
     var dialect: String?
 
     @Option(
         name: .customLong("scope"),
-        help: "Right of a native key (repeatable): send, read, devices, manage; without any, the first three.")
+        help: "Scope of a native key (repeatable): send, read, devices or manage. Default: send, read and devices.")
     var scopes: [String] = []
 
     @Option(help: "Platform of a pivotal-platform key.")
@@ -45,10 +29,10 @@ struct KeyCreateCommand: AsyncParsableCommand {
     @Option(help: "Environment of a pivotal-platform key: production or sandbox.")
     var environment: String?
 
-    @Option(help: "RFC 3339 time from which the key is refused.")
+    @Option(help: "Time (RFC 3339) when the key expires.")
     var expiresAt: String?
 
-    @Option(help: "Make this POST repeatable: the same key makes it once.")
+    @Option(help: "Idempotency key: the server creates one API key for it, however often you send it.")
     var idempotencyKey: String?
 
     @OptionGroup var body: BodyOptions
@@ -56,7 +40,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try app.path("keys")
+        let path = try app.path(["keys"])
         let document = try body.body([
             ("dialect", .text(dialect)), ("scopes", .texts(scopes)), ("platform", .text(platform)),
             ("environment", .text(environment)), ("expires_at", .text(expiresAt)),
@@ -66,18 +50,22 @@ struct KeyCreateCommand: AsyncParsableCommand {
     }
 }
 
-/// `peal key delete`.
-struct KeyDeleteCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "delete", abstract: "Revoke a key at once.")
+/// The API keys of an app.
+enum KeyResource: ListedResource, DeletedResource {
+    static let listAbstract = "List API keys, without their secrets."
+    static let columns = ["id", "dialect", "scopes", "platform", "environment", "created_at", "expires_at"]
+    static let deleteAbstract = "Revoke an API key immediately."
 
-    @Argument(help: "Id of the key.")
-    var id: String
+    static func deleted(_ name: Name) -> String { "Key \(name.id) revoked." }
 
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
+    struct Filter: ResourceFilter {
+        func path(in app: AppOptions) throws(CommandFailure) -> APIPath { try app.path(["keys"]) }
+    }
 
-    func run() async throws {
-        let path = try app.path("keys", id)
-        options.showDone(try await options.client().send(.delete, path), "Key \(id) is revoked.")
+    struct Name: ResourceName {
+        @Argument(help: "Id of the key.")
+        var id: String
+
+        var segments: [String] { ["keys", id] }
     }
 }

@@ -1,13 +1,14 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// `peal message`: sends, and what became of what was sent.
+/// `peal message`: sends messages, and follows them.
 struct MessageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "message", abstract: "Send, validate, follow, pause and cancel messages.",
+        commandName: "message", abstract: "Send, validate, show, pause and cancel messages.",
         subcommands: [
-            MessageSendCommand.self, MessageValidateCommand.self, MessageShowCommand.self, MessageListCommand.self,
-            MessageCancelCommand.self, MessagePauseCommand.self, MessageResumeCommand.self,
+            MessageSendCommand.self, MessageValidateCommand.self, ShowCommand<MessageResource>.self,
+            ListCommand<MessageResource>.self, MessageActionCommand<CancelAction>.self,
+            MessageActionCommand<PauseAction>.self, MessageActionCommand<ResumeAction>.self,
             MessageExplainCommand.self,
         ])
 }
@@ -16,18 +17,18 @@ struct MessageCommand: AsyncParsableCommand {
 struct MessageSendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Send a message.",
-        discussion: "  peal message send --topic news --title 'Hello' --body 'Peal speaks.'")
+        discussion: "  peal message send --topic news --title 'Hello' --body 'Hello from Peal.'")
 
     @OptionGroup var draft: DraftOptions
 
-    @Option(help: "Make this POST repeatable: the same key sends once.")
+    @Option(help: "Idempotency key: the server sends one message for it, however often you send it.")
     var idempotencyKey: String?
 
     @OptionGroup var app: AppOptions
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try app.path("messages")
+        let path = try app.path(["messages"])
         let client = try options.client()
         options.show(
             try await client.send(.post, path, body: try draft.document(), idempotencyKey: idempotencyKey))
@@ -37,7 +38,8 @@ struct MessageSendCommand: AsyncParsableCommand {
 /// `peal message validate`.
 struct MessageValidateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "validate", abstract: "Check a message, count its audience and show the provider requests.")
+        commandName: "validate",
+        abstract: "Check a message without sending it: count its audience and show the requests to the push networks.")
 
     @OptionGroup var draft: DraftOptions
     @OptionGroup var app: AppOptions
@@ -49,53 +51,10 @@ struct MessageValidateCommand: AsyncParsableCommand {
     }
 }
 
-/// `peal message list`.
-struct MessageListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List messages, newest first.")
-
-    @Option(help: ArgumentHelp("Only those \(Message.State.allCases.map(\.name).joined(separator: ", "))."))
-    var state: String?
-
-    @Option(help: "Only those of this campaign.")
-    var campaign: String?
-
-    @Option(help: "Only those that came through this API.")
-    var dialect: String?
-
-    @OptionGroup var list: ListOptions
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        let path = try app.path("messages").adding("state", state).adding("campaign_id", campaign)
-            .adding("dialect", dialect)
-        options.show(
-            try await options.client().list(path, limit: list.limit),
-            columns: ["id", "state", "dialect", "campaign_id", "created_at", "start_at", "expires_at"])
-    }
-}
-
-/// `peal message show`.
-struct MessageShowCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show a message: its state and what became of it, counted.")
-
-    @Argument(help: "Id of the message.")
-    var id: String
-
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        let path = try app.path("messages", id)
-        options.show(try await options.client().send(.get, path))
-    }
-}
-
-/// `peal message explain`: the trail of a message to one device, user or address.
+/// `peal message explain`: the deliveries of a message to one device, user or address.
 struct MessageExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Say what became of a message on its way to one device.",
+        commandName: "explain", abstract: "Show what happened to a message for one device.",
         aliases: ["deliveries"])
 
     @Argument(help: "Id of the message.")
@@ -104,10 +63,10 @@ struct MessageExplainCommand: AsyncParsableCommand {
     @Option(help: "Id of the device.")
     var device: String?
 
-    @Option(help: "The app's own id of the person.")
+    @Option(help: "The app's own id of the user.")
     var user: String?
 
-    @Option(help: "An address, registered or not.")
+    @Option(help: "An address, whether or not it is registered.")
     var address: String?
 
     @OptionGroup var list: ListOptions
@@ -115,58 +74,79 @@ struct MessageExplainCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try app.path("messages", id, "deliveries").adding("device", device).adding("user", user)
+        let path = try app.path(["messages", id, "deliveries"]).adding("device", device).adding("user", user)
             .adding("address", address)
         options.show(
             try await options.client().list(path, limit: list.limit), columns: ["at", "device", "event", "detail"])
     }
 }
 
-/// `peal message pause`.
-struct MessagePauseCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "pause", abstract: "Hold a message where it stands.")
+/// A command that changes the state of a message.
+protocol MessageAction {
+    /// Its name on the command line and at the end of the path.
+    static var name: String { get }
+    static var abstract: String { get }
+}
 
-    @Argument(help: "Id of the message.")
-    var id: String
+enum PauseAction: MessageAction {
+    static let name = "pause"
+    static let abstract = "Pause a message until it is resumed."
+}
 
+enum ResumeAction: MessageAction {
+    static let name = "resume"
+    static let abstract = "Resume a paused message."
+}
+
+enum CancelAction: MessageAction {
+    static let name = "cancel"
+    static let abstract = "Cancel a message: nothing more is sent."
+}
+
+/// `peal message pause`, `resume` and `cancel`.
+struct MessageActionCommand<Action: MessageAction>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: Action.name, abstract: Action.abstract)
+    }
+
+    @OptionGroup var name: MessageResource.Name
     @OptionGroup var app: AppOptions
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try app.path("messages", id, "pause")
+        let path = try app.path(name.segments + [Action.name])
         options.show(try await options.client().send(.post, path, body: .empty))
     }
 }
 
-/// `peal message resume`.
-struct MessageResumeCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "resume", abstract: "Let a paused message go on.")
+/// The messages of an app.
+enum MessageResource: ListedResource, ShownResource {
+    static let listAbstract = "List messages, newest first."
+    static let columns = ["id", "state", "dialect", "campaign_id", "created_at", "start_at", "expires_at"]
+    static let showAbstract = "Show a message, its state and its counts."
 
-    @Argument(help: "Id of the message.")
-    var id: String
+    struct Filter: ResourceFilter {
+        @Option(
+            help: ArgumentHelp(
+                "Only messages in this state: \(Message.State.allCases.map(\.name).joined(separator: ", "))."))
+        var state: String?
 
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
+        @Option(help: "Only messages of this campaign.")
+        var campaign: String?
 
-    func run() async throws {
-        let path = try app.path("messages", id, "resume")
-        options.show(try await options.client().send(.post, path, body: .empty))
+        @Option(help: "Only messages sent through this API.")
+        var dialect: String?
+
+        func path(in app: AppOptions) throws(CommandFailure) -> APIPath {
+            try app.path(["messages"]).adding("state", state).adding("campaign_id", campaign)
+                .adding("dialect", dialect)
+        }
     }
-}
 
-/// `peal message cancel`.
-struct MessageCancelCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "Cancel a message: nothing more is sent.")
+    struct Name: ResourceName {
+        @Argument(help: "Id of the message.")
+        var id: String
 
-    @Argument(help: "Id of the message.")
-    var id: String
-
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        let path = try app.path("messages", id, "cancel")
-        options.show(try await options.client().send(.post, path, body: .empty))
+        var segments: [String] { ["messages", id] }
     }
 }

@@ -1,77 +1,44 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// `peal webhook`: where an app is told of what happened.
+/// `peal webhook`: where the server sends an app's events and reports.
 struct WebhookCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "webhook", abstract: "Put, list and delete an app's webhooks, and see what was delivered.",
+        commandName: "webhook", abstract: "Set up an app's webhooks and inspect their deliveries.",
         subcommands: [
-            WebhookPutCommand.self, WebhookListCommand.self, WebhookShowCommand.self, WebhookDeleteCommand.self,
-            WebhookDeliveriesCommand.self, WebhookRetryCommand.self,
+            WebhookPutCommand.self, ListCommand<WebhookResource>.self, ShowCommand<WebhookResource>.self,
+            DeleteCommand<WebhookResource>.self, WebhookDeliveriesCommand.self, WebhookRetryCommand.self,
         ])
 }
 
-/// `peal webhook list`.
-struct WebhookListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List webhooks; never their secrets.")
-
-    @OptionGroup var list: ListOptions
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        let path = try app.path("webhooks")
-        options.show(
-            try await options.client().list(path, limit: list.limit),
-            columns: ["name", "kind", "state", "url", "authentication.type"])
-    }
-}
-
-/// `peal webhook show`.
-struct WebhookShowCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show a webhook.")
-
-    @Argument(help: "Name of the webhook.")
-    var name: String
-
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        let path = try app.path("webhooks", name)
-        options.show(try await options.client().send(.get, path))
-    }
-}
-
-/// `peal webhook put`. The secret comes from a file, never from the command line, which others can read.
+/// `peal webhook put`. The secret comes from a file, never from the command line, which other users can read.
 struct WebhookPutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "put", abstract: "Make a webhook, or change it and take it into service again.",
+        commandName: "put", abstract: "Create or update a webhook. A stopped webhook starts again.",
         discussion: """
             peal webhook put main --url https://example.com/peal --kind events \\
               --authentication signature --secret-file whsec.txt
             """)
 
-    @Argument(help: "Your name for the webhook.")
+    @Argument(help: "Name of the webhook.")
     var name: String
 
-    @Option(help: "Where to: https.")
+    @Option(help: "URL of the receiver (https).")
     var url: String?
 
     @Option(help: ArgumentHelp("One of \(Webhook.Kind.allCases.map(\.rawValue).joined(separator: ", "))."))
     var kind: String?
 
-    @Option(help: "How requests prove who sent them: basic, bearer, header, signature or secret.")
+    @Option(help: "How requests authenticate: basic, bearer, header, signature or secret.")
     var authentication: String?
 
-    @Option(help: "File with the password, token, value, key or secret; - for standard input.")
+    @Option(help: "File with the password, token, header value, signing key or secret; - for standard input.")
     var secretFile: String?
 
-    @Option(help: "User name, for basic.")
+    @Option(help: "User name for basic.")
     var username: String?
 
-    @Option(help: "Name of the header, for header.")
+    @Option(help: "Header name for header.")
     var header: String?
 
     @OptionGroup var body: BodyOptions
@@ -79,7 +46,7 @@ struct WebhookPutCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try app.path("webhooks", name)
+        let path = try app.path(["webhooks", name])
         options.show(try await options.client().send(.put, path, body: try document()))
     }
 
@@ -89,7 +56,7 @@ struct WebhookPutCommand: AsyncParsableCommand {
             guard let text = String(validating: try BodyOptions.bytes(secretFile), as: UTF8.self) else {
                 throw .usage("\(secretFile) is not text")
             }
-            // Editors end a file with a line feed.
+            // Editors add a line break at the end of a file.
             secret = String(text.reversed().drop(while: \.isNewline).reversed())
         }
         let secretName = ["basic": "password", "bearer": "token", "header": "value"][authentication ?? ""] ?? "secret"
@@ -106,50 +73,29 @@ struct WebhookPutCommand: AsyncParsableCommand {
     }
 }
 
-/// `peal webhook delete`.
-struct WebhookDeleteCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "delete", abstract: "Delete a webhook with what waits for it.")
-
-    @Argument(help: "Name of the webhook.")
-    var name: String
-
-    @OptionGroup var app: AppOptions
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        let path = try app.path("webhooks", name)
-        options.showDone(try await options.client().send(.delete, path), "Webhook \(name) is deleted.")
-    }
-}
-
 /// `peal webhook deliveries`.
 struct WebhookDeliveriesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "deliveries", abstract: "List the requests to a webhook, the newest first.")
+        commandName: "deliveries", abstract: "List the requests to a webhook, newest first.")
+    private static let columns = [
+        "id", "type", "state", "items", "attempts", "last_status", "last_error", "next_attempt_at", "ended_at",
+    ]
 
-    @Argument(help: "Name of the webhook.")
-    var name: String
-
+    @OptionGroup var name: WebhookResource.Name
     @OptionGroup var list: ListOptions
     @OptionGroup var app: AppOptions
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try app.path("webhooks", name, "deliveries")
-        options.show(
-            try await options.client().list(path, limit: list.limit),
-            columns: [
-                "id", "type", "state", "items", "attempts", "last_status", "last_error", "next_attempt_at",
-                "ended_at",
-            ])
+        let path = try app.path(name.segments + ["deliveries"])
+        options.show(try await options.client().list(path, limit: list.limit), columns: Self.columns)
     }
 }
 
 /// `peal webhook retry`.
 struct WebhookRetryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "retry", abstract: "Have a failed delivery tried for another day, a pending one at once.")
+        commandName: "retry", abstract: "Retry a failed delivery for another day, or a pending one immediately.")
 
     @Argument(help: "Name of the webhook.")
     var name: String
@@ -157,15 +103,36 @@ struct WebhookRetryCommand: AsyncParsableCommand {
     @Argument(help: "Id of the delivery.")
     var id: String
 
-    @Option(help: "Make this POST repeatable: the same key retries once.")
+    @Option(help: "Idempotency key: the server retries once for it, however often you send it.")
     var idempotencyKey: String?
 
     @OptionGroup var app: AppOptions
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try app.path("webhooks", name, "deliveries", id, "retry")
+        let path = try app.path(["webhooks", name, "deliveries", id, "retry"])
         options.show(
             try await options.client().send(.post, path, body: .empty, idempotencyKey: idempotencyKey))
+    }
+}
+
+/// The webhooks of an app.
+enum WebhookResource: ListedResource, ShownResource, DeletedResource {
+    static let listAbstract = "List webhooks, without their secrets."
+    static let columns = ["name", "kind", "state", "url", "authentication.type"]
+    static let showAbstract = "Show a webhook."
+    static let deleteAbstract = "Delete a webhook and its pending deliveries."
+
+    static func deleted(_ name: Name) -> String { "Webhook \(name.name) deleted." }
+
+    struct Filter: ResourceFilter {
+        func path(in app: AppOptions) throws(CommandFailure) -> APIPath { try app.path(["webhooks"]) }
+    }
+
+    struct Name: ResourceName {
+        @Argument(help: "Name of the webhook.")
+        var name: String
+
+        var segments: [String] { ["webhooks", name] }
     }
 }

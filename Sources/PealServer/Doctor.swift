@@ -109,7 +109,7 @@ extension Doctor {
     }
 }
 
-extension CredentialReading {
+extension StoreReading {
     fileprivate func opens(_ record: CredentialRecord, app: AppKey) -> Bool {
         (try? credential(app: app, provider: record.provider, environment: record.environment)) != nil
     }

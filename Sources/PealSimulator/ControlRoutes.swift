@@ -1,23 +1,24 @@
 import Foundation
 
-/// The control interface: reads and empties the inbox, puts faults, marks, states and keys, and makes subscriptions.
-struct ControlRoutes: RequestDesk {
+/// The control interface: reads and empties the inbox, sets faults and the states of channels, and asks each network for
+/// what is its own.
+struct ControlRoutes: Responder {
     let parts: SimulatorParts
-    let mode: SimulatorMode
+    private var shared: SharedParts { parts.shared }
 
     var bodyBytesMax: Int { SimulatorLimits.controlBodyBytesMax }
 
-    func receive(_ request: PushRequest, memory: inout ConnectionMemory) -> Reply {
+    func receive(_ request: PushRequest, memory: inout ConnectionMemory) -> ConnectionReply {
         guard request.bodyBytes <= bodyBytesMax else {
-            return Reply(.failure(413, "body: more than \(bodyBytesMax) bytes"))
+            return ConnectionReply(.failure(413, "body: more than \(bodyBytesMax) bytes"))
         }
         var answer = answer(ControlRequest(request))
         answer.body.append(UInt8(ascii: "\n"))
-        return Reply(answer)
+        return ConnectionReply(answer)
     }
 
     /// Answers `request`. A wrong field is a 400 that names it, an unknown path a 404.
-    func answer(_ request: ControlRequest) -> Answer {
+    func answer(_ request: ControlRequest) -> HTTPAnswer {
         do {
             return try route(request)
                 ?? .failure(404, "no such path: \(request.method) /\(request.path.joined(separator: "/"))")
@@ -26,50 +27,45 @@ struct ControlRoutes: RequestDesk {
         }
     }
 
-    private func route(_ request: ControlRequest) throws -> Answer? {
+    private func route(_ request: ControlRequest) throws -> HTTPAnswer? {
+        if let answer = try commonRoute(request) { return answer }
+        for network in parts.networks {
+            if let answer = try network.control(request) { return answer }
+        }
+        return nil
+    }
+
+    private func commonRoute(_ request: ControlRequest) throws -> HTTPAnswer? {
         switch (request.method, request.path) {
-        case ("GET", ["healthz"]): .json(200, JSONText.object([("ok", "true"), ("mode", "\"\(mode.rawValue)\"")]))
+        case ("GET", ["healthz"]):
+            .json(200, JSONText.object([("ok", "true"), ("mode", JSONText.quoted(shared.mode.rawValue))]))
         case ("GET", ["inbox"]): try readInbox(request)
-        case ("GET", ["inbox", "summary"]): .json(200, parts.inbox.summaryJSON())
-        case ("DELETE", ["inbox"]): done { parts.inbox.clear() }
-        case ("DELETE", ["faults"]): done { parts.faults.clear() }
+        case ("GET", ["inbox", "summary"]): .json(200, shared.inbox.summaryJSON())
+        case ("DELETE", ["inbox"]): done { shared.inbox.clear() }
+        case ("DELETE", ["faults"]): done { shared.faults.clear() }
         case ("POST", ["script"]): try loadScript(request)
         case ("DELETE", ["access-tokens"]): try revokeAccessTokens(request)
         case (_, ["channels"]): try changeChannel(request)
-        case (_, ["webpush", "subscriptions"]): try changeSubscription(request)
         case (_, let path) where path.count == 3 && path[0] == "faults" && path[1] == "devices":
-            try changeFault(request, device: try anyDevice(path[2]))
-        case (_, let path) where path.count == 2 && path[0] == "devices":
-            try changeMark(request, device: try device(path[1]))
-        case (_, let path) where path.count == 2 && path[0] == "keys": try changeKey(request, id: path[1])
+            try changeFault(request, device: try device(path[2]))
         default: nil
         }
     }
 
-    func done(_ body: () throws -> Void) rethrows -> Answer {
+    private func done(_ body: () throws -> Void) rethrows -> HTTPAnswer {
         try body()
         return .done
     }
 
-    func found(_ isFound: Bool) -> Answer {
-        isFound ? .done : .failure(404, "not found")
-    }
-
-    /// A device of any network: a token, a channel URI or an endpoint.
-    private func anyDevice(_ text: String) throws -> String {
+    /// The name of a device on any network: a token, a channel URI or an endpoint.
+    private func device(_ text: String) throws -> String {
         guard (1...SimulatorLimits.deviceNameBytesMax).contains(text.utf8.count) else {
-            throw SimulatorError("device: not of 1 to \(SimulatorLimits.deviceNameBytesMax) bytes")
+            throw SimulatorError("device: must have 1 to \(SimulatorLimits.deviceNameBytesMax) bytes")
         }
         return DeviceName.key(text)
     }
 
-    private func device(_ text: String) throws -> String {
-        guard SimulatorLimits.deviceTokenDigits.contains(text.utf8.count), text.utf8.allSatisfy(Hexadecimal.isDigit)
-        else { throw SimulatorError("device: not a device token of hexadecimal digits") }
-        return text.lowercased()
-    }
-
-    private func readInbox(_ request: ControlRequest) throws -> Answer {
+    private func readInbox(_ request: ControlRequest) throws -> HTTPAnswer {
         let limit = try request.integer(
             "limit", in: 1...SimulatorLimits.inboxPageItemsMax, standard: SimulatorLimits.inboxPageItemsDefault)
         let after = try request.integer("after", in: 0...Int.max - 1, standard: 0)
@@ -81,96 +77,45 @@ struct ControlRoutes: RequestDesk {
             filter.sinceMilliseconds = Int64(try request.integer("since", in: 0...Int.max, standard: 0))
         }
         filter.contained = request.query["contains"]
-        return .json(200, parts.inbox.itemsJSON(filter, after: after, limit: limit))
+        return .json(200, shared.inbox.itemsJSON(filter, after: after, limit: limit))
     }
 
-    private func loadScript(_ request: ControlRequest) throws -> Answer {
+    private func loadScript(_ request: ControlRequest) throws -> HTTPAnswer {
         let script = try FaultScript(yaml: String(decoding: request.body, as: UTF8.self))
-        return done { parts.faults.load(script) }
+        return done { shared.faults.load(script) }
     }
 
-    private func changeFault(_ request: ControlRequest, device: String) throws -> Answer? {
+    private func changeFault(_ request: ControlRequest, device: String) throws -> HTTPAnswer? {
         switch request.method {
         case "PUT":
-            let fields = Fields(try request.object(), path: "")
-            try fields.allowOnly(FaultSequence.members.union(["times"]))
-            let times = try fields.integer("times", in: 1...Int64.max)
-            try parts.faults.set(try FaultSequence(fields.members, path: ""), device: device, times: times)
+            let reader = MemberReader(try request.object(), path: "")
+            try reader.allowOnly(FaultSequence.members.union(["times"]))
+            let times = try reader.integer("times", in: 1...Int64.max)
+            try shared.faults.set(try FaultSequence(reader.members, path: ""), device: device, times: times)
             return .done
-        case "DELETE": return found(parts.faults.remove(device: device))
+        case "DELETE": return .found(shared.faults.remove(device: device))
         default: return nil
         }
     }
 
-    private func changeMark(_ request: ControlRequest, device: String) throws -> Answer? {
-        switch request.method {
-        case "PUT":
-            let fields = Fields(try request.object(), path: "")
-            try fields.allowOnly(["environment", "bundle_id"])
-            let mark = DeviceMark(
-                environment: try fields.choice("environment", PushEnvironment.self),
-                bundleID: try fields.text("bundle_id"))
-            try parts.marks.set(mark, device: device)
-            return .done
-        case "DELETE": return found(parts.marks.remove(device: device))
-        default: return nil
-        }
-    }
-
-    private func changeKey(_ request: ControlRequest, id: String) throws -> Answer? {
-        switch request.method {
-        case "PUT":
-            let fields = Fields(try request.object(), path: "")
-            try fields.allowOnly(["team_id", "public_key", "bundle_ids", "environment"])
-            guard let teamID = try fields.text("team_id"), !teamID.isEmpty else {
-                throw SimulatorError("team_id: missing")
-            }
-            guard let pem = try fields.text("public_key") else { throw SimulatorError("public_key: missing") }
-            guard let bundleIDs = try fields.texts("bundle_ids") else { throw SimulatorError("bundle_ids: missing") }
-            let key = try ProviderKey(
-                teamID: teamID, publicKeyPEM: pem, bundleIDs: Set(bundleIDs),
-                environment: try fields.choice("environment", PushEnvironment.self))
-            try parts.keys.set(key, id: id)
-            return .done
-        case "DELETE": return found(parts.keys.remove(id: id))
-        default: return nil
-        }
-    }
-}
-
-/// What the control interface does to FCM, WNS, MPNS and Web Push.
-extension ControlRoutes {
     /// `DELETE /access-tokens?provider=`: as if Google or Microsoft had revoked them.
-    func revokeAccessTokens(_ request: ControlRequest) throws -> Answer {
+    private func revokeAccessTokens(_ request: ControlRequest) throws -> HTTPAnswer {
         let provider = try request.choice("provider", PushProvider.self)
-        return done { parts.accessTokens.revoke(provider) }
+        return done { shared.accessTokens.revoke(provider) }
     }
 
-    /// `PUT /channels?uri=` `{"state": …}` and `DELETE /channels?uri=`.
-    func changeChannel(_ request: ControlRequest) throws -> Answer? {
+    /// `PUT /channels?uri=` `{"state": …}` and `DELETE /channels?uri=`, for the networks whose devices are channels.
+    private func changeChannel(_ request: ControlRequest) throws -> HTTPAnswer? {
         guard ["PUT", "DELETE"].contains(request.method) else { return nil }
         let uri = request.query["uri"] ?? ""
         guard (1...SimulatorLimits.deviceNameBytesMax).contains(uri.utf8.count) else {
-            throw SimulatorError("uri: not of 1 to \(SimulatorLimits.deviceNameBytesMax) bytes")
+            throw SimulatorError("uri: must have 1 to \(SimulatorLimits.deviceNameBytesMax) bytes")
         }
-        if request.method == "DELETE" { return found(parts.channelStates.remove(uri: uri)) }
-        let fields = Fields(try request.object(), path: "")
-        try fields.allowOnly(["state"])
-        guard let state = try fields.choice("state", ChannelState.self) else { throw SimulatorError("state: missing") }
-        return try done { try parts.channelStates.set(state, uri: uri) }
-    }
-
-    /// `POST /webpush/subscriptions` and `DELETE /webpush/subscriptions?endpoint=`.
-    func changeSubscription(_ request: ControlRequest) throws -> Answer? {
-        switch request.method {
-        case "POST":
-            let fields = Fields(request.body.isEmpty ? [:] : try request.object(), path: "")
-            try fields.allowOnly(["application_server_key"])
-            let key = try fields.text("application_server_key")
-            return .json(201, try parts.subscriptions.make(applicationServerKey: key))
-        case "DELETE": return found(parts.subscriptions.unsubscribe(request.query["endpoint"] ?? ""))
-        default: return nil
-        }
+        if request.method == "DELETE" { return .found(shared.channelStates.remove(uri)) }
+        let reader = MemberReader(try request.object(), path: "")
+        try reader.allowOnly(["state"])
+        guard let state = try reader.choice("state", ChannelState.self) else { throw SimulatorError("state: missing") }
+        return try done { try shared.channelStates.set(state, for: uri) }
     }
 }
 
@@ -208,7 +153,7 @@ struct ControlRequest {
     func choice<Choice: RawRepresentable & CaseIterable>(
         _ name: String, _ type: Choice.Type
     ) throws -> Choice? where Choice.RawValue == String {
-        try Fields(query, path: "").choice(name, type)
+        try MemberReader(query, path: "").choice(name, type)
     }
 
     /// The whole number `name` of the query within `range`, or `standard` when there is none.

@@ -13,13 +13,11 @@ struct ListenerPlan {
     let group: MultiThreadedEventLoopGroup
     let connections: ListenerSet
 
-    /// Opens all of `orders`. Throws when an address is taken; those already open are closed.
-    func open(_ orders: [ListenerName: ListenerOrder]) async throws -> [ListenerName: any Channel] {
+    /// Opens all of `listeners`. Throws when a port is taken; those already open are closed then.
+    func open(_ listeners: [Listener]) async throws -> [ListenerName: any Channel] {
         var opened: [ListenerName: any Channel] = [:]
         do {
-            for name in ListenerName.allCases {
-                if let order = orders[name] { opened[name] = try await open(order) }
-            }
+            for listener in listeners { opened[listener.name] = try await open(listener) }
         } catch {
             for channel in opened.values { try? await channel.close().get() }
             throw SimulatorError("cannot listen on \(host): \(error)")
@@ -27,12 +25,12 @@ struct ListenerPlan {
         return opened
     }
 
-    private func open(_ order: ListenerOrder) async throws -> any Channel {
+    private func open(_ listener: Listener) async throws -> any Channel {
         let connections = connections
         let tls =
-            order.wire == .plain
+            listener.wire == .plain
             ? nil
-            : try identity.context(protocols: order.wire.protocols, asksForCertificate: order.asksForCertificate)
+            : try identity.context(protocols: listener.wire.protocols, asksForCertificate: listener.asksForCertificate)
         return try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 512)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -42,32 +40,32 @@ struct ListenerPlan {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     connections.add(channel)
-                    try Self.configure(channel, order, tls)
+                    try Self.configure(channel, listener, tls)
                 }
             }
-            .bind(host: host, port: order.port).get()
+            .bind(host: host, port: listener.port).get()
     }
 
-    private static func configure(_ channel: any Channel, _ order: ListenerOrder, _ tls: NIOSSLContext?) throws {
+    private static func configure(_ channel: any Channel, _ listener: Listener, _ tls: NIOSSLContext?) throws {
         let pipeline = channel.pipeline.syncOperations
         if let tls {
-            // Without a wish for certificates the callback is never asked.
+            // TLS calls back only when it has asked for a certificate.
             try pipeline.addHandler(
-                order.asksForCertificate
+                listener.asksForCertificate
                     ? NIOSSLServerHandler(context: tls, customVerificationCallback: ServerIdentity.acceptAny)
                     : NIOSSLServerHandler(context: tls))
         }
-        switch order.wire {
-        case .plain, .secure: try addHTTP1(pipeline, order)
-        case .secureHTTP2: try addHTTP2(pipeline, order)
+        switch listener.wire {
+        case .plain, .secure: try addHTTP1(pipeline, listener)
+        case .secureHTTP2: try addHTTP2(pipeline, listener)
         case .secureEither:
             let negotiation = ApplicationProtocolNegotiationHandler { result, channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if result == .negotiated("h2") {
-                        try addHTTP2(pipeline, order)
+                        try addHTTP2(pipeline, listener)
                     } else {
-                        try addHTTP1(pipeline, order)
+                        try addHTTP1(pipeline, listener)
                     }
                 }
             }
@@ -75,20 +73,23 @@ struct ListenerPlan {
         }
     }
 
-    private static func addHTTP1(_ pipeline: ChannelPipeline.SynchronousOperations, _ order: ListenerOrder) throws {
+    private static func addHTTP1(_ pipeline: ChannelPipeline.SynchronousOperations, _ listener: Listener) throws {
         try pipeline.configureHTTPServerPipeline()
-        try pipeline.addHandler(HTTP1Handler(desk: order.desk, scheme: order.wire == .plain ? "http" : "https"))
+        try pipeline.addHandler(
+            HTTP1Handler(responder: listener.responder, scheme: listener.wire == .plain ? "http" : "https"))
     }
 
-    private static func addHTTP2(_ pipeline: ChannelPipeline.SynchronousOperations, _ order: ListenerOrder) throws {
-        if let desk = order.fastDesk {
-            try pipeline.addHandler(FastHandler(desk: desk))
+    private static func addHTTP2(_ pipeline: ChannelPipeline.SynchronousOperations, _ listener: Listener) throws {
+        if let fast = listener.fast {
+            try pipeline.addHandler(FastHandler(listener: fast))
         } else {
-            try pipeline.addHandlers([framing(streams: order.desk.streamsAtFirst), HTTP2Handler(desk: order.desk)])
+            try pipeline.addHandlers([
+                framing(streams: listener.responder.streamsAtFirst), HTTP2Handler(responder: listener.responder),
+            ])
         }
     }
 
-    /// The HTTP/2 of a new connection.
+    /// HTTP/2 framing for a new connection.
     private static func framing(streams: Int) -> NIOHTTP2Handler {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
@@ -97,7 +98,7 @@ struct ListenerPlan {
         ]
         connection.controlFrameRateLimit.maximumCount = 10_000
         var stream = NIOHTTP2Handler.StreamConfiguration()
-        // A client that gives up many requests at once is no attacker here.
+        // A client that resets many streams at once is not an attacker here.
         stream.streamResetFrameRateLimit.maximumCount = 100_000
         stream.streamErrorRateLimit.maximumCount = 100_000
         return NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: stream)
@@ -109,22 +110,27 @@ extension Channel {
     var localPort: Int { localAddress?.port ?? 0 }
 }
 
-/// The listeners of a simulator.
-enum ListenerName: CaseIterable {
-    case apns, sandbox, management, sandboxManagement, fcm, wns, mpns, mpnsSecure, webPush, control
+/// Names a listener in `simulator.json` and in the options.
+package struct ListenerName: Hashable, Sendable {
+    /// The member of `simulator.json` with its URL.
+    let member: String
+    var scheme = "https"
+
+    /// The control interface.
+    package static let control = ListenerName(member: "control_url", scheme: "http")
 }
 
-/// A listener to be opened: where, what it speaks, and who deals with its requests.
-struct ListenerOrder {
+/// A listener to be opened: where, which protocol, and what answers its requests.
+struct Listener: Sendable {
     /// What connections speak.
-    enum Wire {
-        /// HTTP/1.1 in plain.
+    enum Wire: Sendable {
+        /// HTTP/1.1 without TLS.
         case plain
         /// HTTP/1.1 over TLS.
         case secure
         /// HTTP/2 over TLS, and nothing else.
         case secureHTTP2
-        /// Either over TLS, as ALPN settles it.
+        /// Either over TLS, as ALPN negotiates.
         case secureEither
 
         /// What ALPN offers.
@@ -138,15 +144,16 @@ struct ListenerOrder {
         }
     }
 
+    let name: ListenerName
     let port: Int
     let wire: Wire
     var asksForCertificate = false
-    let desk: any RequestDesk
+    let responder: any Responder
     /// For HTTP/2 in the fast mode.
-    var fastDesk: FastDesk?
+    var fast: FastListener?
 }
 
-/// The open channels of a simulator, so that stopping can say farewell to each.
+/// The open channels of a simulator, so that each can be shut down.
 final class ListenerSet: Sendable {
     private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 

@@ -87,8 +87,8 @@ package struct SimulatorCommand: AsyncParsableCommand {
         Logger(label: "peal-sim").info(
             "The simulator is ready",
             metadata: [
-                "apns": "\(simulator.description.apnsURL)", "fcm": "\(simulator.description.fcmURL)",
-                "control": "\(simulator.description.controlURL)", "mode": "\(mode.rawValue)",
+                "apns": "\(simulator.description.url(.apns))", "fcm": "\(simulator.description.url(.fcm))",
+                "control": "\(simulator.description.url(.control))", "mode": "\(mode.rawValue)",
             ])
         for await _ in signals { break }
         await simulator.stop()
@@ -97,16 +97,11 @@ package struct SimulatorCommand: AsyncParsableCommand {
     private func options() throws -> SimulatorOptions {
         var options = SimulatorOptions(directory: directory)
         options.host = host
-        options.apnsPort = apnsPort
-        options.sandboxPort = sandboxPort
-        options.managementPort = managementPort
-        options.sandboxManagementPort = sandboxManagementPort
-        options.fcmPort = fcmPort
-        options.wnsPort = wnsPort
-        options.mpnsPort = mpnsPort
-        options.mpnsSecurePort = mpnsSecurePort
-        options.webPushPort = webpushPort
-        options.controlPort = controlPort
+        options.ports = [
+            .apns: apnsPort, .apnsSandbox: sandboxPort, .apnsManagement: managementPort,
+            .apnsSandboxManagement: sandboxManagementPort, .fcm: fcmPort, .wns: wnsPort, .mpns: mpnsPort,
+            .mpnsSecure: mpnsSecurePort, .webPush: webpushPort, .control: controlPort,
+        ]
         options.mode = mode
         options.scriptYAML = try script.map(Self.read)
         options.seed = seed

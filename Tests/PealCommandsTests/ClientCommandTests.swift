@@ -222,7 +222,7 @@ import Testing
     @Test("say what was done when the answer is empty")
     func emptyAnswer() async throws {
         let (code, terminal, _) = try await run(["topic", "delete", "news"], status: 204, body: "")
-        #expect(code == 0 && terminal.output == "Topic news is deleted.\n")
+        #expect(code == 0 && terminal.output == "Topic news deleted.\n")
         let (_, json, _) = try await run(["topic", "delete", "news", "--json"], status: 204, body: "")
         #expect(json.output == "{}\n")
     }

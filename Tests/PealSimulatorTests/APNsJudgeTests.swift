@@ -10,7 +10,7 @@ struct APNsJudgeTests {
     private func judge(
         _ request: PushRequest, environment: PushEnvironment = .production
     ) throws -> APNsJudgement {
-        let keys = KeyRing()
+        let keys = ProviderKeys()
         try account.enroll(in: keys)
         var memory = ConnectionMemory()
         return APNsJudge(environment: environment, keys: keys, marks: marks)
@@ -114,10 +114,10 @@ struct APNsJudgeTests {
 
     @Test("keeps environments and apps of marked devices apart")
     func marked() throws {
-        try marks.set(DeviceMark(environment: .sandbox, bundleID: "com.example.demo"), device: SigningAccount.device)
+        try marks.set(DeviceMark(environment: .sandbox, bundleID: "com.example.demo"), for: SigningAccount.device)
         #expect(try judge(account.request()) == .refused(.badDeviceToken))
         #expect(try judge(account.request(), environment: .sandbox) == .accepted(device: SigningAccount.device))
-        try marks.set(DeviceMark(bundleID: "com.example.else"), device: SigningAccount.device)
+        try marks.set(DeviceMark(bundleID: "com.example.else"), for: SigningAccount.device)
         #expect(try judge(account.request()) == .refused(.deviceTokenNotForTopic))
     }
 }

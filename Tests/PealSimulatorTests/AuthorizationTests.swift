@@ -6,12 +6,12 @@ import Testing
 
 @Suite("The token endpoints")
 struct AuthorizationTests {
-    private let bench: Bench
+    private let fixture: SimulatorFixture
     private let key: _RSA.Signing.PrivateKey
 
     init() throws {
-        bench = try Bench()
-        let account = bench.parts.serviceAccount.json(tokenURL: "https://\(Bench.host)/token")
+        fixture = try SimulatorFixture()
+        let account = fixture.fcm.account.json(tokenURL: "https://\(SimulatorFixture.host)/token")
         let file = try #require(JSONValue(bytes: Array(account.utf8)))
         key = try _RSA.Signing.PrivateKey(pemRepresentation: try #require(file["private_key"]?.string))
     }
@@ -23,20 +23,20 @@ struct AuthorizationTests {
     private func ask(
         _ changes: [String: String?] = [:], algorithm: String = "RS256",
         grant: String = "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer", signer: _RSA.Signing.PrivateKey? = nil
-    ) throws -> Answer {
+    ) throws -> HTTPAnswer {
         var claims: [String: String] = [
-            "iss": "\"\(bench.parts.serviceAccount.clientEmail)\"", "aud": "\"https://\(Bench.host)/token\"",
+            "iss": "\"\(fixture.fcm.account.clientEmail)\"", "aud": "\"https://\(SimulatorFixture.host)/token\"",
             "scope": "\"https://www.googleapis.com/auth/firebase.messaging\"", "iat": "\(Self.now)",
             "exp": "\(Self.now + 3_600)",
         ]
         for (name, value) in changes { claims[name] = value }
-        let header = #"{"alg":"\#(algorithm)","typ":"JWT","kid":"\#(bench.parts.serviceAccount.keyID)"}"#
+        let header = #"{"alg":"\#(algorithm)","typ":"JWT","kid":"\#(fixture.fcm.account.keyID)"}"#
         let text = JSONText.object(claims.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-        let assertion = try Bench.jwt(header: header, claims: text) {
+        let assertion = try SimulatorFixture.jwt(header: header, claims: text) {
             try (signer ?? key).signature(for: $0, padding: .insecurePKCS1v1_5).rawRepresentation
         }
         let body = "grant_type=\(grant)&assertion=\(assertion)"
-        return try bench.answer(.fcm, Bench.request("/token", body: body.utf8, Self.form))
+        return try fixture.answer(.fcm, SimulatorFixture.request("/token", body: body.utf8, Self.form))
     }
 
     @Test("give an access token for a signed assertion, for the time that Google gives it")
@@ -45,11 +45,11 @@ struct AuthorizationTests {
         #expect((answer.status, answer.value?["expires_in"]?.integer) == (200, 3_599))
         let accessToken = try #require(answer.value?["access_token"]?.string)
         let path = "/v1/projects/peal-demo/messages:send"
-        let send = Bench.request(
+        let send = SimulatorFixture.request(
             path, body: #"{"message":{"token":"t"}}"#.utf8, ["authorization": "bearer \(accessToken)"])
-        #expect(try bench.answer(.fcm, send).status == 200)
-        bench.time.advance(seconds: 3_599)
-        #expect(try bench.answer(.fcm, send).status == 401)
+        #expect(try fixture.answer(.fcm, send).status == 200)
+        fixture.time.advance(seconds: 3_599)
+        #expect(try fixture.answer(.fcm, send).status == 401)
     }
 
     @Test(
@@ -72,20 +72,20 @@ struct AuthorizationTests {
         #expect(try ask(signer: other).value?["error"]?.string == "invalid_grant")
         #expect(try ask(algorithm: "none").value?["error"]?.string == "invalid_grant")
         #expect(try ask(grant: "password").value?["error"]?.string == "unsupported_grant_type")
-        let plain = Bench.request("/token", body: "{}".utf8, ["content-type": "application/json"])
-        #expect(try bench.answer(.fcm, plain).value?["error"]?.string == "invalid_request")
+        let plain = SimulatorFixture.request("/token", body: "{}".utf8, ["content-type": "application/json"])
+        #expect(try fixture.answer(.fcm, plain).value?["error"]?.string == "invalid_request")
     }
 
     @Test("notice a sender whose clock is wrong")
     func skew() throws {
-        bench.time.advance(seconds: -120)
+        fixture.time.advance(seconds: -120)
         #expect(try ask().value?["error"]?.string == "invalid_grant")
     }
 
     @Test("may fail on demand")
     func faults() throws {
         let yaml = "rules: [{match: {provider: fcm, request: token, nth: 1}, status: 503, reason: backend_error}]"
-        bench.parts.faults.load(try FaultScript(yaml: yaml))
+        fixture.parts.shared.faults.load(try FaultScript(yaml: yaml))
         let first = try ask()
         #expect((first.status, first.value?["error"]?.string) == (503, "backend_error"))
         #expect(try ask().status == 200)

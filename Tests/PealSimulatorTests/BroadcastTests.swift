@@ -5,21 +5,21 @@ import Testing
 @Suite("Broadcast channels of APNs")
 struct BroadcastTests {
     private static let bundle = "/1/apps/com.example.demo"
-    private let bench: Bench
+    private let fixture: SimulatorFixture
     private let account = SigningAccount()
 
     init() throws {
-        bench = try Bench()
-        try account.enroll(in: bench.parts.keys)
+        fixture = try SimulatorFixture()
+        try account.enroll(in: fixture.apns.keys)
     }
 
     private func manage(
         _ method: String, _ path: String = bundle + "/channels", body: String = "", _ changes: [String: String?] = [:],
-        on listener: ListenerName = .management
-    ) throws -> Answer {
+        on listener: ListenerName = .apnsManagement
+    ) throws -> HTTPAnswer {
         var headers = ["authorization": "bearer \(try account.providerToken())"]
         for (name, value) in changes { headers[name] = value }
-        return try bench.answer(listener, Bench.request(path, method: method, body: body.utf8, headers))
+        return try fixture.answer(listener, SimulatorFixture.request(path, method: method, body: body.utf8, headers))
     }
 
     private func make(keepsNewest: Bool = false) throws -> String {
@@ -32,14 +32,15 @@ struct BroadcastTests {
     private func send(
         _ channel: String?, _ changes: [String: String?] = [:], bundle: String = "com.example.demo",
         body: String = #"{"aps":{"event":"update","timestamp":1,"content-state":{"a":1}}}"#
-    ) throws -> Answer {
+    ) throws -> HTTPAnswer {
         var headers = [
             "authorization": "bearer \(try account.providerToken())", "apns-push-type": "liveactivity",
             "apns-priority": "5", "apns-expiration": "0",
         ]
         headers["apns-channel-id"] = channel
         for (name, value) in changes { headers[name] = value }
-        return try bench.answer(.apns, Bench.request("/4/broadcasts/apps/\(bundle)", body: body.utf8, headers))
+        return try fixture.answer(
+            .apns, SimulatorFixture.request("/4/broadcasts/apps/\(bundle)", body: body.utf8, headers))
     }
 
     @Test("are made, read, listed and deleted, each environment apart")
@@ -48,13 +49,13 @@ struct BroadcastTests {
         let read = try manage("GET", ["apns-channel-id": id])
         #expect(read.value == JSONValue(bytes: #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#.utf8))
         #expect(try manage("GET", Self.bundle + "/all-channels").value?["channels"] == .array([.string(id)]))
-        let sandbox = try manage("GET", Self.bundle + "/all-channels", on: .sandboxManagement)
+        let sandbox = try manage("GET", Self.bundle + "/all-channels", on: .apnsSandboxManagement)
         #expect(sandbox.value?["channels"] == .array([]))
         #expect(try manage("DELETE", ["apns-channel-id": id]).status == 204)
         #expect(try manage("DELETE", ["apns-channel-id": id]).value?["reason"]?.string == "ChannelNotRegistered")
     }
 
-    private func manage(_ method: String, _ headers: [String: String?]) throws -> Answer {
+    private func manage(_ method: String, _ headers: [String: String?]) throws -> HTTPAnswer {
         try manage(method, Self.bundle + "/channels", headers)
     }
 
@@ -88,7 +89,7 @@ struct BroadcastTests {
     @Test("are as many as an app may have")
     func limit() throws {
         for number in 0..<SimulatorLimits.channelsPerAppMax {
-            _ = bench.parts.broadcastChannels.add(
+            _ = fixture.apns.channels.add(
                 "\(number)", keepsNewest: false, environment: .production, bundleID: "com.example.demo")
         }
         let body = #"{"message-storage-policy":0,"push-type":"LiveActivity"}"#
@@ -100,7 +101,7 @@ struct BroadcastTests {
         let id = try make()
         let answer = try send(id)
         #expect((answer.status, answer.header("apns-request-id")?.utf8.count) == (200, 36))
-        let item = try #require(try bench.items().first)
+        let item = try #require(try fixture.items().first)
         #expect((item["device"]?.string, item["channel"]) == (id, .truth(true)))
         #expect(item["apns_id"]?.string == answer.header("apns-request-id"))
     }

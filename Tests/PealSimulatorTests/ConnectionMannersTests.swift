@@ -6,39 +6,41 @@ import Testing
 struct ConnectionMannersTests {
     private let account = SigningAccount()
 
-    private func bench(yaml: String? = nil, _ change: (inout SimulatorOptions) -> Void = { _ in }) throws -> Bench {
-        let bench = try Bench(yaml: yaml, change)
-        try account.enroll(in: bench.parts.keys)
-        return bench
+    private func fixture(yaml: String? = nil, _ change: (inout SimulatorOptions) -> Void = { _ in }) throws
+        -> SimulatorFixture
+    {
+        let fixture = try SimulatorFixture(yaml: yaml, change)
+        try account.enroll(in: fixture.apns.keys)
+        return fixture
     }
 
-    private func status(_ reply: Reply) -> Int? {
+    private func status(_ reply: ConnectionReply) -> Int? {
         if case .answer(let answer) = reply.deed { answer.status } else { nil }
     }
 
     @Test("the first answer to a good provider token opens the streams")
     func opening() throws {
-        let bench = try bench()
+        let fixture = try fixture()
         var memory = ConnectionMemory()
-        #expect(bench.orders[.apns]?.desk.streamsAtFirst == 1)
+        #expect(fixture.listeners[.apns]?.responder.streamsAtFirst == 1)
         let bad = try account.request(["authorization": nil])
-        #expect(try bench.reply(.apns, bad, &memory).laterStreamLimit == nil)
+        #expect(try fixture.reply(.apns, bad, &memory).laterStreamLimit == nil)
         let good = try account.request()
-        #expect(try bench.reply(.apns, good, &memory).laterStreamLimit == SimulatorLimits.streamsMax)
-        #expect(try bench.reply(.apns, good, &memory).laterStreamLimit == nil)
+        #expect(try fixture.reply(.apns, good, &memory).laterStreamLimit == SimulatorLimits.streamsMax)
+        #expect(try fixture.reply(.apns, good, &memory).laterStreamLimit == nil)
     }
 
     @Test("a refusal closes them until the next success, when told so")
     func slowdown() throws {
-        let bench = try bench { $0.slowsDownAfterRefusal = true }
+        let fixture = try fixture { $0.slowsDownAfterRefusal = true }
         var memory = ConnectionMemory()
         let good = try account.request()
-        _ = try bench.reply(.apns, good, &memory)
+        _ = try fixture.reply(.apns, good, &memory)
         var bad = good
         bad.path = "/3/device/abc"
-        #expect(try bench.reply(.apns, bad, &memory).laterStreamLimit == 1)
-        #expect(try bench.reply(.apns, good, &memory).laterStreamLimit == SimulatorLimits.streamsMax)
-        #expect(try bench.reply(.apns, good, &memory).laterStreamLimit == nil)
+        #expect(try fixture.reply(.apns, bad, &memory).laterStreamLimit == 1)
+        #expect(try fixture.reply(.apns, good, &memory).laterStreamLimit == SimulatorLimits.streamsMax)
+        #expect(try fixture.reply(.apns, good, &memory).laterStreamLimit == nil)
     }
 
     @Test(
@@ -47,76 +49,76 @@ struct ConnectionMannersTests {
             as [(String, Int, Int?)])
     func errors(reason: String, status: Int, last: Int?) throws {
         let yaml = "rules: [{status: \(status), reason: \(reason)}]"
-        let bench = try bench(yaml: yaml) { $0.errorsPerConnectionMax = 10 }
+        let fixture = try fixture(yaml: yaml) { $0.errorsPerConnectionMax = 10 }
         var memory = ConnectionMemory()
         let request = try account.request()
-        let ends = try (1...30).first { _ in try bench.reply(.apns, request, &memory).isLast }
+        let ends = try (1...30).first { _ in try fixture.reply(.apns, request, &memory).isLast }
         #expect(ends == last)
     }
 
     @Test("a client certificate is good for its topics, in its environments, and as long as it lives")
     func certificates() throws {
-        let bench = try bench()
+        let fixture = try fixture()
         let bare: [String: String?] = ["authorization": nil]
         var memory = ConnectionMemory()
-        memory.certificateDER = try bench.certificate("com.example.demo")
-        #expect(status(try bench.reply(.apns, account.request(bare), &memory)) == 200)
-        #expect(status(try bench.reply(.apns, account.request(["authorization": "bearer x"]), &memory)) == 200)
+        memory.certificateDER = try fixture.certificate("com.example.demo")
+        #expect(status(try fixture.reply(.apns, account.request(bare), &memory)) == 200)
+        #expect(status(try fixture.reply(.apns, account.request(["authorization": "bearer x"]), &memory)) == 200)
         let call = bare.merging(["apns-topic": "com.example.demo.voip", "apns-push-type": "voip"]) { $1 }
-        #expect(status(try bench.reply(.apns, account.request(call), &memory)) == 200)
+        #expect(status(try fixture.reply(.apns, account.request(call), &memory)) == 200)
         for (topic, reason) in [
             ("com.example.other", "TopicDisallowed"), ("com.example.demo.location-query", "TopicDisallowed"),
             (nil, "MissingTopic"),
         ] {
             let request = try account.request(bare.merging(["apns-topic": topic]) { $1 })
-            guard case .answer(let answer) = try bench.reply(.apns, request, &memory).deed else { continue }
+            guard case .answer(let answer) = try fixture.reply(.apns, request, &memory).deed else { continue }
             #expect(answer.value?["reason"]?.string == reason)
         }
         var stranger = ConnectionMemory()
-        stranger.certificateDER = try self.bench().certificate("com.example.demo")
-        #expect(status(try bench.reply(.apns, account.request(bare), &stranger)) == 403)
-        bench.time.advance(seconds: 40 * 86_400)
+        stranger.certificateDER = try self.fixture().certificate("com.example.demo")
+        #expect(status(try fixture.reply(.apns, account.request(bare), &stranger)) == 403)
+        fixture.time.advance(seconds: 40 * 86_400)
         var late = ConnectionMemory()
         late.certificateDER = memory.certificateDER
-        #expect(status(try bench.reply(.apns, account.request(bare), &late)) == 403)
+        #expect(status(try fixture.reply(.apns, account.request(bare), &late)) == 403)
     }
 
     @Test("a certificate of one environment is refused in the other")
     func environments() throws {
-        let bench = try bench()
+        let fixture = try fixture()
         var memory = ConnectionMemory()
         memory.certificateDER = [1]
         memory.standing = .good(ClientCertificate(topics: ["com.example.demo"], environments: [.sandbox]))
-        #expect(status(try bench.reply(.sandbox, account.request(), &memory)) == 200)
-        guard case .answer(let answer) = try bench.reply(.apns, account.request(), &memory).deed else { return }
+        #expect(status(try fixture.reply(.apnsSandbox, account.request(), &memory)) == 200)
+        guard case .answer(let answer) = try fixture.reply(.apns, account.request(), &memory).deed else { return }
         #expect(answer.value?["reason"]?.string == "BadCertificateEnvironment")
     }
 
     @Test("a provider token may expire early, and a new one is then welcome on every connection")
     func earlyExpiry() throws {
-        let bench = try bench(yaml: "rules: [{match: {nth: 2}, action: expire_provider_token}]")
+        let fixture = try fixture(yaml: "rules: [{match: {nth: 2}, action: expire_provider_token}]")
         var (one, other) = (ConnectionMemory(), ConnectionMemory())
         let old = try account.request()
-        #expect(status(try bench.reply(.apns, old, &one)) == 200)
-        #expect(status(try bench.reply(.apns, old, &other)) == 403)
-        #expect(status(try bench.reply(.apns, old, &one)) == 403)
+        #expect(status(try fixture.reply(.apns, old, &one)) == 200)
+        #expect(status(try fixture.reply(.apns, old, &other)) == 403)
+        #expect(status(try fixture.reply(.apns, old, &one)) == 403)
         let fresh = try account.request([
             "authorization": "bearer \(try account.providerToken(issuedAt: "\(SigningAccount.now + 1)"))"
         ])
-        #expect(status(try bench.reply(.apns, fresh, &one)) == 200)
-        #expect(status(try bench.reply(.apns, fresh, &other)) == 200)
+        #expect(status(try fixture.reply(.apns, fresh, &one)) == 200)
+        #expect(status(try fixture.reply(.apns, fresh, &other)) == 200)
     }
 
     @Test("the clock may be put wrong, by a rule, by the script, and right again")
     func clockSkew() throws {
-        let bench = try bench(yaml: "rules: [{match: {nth: 1}, action: clock_skew, seconds: 3601}]")
+        let fixture = try fixture(yaml: "rules: [{match: {nth: 1}, action: clock_skew, seconds: 3601}]")
         var memory = ConnectionMemory()
         let request = try account.request()
-        #expect(status(try bench.reply(.apns, request, &memory)) == 200)
-        #expect(status(try bench.reply(.apns, request, &memory)) == 403)
-        bench.parts.faults.clear()
-        #expect(status(try bench.reply(.apns, request, &memory)) == 200)
-        bench.parts.faults.load(try FaultScript(yaml: "clock_skew_seconds: -61"))
-        #expect(status(try bench.reply(.apns, request, &memory)) == 403)
+        #expect(status(try fixture.reply(.apns, request, &memory)) == 200)
+        #expect(status(try fixture.reply(.apns, request, &memory)) == 403)
+        fixture.parts.shared.faults.clear()
+        #expect(status(try fixture.reply(.apns, request, &memory)) == 200)
+        fixture.parts.shared.faults.load(try FaultScript(yaml: "clock_skew_seconds: -61"))
+        #expect(status(try fixture.reply(.apns, request, &memory)) == 403)
     }
 }

@@ -4,20 +4,20 @@ import Testing
 
 @Suite("The judge of FCM messages")
 struct FCMMessageTests {
-    private let bench: Bench
+    private let fixture: SimulatorFixture
 
-    init() throws { bench = try Bench() }
+    init() throws { fixture = try SimulatorFixture() }
 
     private func send(
         _ body: String, project: String = "peal-demo", accessToken: String? = nil
-    ) throws -> Answer {
+    ) throws -> HTTPAnswer {
         let path = "/v1/projects/\(project)/messages:send"
-        let headers = ["authorization": "Bearer \(accessToken ?? bench.accessToken(.fcm))"]
-        return try bench.answer(.fcm, Bench.request(path, body: body.utf8, headers))
+        let headers = ["authorization": "Bearer \(accessToken ?? fixture.accessToken(.fcm))"]
+        return try fixture.answer(.fcm, SimulatorFixture.request(path, body: body.utf8, headers))
     }
 
     /// The error code of FCM in an answer, and the fields that are wrong.
-    private func details(_ answer: Answer) -> (code: String?, fields: [String]) {
+    private func details(_ answer: HTTPAnswer) -> (code: String?, fields: [String]) {
         guard case .array(let details)? = answer.value?["error"]?["details"] else { return (nil, []) }
         let code = details.lazy.compactMap { $0["errorCode"]?.string }.first
         let fields = details.lazy.compactMap { detail -> [String]? in
@@ -47,7 +47,7 @@ struct FCMMessageTests {
         let answer = try send(#"{"message":\#(message)}"#)
         #expect(answer.status == 200)
         #expect(answer.value?["name"]?.string?.hasPrefix("projects/peal-demo/messages/") == true)
-        let item = try #require(try bench.items().first)
+        let item = try #require(try fixture.items().first)
         #expect(item["device"]?.string == device)
         #expect(item["payload"] == JSONValue(bytes: Array(message.utf8)))
     }
@@ -103,7 +103,7 @@ struct FCMMessageTests {
         let answer = try send(#"{"message":\#(message)}"#)
         #expect((answer.status, details(answer).code) == (400, "INVALID_ARGUMENT"))
         #expect(details(answer).fields == [field])
-        #expect(try bench.items().isEmpty)
+        #expect(try fixture.items().isEmpty)
     }
 
     @Test("lets names and values have 4,096 bytes")
@@ -116,18 +116,18 @@ struct FCMMessageTests {
     func authorization() throws {
         let body = #"{"message":{"token":"t"}}"#
         #expect(try send(body, accessToken: "x").status == 401)
-        #expect(try send(body, accessToken: bench.accessToken(.wns, scopes: [])).status == 403)
-        let accessToken = bench.accessToken(.fcm)
+        #expect(try send(body, accessToken: fixture.accessToken(.wns, scopes: [])).status == 403)
+        let accessToken = fixture.accessToken(.fcm)
         let wrong = try send(body, project: "other", accessToken: accessToken)
         #expect((wrong.status, details(wrong).code) == (404, nil))
         #expect(try send(body, accessToken: accessToken).status == 200)
-        bench.time.advance(seconds: 3_600)
+        fixture.time.advance(seconds: 3_600)
         #expect(try send(body, accessToken: accessToken).value?["error"]?["status"]?.string == "UNAUTHENTICATED")
     }
 
     @Test("delivers nothing when asked to validate only")
     func trial() throws {
         #expect(try send(#"{"message":{"token":"t"},"validate_only":true}"#).status == 200)
-        #expect(try bench.items().isEmpty)
+        #expect(try fixture.items().isEmpty)
     }
 }

@@ -17,14 +17,14 @@ struct FastClient {
     let inbox: Inbox
     let faults: FaultPlan
 
-    init(yaml: String? = nil, provider: PushProvider = .apns) throws {
+    init(yaml: String? = nil, provider: PushProvider = .apns, service: any FastService = FastAPNs()) throws {
         inbox = Inbox(mode: .fast)
         faults = FaultPlan(seed: 1)
         if let yaml { faults.load(try FaultScript(yaml: yaml)) }
-        let desk = FastDesk(
-            provider: provider, environment: .production, inbox: inbox, faults: faults,
+        let listener = FastListener(
+            service: service, provider: provider, environment: .production, inbox: inbox, faults: faults,
             clock: SimulatorClock { 1_000 }, ids: IDSource(seed: 1))
-        connection = FastConnection(desk: desk, seed: 1)
+        connection = FastConnection(listener: listener, seed: 1)
     }
 
     /// Feeds `bytes` and gives the frames that come back.

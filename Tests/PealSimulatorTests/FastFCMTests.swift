@@ -11,7 +11,7 @@ struct FastFCMTests {
     }
 
     private func begun(yaml: String? = nil) throws -> FastClient {
-        let client = try FastClient(yaml: yaml, provider: .fcm)
+        let client = try FastClient(yaml: yaml, provider: .fcm, service: FastFCM())
         _ = client.send(FastClient.preface + FastClient.frame(4, stream: 0))
         return client
     }

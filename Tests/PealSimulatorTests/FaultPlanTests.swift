@@ -12,7 +12,7 @@ struct FaultPlanTests {
 
     /// Which of `count` requests, each to a device of its own, a fault meets.
     private func hits(_ plan: FaultPlan, _ count: Int, prefix: String = "") -> [Int] {
-        (0..<count).filter { plan.decide(device: "\(prefix)\($0)", environment: .production) != nil }
+        (0..<count).filter { plan.decide(device: "\(prefix)\($0)", provider: .apns, environment: .production) != nil }
     }
 
     @Test("meets the n-th request, each n-th, and no more often than told")
@@ -34,14 +34,16 @@ struct FaultPlanTests {
         #expect(hits(try plan(yaml, seed: 2), 2_000) != first)
         #expect(hits(try plan("seed: 2\n" + yaml), 2_000) != first)
         let backwards = try plan(yaml)
-        let met = (0..<2_000).reversed().filter { backwards.decide(device: "\($0)", environment: .production) != nil }
+        let met = (0..<2_000).reversed().filter {
+            backwards.decide(device: "\($0)", provider: .apns, environment: .production) != nil
+        }
         #expect(met.reversed() == first)
     }
 
     @Test("draws anew for each attempt at a device")
     func attempts() throws {
         let plan = try plan("rules: [{match: {rate: 0.5}, status: 503}]")
-        let met = (0..<200).count { _ in plan.decide(device: "a", environment: .production) != nil }
+        let met = (0..<200).count { _ in plan.decide(device: "a", provider: .apns, environment: .production) != nil }
         #expect((60...140).contains(met))
     }
 
@@ -49,14 +51,14 @@ struct FaultPlanTests {
     func devices() throws {
         let plan = try plan("rules: [{status: 500, reason: InternalServerError}]")
         try plan.set(try FaultSequence(["status": 410, "reason": "Unregistered"], path: ""), device: "a", times: 2)
-        let answers = (0..<3).map { _ in plan.decide(device: "a", environment: .production)?.action }
+        let answers = (0..<3).map { _ in plan.decide(device: "a", provider: .apns, environment: .production)?.action }
         let gone = FaultAction.answer(FaultAnswer(status: 410, reason: "Unregistered"))
         #expect(answers == [gone, gone, .answer(FaultAnswer(status: 500, reason: "InternalServerError"))])
         try plan.set(try FaultSequence(["action": "silence"], path: ""), device: "a", times: nil)
         #expect(plan.remove(device: "a"))
         #expect(!plan.remove(device: "a"))
         plan.clear()
-        #expect(plan.decide(device: "a", environment: .production) == nil)
+        #expect(plan.decide(device: "a", provider: .apns, environment: .production) == nil)
         #expect(!plan.isActive)
     }
 

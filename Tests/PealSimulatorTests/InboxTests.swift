@@ -7,7 +7,7 @@ import Testing
 struct InboxTests {
     private func item(_ device: String, _ apnsID: String, payload: String = "{}") -> InboxItem {
         InboxItem(
-            at: 1, environment: .production, device: device, id: apnsID, headersJSON: "{}",
+            at: 1, provider: .apns, environment: .production, device: device, id: apnsID, headersJSON: "{}",
             payload: Array(payload.utf8))
     }
 
@@ -32,9 +32,9 @@ struct InboxTests {
         for (device, id) in [("a", "1"), ("a", "2"), ("a", "1"), ("b", "1"), ("c", "3"), ("c", "3")] {
             inbox.accept(item(device, id))
         }
-        inbox.refuse("Unregistered")
-        inbox.refuse("Unregistered")
-        inbox.disturb("reset")
+        inbox.refuse("Unregistered", provider: .apns)
+        inbox.refuse("Unregistered", provider: .apns)
+        inbox.disturb("reset", provider: .apns)
         let summary = try decode(inbox.summaryJSON())
         #expect(summary["received"] as? Int == 9)
         #expect(summary["accepted"] as? Int == 6)

@@ -10,27 +10,27 @@ struct MicrosoftTests {
         <?xml version="1.0" encoding="utf-8"?>
         <wp:Notification xmlns:wp="WPNotification"><wp:Toast><wp:Text1>a</wp:Text1></wp:Toast></wp:Notification>
         """
-    private let bench: Bench
+    private let fixture: SimulatorFixture
 
-    init() throws { bench = try Bench() }
+    init() throws { fixture = try SimulatorFixture() }
 
     private func wns(_ changes: [String: String?] = [:], body: String = tile, path: String = "/?token=a%2fb") throws
-        -> Answer
+        -> HTTPAnswer
     {
         var headers: [String: String] = [
-            "authorization": "Bearer \(bench.accessToken(.wns, scopes: []))", "content-type": "text/xml",
+            "authorization": "Bearer \(fixture.accessToken(.wns, scopes: []))", "content-type": "text/xml",
             "content-length": "\(body.utf8.count)", "x-wns-type": "wns/tile",
         ]
         for (name, value) in changes { headers[name] = value }
-        return try bench.answer(.wns, Bench.request(path, body: body.utf8, headers))
+        return try fixture.answer(.wns, SimulatorFixture.request(path, body: body.utf8, headers))
     }
 
     @Test("WNS takes a tile, and says which message it was")
     func takesTile() throws {
         let answer = try wns(["x-wns-tag": "abcDEF0123456789", "x-wns-priority": "4", "x-wns-ttl": "60", "ms-cv": "v"])
         #expect((answer.status, answer.header("x-wns-status"), answer.header("ms-cv")) == (200, "received", "v"))
-        let item = try #require(try bench.items().first)
-        #expect(item["device"]?.string == "https://\(Bench.host)/?token=a%2fb")
+        let item = try #require(try fixture.items().first)
+        #expect(item["device"]?.string == "https://\(SimulatorFixture.host)/?token=a%2fb")
         #expect(item["id"]?.string == answer.header("x-wns-msg-id"))
         #expect(item["payload"]?["text"]?.string == Self.tile)
     }
@@ -74,18 +74,18 @@ struct MicrosoftTests {
     func raw() throws {
         let changes = ["x-wns-type": "wns/raw", "content-type": "application/octet-stream"]
         #expect(try wns(changes, body: "{not xml").status == 200)
-        #expect(try bench.items().first?["payload"]?["text"]?.string == "{not xml")
+        #expect(try fixture.items().first?["payload"]?["text"]?.string == "{not xml")
     }
 
-    private func mpns(_ changes: [String: String?] = [:], body: String = toast) throws -> Answer {
+    private func mpns(_ changes: [String: String?] = [:], body: String = toast) throws -> HTTPAnswer {
         var headers: [String: String] = [
             "content-type": "text/xml", "x-windowsphone-target": "toast", "x-notificationclass": "2",
             "x-messageid": "01234567-89ab-cdef-0123-456789abcdef",
         ]
         for (name, value) in changes { headers[name] = value }
-        var request = Bench.request("/throttledthirdparty/01.00/a", body: body.utf8, headers)
+        var request = SimulatorFixture.request("/throttledthirdparty/01.00/a", body: body.utf8, headers)
         request.scheme = "http"
-        return try bench.answer(.mpns, request)
+        return try fixture.answer(.mpns, request)
     }
 
     @Test(
@@ -107,16 +107,16 @@ struct MicrosoftTests {
                 "Received", "Connected", "Active", "01234567-89ab-cdef-0123-456789abcdef",
             ])
         let yaml = "rules: [{match: {provider: mpns}, status: 200, reason: QueueFull}]"
-        bench.parts.faults.load(try FaultScript(yaml: yaml))
+        fixture.parts.shared.faults.load(try FaultScript(yaml: yaml))
         #expect(try mpns().header("x-notificationstatus") == "QueueFull")
-        #expect(try bench.items().count == 1)
+        #expect(try fixture.items().count == 1)
     }
 
     @Test("MPNS takes 500 a day of a channel without a certificate")
     func quota() throws {
         for _ in 0..<SimulatorLimits.mpnsNotificationsPerDayMax { #expect(try mpns().status == 200) }
         #expect(try mpns().status == 406)
-        bench.time.advance(seconds: 86_400)
+        fixture.time.advance(seconds: 86_400)
         #expect(try mpns().status == 200)
     }
 

@@ -6,7 +6,7 @@ import Testing
 struct ProviderTokenTests {
     private static let now = SigningAccount.now
     private let account = SigningAccount()
-    private let keys = KeyRing()
+    private let keys = ProviderKeys()
     private let judge: APNsJudge
 
     init() throws {

@@ -14,7 +14,7 @@ struct SigningAccount {
     var bundleIDs: Set<String> = ["com.example.demo"]
 
     /// Makes the key known to `ring`.
-    func enroll(in ring: KeyRing, environment: PushEnvironment? = nil) throws {
+    func enroll(in ring: ProviderKeys, environment: PushEnvironment? = nil) throws {
         let known = try ProviderKey(
             teamID: teamID, publicKeyPEM: key.publicKey.pemRepresentation, bundleIDs: bundleIDs,
             environment: environment)

@@ -18,13 +18,13 @@ struct SimulatorTests {
         let simulator = try await Simulator.start(options)
         let file = URL(fileURLWithPath: options.directory + "/simulator.json")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any])
-        #expect(json["apns_url"] as? String == "https://127.0.0.1:\(simulator.description.apnsPort)")
+        #expect(json["apns_url"] as? String == "https://127.0.0.1:\(simulator.description.port(.apns))")
         #expect(json["ca_file"] as? String == options.directory + "/ca.pem")
         let key = try FileManager.default.attributesOfItem(atPath: options.directory + "/apns-key.p8")
         #expect(key[.posixPermissions] as? Int == 0o600)
-        #expect(Set([simulator.description.apnsPort, simulator.description.sandboxPort]).count == 2)
+        #expect(Set([simulator.description.port(.apns), simulator.description.port(.apnsSandbox)]).count == 2)
 
-        options.controlPort = simulator.description.controlPort
+        options.ports[.control] = simulator.description.port(.control)
         await #expect(throws: SimulatorError.self) { try await Simulator.start(options) }
         await simulator.stop()
     }
@@ -42,7 +42,8 @@ struct SimulatorTests {
         if let file = apns["p12_file"]?.string, let passphrase = apns["p12_passphrase"]?.string {
             #expect(try NIOSSLPKCS12Bundle(file: file, passphrase: passphrase.utf8).certificateChain.count == 1)
         }
-        let account = try String(contentsOfFile: simulator.description.serviceAccountFile, encoding: .utf8)
+        let account = try String(
+            contentsOfFile: try #require(description["fcm"]?["service_account_file"]?.string), encoding: .utf8)
         let file = try #require(JSONValue(bytes: account.utf8))
         _ = try _RSA.Signing.PrivateKey(pemRepresentation: try #require(file["private_key"]?.string))
         #expect(file["token_uri"] == description["fcm"]?["token_url"])
@@ -58,9 +59,9 @@ struct SimulatorTests {
         defer { try? FileManager.default.removeItem(atPath: options.directory) }
         // Tests beside this one take free ports too, perhaps this one: a port that is really kept stays kept.
         for attempt in 1...5 {
-            options.controlPort = 0
+            options.ports[.control] = 0
             let simulator = try await Simulator.start(options)
-            options.controlPort = simulator.description.controlPort
+            options.ports[.control] = simulator.description.port(.control)
             await simulator.stop()
             guard let again = try? await Simulator.start(options) else {
                 try #require(attempt < 5, "the control port was never free again")

@@ -6,35 +6,39 @@ import Testing
 
 @Suite("The judge of Web Push")
 struct WebPushTests {
-    private let bench: Bench
+    private let fixture: SimulatorFixture
     private let key = P256.Signing.PrivateKey()
     private let path: String
 
     init() throws {
-        bench = try Bench()
-        let subscription = JSONValue(bytes: Array(try bench.parts.subscriptions.make(applicationServerKey: nil).utf8))
+        fixture = try SimulatorFixture()
+        let subscription = JSONValue(
+            bytes: Array(try fixture.webPush.subscriptions.make(applicationServerKey: nil).utf8))
         let endpoint = try #require(subscription?["endpoint"]?.string)
-        path = String(endpoint.dropFirst("https://\(Bench.host)".count))
+        path = String(endpoint.dropFirst("https://\(SimulatorFixture.host)".count))
     }
 
     private static let now = SigningAccount.now
 
     private func authorization(_ changes: [String: String?] = [:], algorithm: String = "ES256") throws -> String {
         var claims: [String: String] = [
-            "aud": "\"https://\(Bench.host)\"", "exp": "\(Self.now + 43_200)", "sub": "\"mailto:push@example.com\"",
+            "aud": "\"https://\(SimulatorFixture.host)\"", "exp": "\(Self.now + 43_200)",
+            "sub": "\"mailto:push@example.com\"",
         ]
         for (name, value) in changes { claims[name] = value }
         let text = JSONText.object(claims.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-        let signed = try Bench.jwt(header: #"{"typ":"JWT","alg":"\#(algorithm)"}"#, claims: text) {
+        let signed = try SimulatorFixture.jwt(header: #"{"typ":"JWT","alg":"\#(algorithm)"}"#, claims: text) {
             try key.signature(for: $0).rawRepresentation
         }
         return "vapid t=\(signed), k=\(Base64URL.encode(key.publicKey.x963Representation))"
     }
 
-    private func send(_ changes: [String: String?] = [:], body: [UInt8] = [], at path: String? = nil) throws -> Answer {
+    private func send(_ changes: [String: String?] = [:], body: [UInt8] = [], at path: String? = nil) throws
+        -> HTTPAnswer
+    {
         var headers: [String: String] = ["authorization": try authorization(), "ttl": "60"]
         for (name, value) in changes { headers[name] = value }
-        return try bench.answer(.webPush, Bench.request(path ?? self.path, body: body, headers))
+        return try fixture.answer(.webPush, SimulatorFixture.request(path ?? self.path, body: body, headers))
     }
 
     @Test("opens the example of RFC 8291")
@@ -44,7 +48,7 @@ struct WebPushTests {
             DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK\
             6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN
             """
-        let subscription = WebPushSubscription(
+        let subscription = BrowserSubscription(
             key: try P256.KeyAgreement.PrivateKey(rawRepresentation: key),
             secret: Array(try #require(Base64URL.decode("BTBZMqHH6r4Tts7J_aSIgg"))), applicationServerKey: nil)
         let bytes = Array(try #require(Base64URL.decode(body)))
@@ -62,8 +66,8 @@ struct WebPushTests {
     func wakeUp() throws {
         let answer = try send(["ttl": "9999999", "urgency": "very-low", "topic": String(repeating: "a", count: 32)])
         #expect((answer.status, answer.header("ttl")) == (201, "2592000"))
-        #expect(answer.header("location")?.hasPrefix("https://\(Bench.host)/message/") == true)
-        #expect(try bench.items().first?["device"]?.string == "https://\(Bench.host)\(path)")
+        #expect(answer.header("location")?.hasPrefix("https://\(SimulatorFixture.host)/message/") == true)
+        #expect(try fixture.items().first?["device"]?.string == "https://\(SimulatorFixture.host)\(path)")
     }
 
     @Test(
@@ -121,9 +125,9 @@ struct WebPushTests {
         let own = Base64URL.encode(key.publicKey.x963Representation)
         let other = Base64URL.encode(P256.Signing.PrivateKey().publicKey.x963Representation)
         for (key, status) in [(own, 201), (other, 403)] {
-            let made = try bench.parts.subscriptions.make(applicationServerKey: key)
+            let made = try fixture.webPush.subscriptions.make(applicationServerKey: key)
             let endpoint = try #require(JSONValue(bytes: Array(made.utf8))?["endpoint"]?.string)
-            let path = String(endpoint.dropFirst("https://\(Bench.host)".count))
+            let path = String(endpoint.dropFirst("https://\(SimulatorFixture.host)".count))
             #expect(try send(at: path).status == status)
             #expect(try send(["authorization": nil], at: path).status == 401)
         }
@@ -132,8 +136,8 @@ struct WebPushTests {
     @Test("knows endpoints that are gone from those that never were")
     func endpoints() throws {
         #expect(try send(at: "/push/nobody").status == 404)
-        #expect(bench.parts.subscriptions.unsubscribe("https://\(Bench.host)\(path)"))
+        #expect(fixture.webPush.subscriptions.unsubscribe("https://\(SimulatorFixture.host)\(path)"))
         #expect(try send().status == 410)
-        #expect(!bench.parts.subscriptions.unsubscribe("https://\(Bench.host)\(path)"))
+        #expect(!fixture.webPush.subscriptions.unsubscribe("https://\(SimulatorFixture.host)\(path)"))
     }
 }

@@ -49,7 +49,8 @@ struct MomentStoreTests {
             let page = try await worker.page(of: slice)
             var settlement = worker.settlement(slice, page, outcome: outcome)
             let entries = page.keys.map { DeliveryLogEntry(key: $0, outcome: outcome, reason: "Word", attempt: 1) }
-            settlement.logRow?.data = DeliveryLog(entries).rows().first?.data ?? []
+            settlement.logRow?.data = DeliveryLog.encode(entries)
+            settlement.alerts = entries
             if outcome == .retired {
                 settlement.retirements = page.keys.map {
                     .init(key: $0, revision: 1, notAfter: fixture.now, reason: "Word")
@@ -367,7 +368,8 @@ struct MomentStoreTests {
             DeliveryLogEntry(
                 key: key, outcome: putOff.contains(key) ? .moved : outcome(key), reason: "Word", attempt: 1)
         }
-        settlement.logRow?.data = DeliveryLog(entries).rows().first?.data ?? []
+        settlement.logRow?.data = DeliveryLog.encode(entries)
+        settlement.alerts = entries
         if !putOff.isEmpty {
             let readyAt = worker.fixture.now + .seconds(30)
             settlement.deferrals = [.init(part: 77, keys: putOff, attempt: 1, readyAt: readyAt)]

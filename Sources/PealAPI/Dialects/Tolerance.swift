@@ -213,9 +213,19 @@ struct Tolerance {
 extension String {
     /// Without blanks, tabs and line ends around it.
     fileprivate var trimmed: String {
-        let blanks: Set<Character> = [" ", "\t", "\n", "\r", "\r\n"]
-        let rest = drop { blanks.contains($0) }
-        return String(rest.prefix(rest.count - rest.reversed().prefix { blanks.contains($0) }.count))
+        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
+        let rest = utf8.drop(while: isBlank)
+        return String(decoding: rest.dropLast(rest.reversed().prefix(while: isBlank).count), as: UTF8.self)
+    }
+
+    /// Digits, with a sign before and a fraction behind if need be: no exponent, no infinity, no hexadecimal digits.
+    fileprivate var isDecimal: Bool {
+        let isDigit = { (byte: UInt8) in byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+        let unsigned = utf8.first == UInt8(ascii: "-") ? utf8.dropFirst() : utf8[...]
+        let fraction = unsigned.drop(while: isDigit)
+        guard fraction.startIndex > unsigned.startIndex else { return false }
+        guard let point = fraction.first else { return true }
+        return point == UInt8(ascii: ".") && fraction.count > 1 && fraction.dropFirst().allSatisfy(isDigit)
     }
 }
 
@@ -224,8 +234,7 @@ extension Tolerance {
     func decimal(_ name: String) throws(PealError) -> Double? {
         guard let (value, path) = self[name] else { return nil }
         let text = value.stringValue?.trimmed
-        let isDecimal = text.map { $0.wholeMatch(of: #/-?[0-9]+(\.[0-9]+)?/#) != nil } ?? true
-        guard isDecimal, let decimal = (text.map(JSON.number) ?? value).doubleValue else {
+        guard text?.isDecimal ?? true, let decimal = (text.map(JSON.number) ?? value).doubleValue else {
             throw .invalid(path, "\(path) must be a number")
         }
         return decimal

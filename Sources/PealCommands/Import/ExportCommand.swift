@@ -25,7 +25,7 @@ struct ExportCommand: AsyncParsableCommand {
             throw CommandFailure.usage("--json needs --output FILE for the devices")
         }
         let client = try options.client()
-        let path = try app.path("devices").adding("topic", topic)
+        let path = try app.path(["devices"]).adding("topic", topic)
         let format = DeviceFormat.chosen(format, file: output)
         // Under its own name only once it is whole.
         let file = try output.map { path throws(CommandFailure) in try OutputFile("\(path).partial") }

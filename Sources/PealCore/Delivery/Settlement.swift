@@ -9,6 +9,8 @@ package struct Settlement: Sendable, Hashable {
     package var counts: OutcomeCounts
     /// nil when the page held nobody.
     package var logRow: LogRow?
+    /// The entries of `logRow`, for a slice of alerts: the store carries their ends into the moments. Empty elsewhere.
+    package var alerts: [DeliveryLogEntry] = []
     /// Keys that were not settled: each list becomes a slice of its own.
     package var deferrals: [Deferral]
     package var retirements: [Retirement]

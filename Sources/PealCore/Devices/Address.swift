@@ -1,5 +1,5 @@
-/// Where a push network reaches a device, checked and in the form that is stored and compared: the raw bytes of a device
-/// token, a registration token or URI as it is, a subscription as compact JSON.
+/// Where a push network reaches a device, checked and in the form that is stored and compared: the raw bytes of a
+/// device token, a registration token or URI as it is, a subscription as compact JSON.
 package struct Address: Hashable, Sendable {
     package let route: Route
     package let bytes: [UInt8]

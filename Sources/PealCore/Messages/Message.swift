@@ -115,6 +115,17 @@ package struct MessageDraft: Sendable, Hashable {
     }
 }
 
+extension Message {
+    /// A message as its draft makes it: waiting for its start or its moments, else to be planned at once.
+    package init(_ draft: MessageDraft) {
+        let startsLater = draft.startAt.map { $0 > draft.createdAt } ?? false
+        self.init(
+            id: draft.id, app: draft.app, state: startsLater || draft.window != nil ? .scheduled : .planning,
+            dialect: draft.dialect, campaignID: draft.campaignID, createdAt: draft.createdAt, startAt: draft.startAt,
+            expiresAt: draft.expiresAt, windowUntil: draft.window?.until)
+    }
+}
+
 /// Which messages a listing shows; all conditions given hold. Newest first.
 package struct MessageFilter: Sendable, Hashable {
     package var state: Message.State?

@@ -32,7 +32,8 @@ package struct CredentialVerbs: Sendable {
         var description: String { "\(provider.rawValue) \(environment.rawValue)" }
     }
 
-    /// Checks the credential and stores it sealed, in place of an earlier one; a key of a network that keeps several joins the earlier ones.
+    /// Checks the credential and stores it sealed, in place of an earlier one; a key of a network
+    /// that keeps several joins the earlier ones.
     /// - Throws: `invalid_field`; `not_supported` when this server has no such provider; `conflict` when
     ///   there is no room for another key.
     package func put(
@@ -140,7 +141,7 @@ package struct CredentialVerbs: Sendable {
     }
 }
 
-extension CredentialReading {
+extension StoreReading {
     func credential(at place: CredentialVerbs.Place) throws -> (credential: Credential, record: CredentialRecord)? {
         try credential(app: place.app, provider: place.provider, environment: place.environment)
     }

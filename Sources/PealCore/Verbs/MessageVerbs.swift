@@ -54,7 +54,7 @@ package struct MessageVerbs: Sendable {
         var state = draft.startAt == nil ? Message.State.planning : .scheduled
         var slices: [Slice] = []
         if draft.startAt == nil, isPlannedAtOnce(draft.audience) {
-            let plan = try store.plan(app: draft.app, id: draft.id, owner: owner, now: now)
+            let plan = try store.plan(draft, owner: owner, now: now)
             state = plan.state
             slices = plan.leasedSlices
         }

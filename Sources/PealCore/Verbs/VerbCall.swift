@@ -93,7 +93,7 @@ extension Store {
     }
 }
 
-extension AuditWriting {
+extension StoreWriting {
     /// Records what `call` did to `object`.
     func audit(_ call: VerbCall, app: AppKey?, _ action: String, _ object: String) throws {
         try audit(AuditEntry(at: call.now, app: app, actor: call.actor, action: action, object: object))

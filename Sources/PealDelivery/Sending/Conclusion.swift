@@ -196,10 +196,11 @@ extension Conclusion {
                 deviceCount: range.count, sentAt: sentAt, tookMilliseconds: max(0, (concludedAt - sentAt).milliseconds),
                 data: data)
             let after = range.upperBound == log.count ? cursorAfter ?? cursor : row.lastKey
-            settlements.append(
-                Settlement(
-                    slice: slice.id, owner: owner, term: slice.term, cursorBefore: cursor, cursorAfter: after,
-                    counts: counts, logRow: row, next: keep))
+            var settlement = Settlement(
+                slice: slice.id, owner: owner, term: slice.term, cursorBefore: cursor, cursorAfter: after,
+                counts: counts, logRow: row, next: keep)
+            if slice.id.isMoment { settlement.alerts = range.map(log.entry) }
+            settlements.append(settlement)
             cursor = after
         }
         if settlements.isEmpty {

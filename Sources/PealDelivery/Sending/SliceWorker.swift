@@ -33,8 +33,7 @@ struct SliceWorker: Sendable {
             var rest = SliceRest(
                 context: context, slice: slice, candidates: opening.candidates, left: opening.candidates.count)
             await rest.settle(outcome, reason: reason)
-        case .send(let access, let provider):
-            guard let key = context.accessKey(slice) else { return }
+        case .send(let access, let key, let provider):
             var run = SliceRun(
                 context: context, slice: slice, opening: opening, access: access, key: key, provider: provider,
                 control: control)
@@ -56,7 +55,7 @@ struct SliceWorker: Sendable {
 struct SliceOpening: Sendable {
     /// What follows from the message's state, its life, and the credential.
     enum Course: Sendable {
-        case send(Access, any Provider)
+        case send(Access, AccessCache.Key, any Provider)
         /// Everybody left in the slice ends without a send.
         case settleRest(Outcome, reason: String)
         /// Given back: the store holds it, or it comes back later.
@@ -96,12 +95,12 @@ extension DeliveryContext {
         if let key, knownAccess == nil { access.keep(found.access, for: key, version: version, now: uptime) }
         let work = known ?? keep(job, readAt: uptime, readAfter: interruptions)
         return SliceOpening(
-            work: work, candidates: found.candidates, course: course(slice, work, found.access),
+            work: work, candidates: found.candidates, course: course(slice, work, found.access, key),
             accessVersion: version)
     }
 
     /// nil where no push network is left, or none that this server speaks.
-    func accessKey(_ slice: Slice) -> AccessCache.Key? {
+    private func accessKey(_ slice: Slice) -> AccessCache.Key? {
         guard let provider = slice.id.route.provider, providers[provider] != nil else { return nil }
         return AccessCache.Key(app: slice.id.app, provider: provider, environment: slice.id.route.environment)
     }
@@ -115,7 +114,9 @@ extension DeliveryContext {
         return work
     }
 
-    private func course(_ slice: Slice, _ work: MessageWork, _ access: Access?) -> SliceOpening.Course {
+    private func course(
+        _ slice: Slice, _ work: MessageWork, _ access: Access?, _ key: AccessCache.Key?
+    ) -> SliceOpening.Course {
         switch work.job.message.state {
         case .cancelled: return .settleRest(.suppressed, reason: Reason.cancelled)
         case .expired: return .settleRest(.expired, reason: Reason.expired)
@@ -123,13 +124,13 @@ extension DeliveryContext {
         case .paused, .scheduled: return .release(readyAt: nil)
         case .planning, .sending, .sent: break
         }
-        guard let name = slice.id.route.provider, let provider = providers[name] else {
+        guard let key, let provider = providers[key.provider] else {
             return .settleRest(.suppressed, reason: Reason.noProvider)
         }
         let lifetime = work.lifetime(on: slice.id.route)
         if lifetime.isOver(at: time.now) { return .settleRest(.expired, reason: Reason.expired) }
         guard let access else { return .settleRest(.suppressed, reason: Reason.noCredential) }
-        return .send(access, provider)
+        return .send(access, key, provider)
     }
 }
 
@@ -172,13 +173,14 @@ struct SliceRest: Sendable {
         let now = context.time.now
         var settlements: [Settlement] = []
         for (range, data) in log.rows() {
-            settlements.append(
-                step(
-                    to: range.upperBound == keys.count ? through : keys[range.upperBound - 1],
-                    adding: log.counts(range),
-                    Settlement.LogRow(
-                        firstKey: keys[range.lowerBound], lastKey: keys[range.upperBound - 1],
-                        deviceCount: range.count, sentAt: now, tookMilliseconds: 0, data: data)))
+            var settlement = step(
+                to: range.upperBound == keys.count ? through : keys[range.upperBound - 1],
+                adding: log.counts(range),
+                Settlement.LogRow(
+                    firstKey: keys[range.lowerBound], lastKey: keys[range.upperBound - 1],
+                    deviceCount: range.count, sentAt: now, tookMilliseconds: 0, data: data))
+            if slice.id.isMoment { settlement.alerts = range.map(log.entry) }
+            settlements.append(settlement)
         }
         if settlements.isEmpty { settlements.append(step(to: through, adding: OutcomeCounts(), nil)) }
         if isLast {

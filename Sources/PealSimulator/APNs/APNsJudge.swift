@@ -4,7 +4,7 @@ import Foundation
 /// depends on the request, the connection's memory, the keys and marks it is given, and the time.
 package struct APNsJudge: Sendable {
     let environment: PushEnvironment
-    let keys: KeyRing
+    let keys: ProviderKeys
     let marks: DeviceMarks
     /// Without it every client certificate is a bad one.
     let certificates: ClientCertificateJudge?
@@ -12,13 +12,13 @@ package struct APNsJudge: Sendable {
     let expired: ExpiredCredentials
 
     /// A judge of one listener.
-    package init(environment: PushEnvironment, keys: KeyRing, marks: DeviceMarks) {
+    package init(environment: PushEnvironment, keys: ProviderKeys, marks: DeviceMarks) {
         self.init(
             environment: environment, keys: keys, marks: marks, certificates: nil, expired: ExpiredCredentials())
     }
 
     init(
-        environment: PushEnvironment, keys: KeyRing, marks: DeviceMarks, certificates: ClientCertificateJudge?,
+        environment: PushEnvironment, keys: ProviderKeys, marks: DeviceMarks, certificates: ClientCertificateJudge?,
         expired: ExpiredCredentials
     ) {
         self.environment = environment

@@ -53,7 +53,7 @@ package final class BroadcastChannels: Sendable {
 
 /// The listener on which apps manage their broadcast channels
 /// (https://developer.apple.com/documentation/usernotifications/sending-channel-management-requests-to-apns).
-struct ChannelManagement: PushNetwork {
+struct ChannelManagement: PushService {
     let provider = PushProvider.apns
     let environment: PushEnvironment
     let device: APNsJudge
@@ -62,7 +62,7 @@ struct ChannelManagement: PushNetwork {
     /// In the fast mode anybody may manage any app.
     let mode: SimulatorMode
 
-    var expired: FaultAnswer { APNsNetwork.expired }
+    var expired: FaultAnswer { APNsService.expired }
 
     func judge(_ request: PushRequest, memory: inout ConnectionMemory, milliseconds: Int64) -> Judgement {
         let headers = [(name: "apns-request-id", value: BroadcastJudge.requestID(request) ?? ids.uuid())]
@@ -77,14 +77,14 @@ struct ChannelManagement: PushNetwork {
         }
     }
 
-    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> Answer {
+    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> HTTPAnswer {
         let headers = acceptance.answer.headers.filter { $0.name == "apns-request-id" }
         return .json(fault.status, APNsReason.json(fault.reason, fault.timestamp), headers: headers)
     }
 
     private func carryOut(
         _ request: PushRequest, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
-    ) throws(APNsRefusal) -> Answer {
+    ) throws(APNsRefusal) -> HTTPAnswer {
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         guard parts.count == 4, parts[0] == "1", parts[1] == "apps", !parts[2].isEmpty else {
             throw APNsRefusal(.badPath)
@@ -107,7 +107,7 @@ struct ChannelManagement: PushNetwork {
         }
     }
 
-    private func create(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> Answer {
+    private func create(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> HTTPAnswer {
         guard let body = JSONValue(bytes: request.body), body.members != nil,
             let policy = body["message-storage-policy"]?.integer, policy == 0 || policy == 1
         else { throw APNsRefusal(.badRequestPayload) }
@@ -117,10 +117,10 @@ struct ChannelManagement: PushNetwork {
         guard channels.add(id, keepsNewest: policy == 1, environment: environment, bundleID: bundleID) else {
             throw APNsRefusal(.cannotCreateChannel)
         }
-        return Answer(201, headers: [("apns-channel-id", id)])
+        return HTTPAnswer(201, headers: [("apns-channel-id", id)])
     }
 
-    private func read(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> Answer {
+    private func read(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> HTTPAnswer {
         let id = try BroadcastJudge.channelID(request)
         let keepsNewest = channels.keepsNewest(id, environment: environment, bundleID: bundleID)
         guard let keepsNewest else { throw APNsRefusal(.channelNotRegistered) }
@@ -128,15 +128,15 @@ struct ChannelManagement: PushNetwork {
         return .json(200, JSONText.object(body))
     }
 
-    private func delete(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> Answer {
+    private func delete(_ request: PushRequest, _ bundleID: String) throws(APNsRefusal) -> HTTPAnswer {
         let id = try BroadcastJudge.channelID(request)
         guard channels.remove(id, environment: environment, bundleID: bundleID) else {
             throw APNsRefusal(.channelNotRegistered)
         }
-        return Answer(204)
+        return HTTPAnswer(204)
     }
 
-    private func list(_ bundleID: String) -> Answer {
+    private func list(_ bundleID: String) -> HTTPAnswer {
         let names = channels.ids(environment: environment, bundleID: bundleID).map(JSONText.quoted)
         return .json(200, JSONText.object([("channels", "[" + names.joined(separator: ",") + "]")]))
     }

@@ -1,5 +1,5 @@
 /// Writes errors in Google's envelope (https://cloud.google.com/apis/design/errors).
-enum FCMError {
+enum FCMRefusal {
     private static let errorType = "type.googleapis.com/google.firebase.fcm.v1.FcmError"
 
     /// What FCM says to an access token that has expired.
@@ -9,7 +9,7 @@ enum FCMError {
     static func answer(
         _ status: Int, _ name: String, _ message: String, details: [String] = [],
         headers: [(name: String, value: String)] = []
-    ) -> Answer {
+    ) -> HTTPAnswer {
         var members = [
             ("code", String(status)), ("message", JSONText.quoted(message)), ("status", JSONText.quoted(name)),
         ]
@@ -18,7 +18,7 @@ enum FCMError {
     }
 
     /// The error that a fault asks for: with an `FcmError` when its reason is an error code, else only with a status.
-    static func answer(_ fault: FaultAnswer) -> Answer {
+    static func answer(_ fault: FaultAnswer) -> HTTPAnswer {
         guard let code = FCMErrorCode(rawValue: fault.reason) else {
             guard fault.reason != expired.reason else { return unauthenticated }
             let name = fault.reason.isEmpty ? statusName(fault.status) : fault.reason
@@ -34,7 +34,7 @@ enum FCMError {
 
     /// 400 because of fields. What FCM itself finds comes with an `FcmError`; what already the reading of the JSON
     /// finds does not.
-    static func invalid(_ violations: [FieldViolation], isMalformed: Bool) -> Answer {
+    static func invalid(_ violations: [FieldViolation], isMalformed: Bool) -> HTTPAnswer {
         let type = JSONText.quoted("type.googleapis.com/google.rpc.BadRequest")
         let list = "[" + violations.map(\.json).joined(separator: ",") + "]"
         let request = JSONText.object([("@type", type), ("fieldViolations", list)])

@@ -12,7 +12,7 @@ struct GoogleAuthorization: Sendable {
     private static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
     let account: ServiceAccount
-    let accessTokens: AccessTokens
+    let accessTokens: AccessTokenGrants
     let lifeSeconds: Int64
 
     /// Why there is no access token: `error` and `error_description`.
@@ -31,8 +31,9 @@ struct GoogleAuthorization: Sendable {
             let scopes =
                 mode == .strict ? try check(request, nowSeconds: milliseconds / 1_000) : Self.sendingScopes
             let accessToken = accessTokens.issue(
-                .init(provider: .fcm, scopes: scopes, expiresAtMilliseconds: milliseconds + lifeSeconds * 1_000))
-            let answer = Answer.json(
+                .init(provider: .fcm, scopes: scopes, expiresAtMilliseconds: milliseconds + lifeSeconds * 1_000),
+                prefix: "ya29.sim.")
+            let answer = HTTPAnswer.json(
                 200,
                 JSONText.object([
                     ("access_token", JSONText.quoted(accessToken)), ("expires_in", String(lifeSeconds)),
@@ -45,11 +46,11 @@ struct GoogleAuthorization: Sendable {
     }
 
     /// The error that a fault asks for.
-    func answer(_ fault: FaultAnswer) -> Answer {
+    func answer(_ fault: FaultAnswer) -> HTTPAnswer {
         Self.answer(fault.status, fault.reason.isEmpty ? "internal_failure" : fault.reason, "Failed on demand.")
     }
 
-    private static func answer(_ status: Int, _ error: String, _ description: String) -> Answer {
+    private static func answer(_ status: Int, _ error: String, _ description: String) -> HTTPAnswer {
         let members = [("error", error), ("error_description", description)]
         return .json(status, JSONText.object(members.map { ($0.0, JSONText.quoted($0.1)) }))
     }

@@ -28,7 +28,7 @@ final class FastConnection {
     /// Milliseconds since 1970, as of the present read.
     var now: Int64 = 0
 
-    let desk: FastDesk
+    let listener: FastListener
     let storage: UnsafeMutableRawBufferPointer
     var decoder: FastHeaderDecoder
     var streams = FastStreams()
@@ -41,8 +41,8 @@ final class FastConnection {
     private var rest: [UInt8] = []
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
-    init(desk: FastDesk, seed: UInt64) {
-        self.desk = desk
+    init(listener: FastListener, seed: UInt64) {
+        self.listener = listener
         random = SeededRandom(seed: seed)
         storage = .allocate(
             byteCount: FastHeaderDecoder.storageBytes + FastStreams.places * FastStreams.room, alignment: 8)

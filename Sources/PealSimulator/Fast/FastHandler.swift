@@ -7,14 +7,14 @@ final class FastHandler: ChannelInboundHandler {
 
     private let connection: FastConnection
 
-    init(desk: FastDesk) {
-        connection = FastConnection(desk: desk, seed: desk.ids.number())
+    init(listener: FastListener) {
+        connection = FastConnection(listener: listener, seed: listener.ids.number())
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
-        connection.now = connection.desk.clock.milliseconds
-        connection.desk.inbox.count { ledger, recent in
+        connection.now = connection.listener.clock.milliseconds
+        connection.listener.inbox.count { ledger, recent in
             bytes.withUnsafeReadableBytes { connection.receive($0, &ledger, &recent) }
         }
     }
@@ -31,7 +31,7 @@ final class FastHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if let farewell = event as? Farewell {
+        if let farewell = event as? ShutdownEvent {
             connection.leave(reason: farewell.reason, code: 0, lastStream: connection.lastStream)
             flush(context)
         } else {
@@ -77,12 +77,38 @@ final class FastHandler: ChannelInboundHandler {
     }
 }
 
-/// What the connections of a fast listener share, and which network they play.
-struct FastDesk: Sendable {
+/// What the connections of a listener share in the fast mode.
+struct FastListener: Sendable {
+    let service: any FastService
     let provider: PushProvider
     let environment: PushEnvironment
     let inbox: Inbox
     let faults: FaultPlan
     let clock: SimulatorClock
     let ids: IDSource
+}
+
+/// What the fast mode must know of a network.
+protocol FastService: Sendable {
+    /// What an access token or provider token that a fault let expire is answered with.
+    var expired: FaultAnswer { get }
+    /// What a body too large for any notification is answered with.
+    var tooLarge: FaultAnswer { get }
+    /// The body of every success.
+    var successBody: [UInt8] { get }
+
+    /// The body that answers a request for an access token; nil when `path` is for something else.
+    func accessToken(path: UnsafeRawBufferPointer) -> [UInt8]?
+
+    /// The device that a request is for, and its fingerprint. `path` is the last part of the path when that begins as
+    /// APNs' does, otherwise the whole path; `fingerprint` is that of `path`.
+    func device(
+        path: UnsafeRawBufferPointer, _ fingerprint: UInt64, _ body: UnsafeRawBufferPointer
+    ) -> (UnsafeRawBufferPointer, UInt64)
+
+    /// Writes the headers of a success; `successBody` follows unless it is empty.
+    func writeSuccess(id: UnsafeRawBufferPointer, stream: UInt32, _ writer: inout FastWriter)
+
+    /// What the network answers for a fault.
+    func answer(_ fault: FaultAnswer, id: UnsafeRawBufferPointer) -> HTTPAnswer
 }

@@ -21,14 +21,14 @@ struct Fault: Sendable, Equatable {
     /// Reads a fault from the members of a JSON or YAML object. Throws a `SimulatorError` that names the member, with
     /// `path` before it.
     init(_ members: [String: Any], path: String) throws {
-        let fields = Fields(members, path: path)
+        let fields = MemberReader(members, path: path)
         delayMilliseconds = try fields.integer("delay_ms", in: 0...SimulatorLimits.delayMillisecondsMax) ?? 0
         isProcessed = try fields.boolean("processed") ?? false
         let standard = members["status"] == nil && members["error_code"] == nil ? "pass" : "answer"
         action = try Self.action(try fields.text("action") ?? standard, fields)
     }
 
-    private static func action(_ name: String, _ fields: Fields) throws -> FaultAction {
+    private static func action(_ name: String, _ fields: MemberReader) throws -> FaultAction {
         switch name {
         case "pass": return .pass
         case "answer": return .answer(try FaultAnswer(fields))
@@ -44,7 +44,7 @@ struct Fault: Sendable, Equatable {
         }
     }
 
-    private static func need(_ name: String, in range: ClosedRange<Int64>, _ fields: Fields) throws -> Int64 {
+    private static func need(_ name: String, in range: ClosedRange<Int64>, _ fields: MemberReader) throws -> Int64 {
         guard let number = try fields.integer(name, in: range) else {
             throw SimulatorError("\(fields.path)\(name): missing")
         }
@@ -119,9 +119,9 @@ struct FaultAnswer: Sendable, Equatable {
 
     /// Reads an answer. An `error_code` of FCM brings its status along. Throws a `SimulatorError` that names the
     /// member.
-    init(_ fields: Fields) throws {
+    init(_ fields: MemberReader) throws {
         let code = try fields.text("error_code")
-        let standard = code.flatMap { FCMErrorCode(rawValue: $0)?.status }
+        let standard = code.flatMap(SimulatedNetworks.status)
         guard let status = try fields.integer("status", in: 200...599).map({ Int($0) }) ?? standard else {
             throw SimulatorError("\(fields.path)status: missing")
         }
@@ -132,7 +132,7 @@ struct FaultAnswer: Sendable, Equatable {
         if let seconds = try fields.integer("retry_after", in: 0...Int64.max) {
             headers.append(("retry-after", String(seconds)))
         }
-        let others = Fields(try fields.object("headers"), path: fields.path + "headers.")
+        let others = MemberReader(try fields.object("headers"), path: fields.path + "headers.")
         for name in others.members.keys.sorted() {
             guard let value = try others.text(name), Self.isHeader(name, value) else {
                 throw SimulatorError("\(others.path)\(name): not a header")
@@ -171,7 +171,7 @@ struct FaultSequence: Sendable, Equatable {
     /// Reads `sequence` (with `repeat`), or else one fault. Throws a `SimulatorError` that names the member, with
     /// `path` before it.
     init(_ members: [String: Any], path: String) throws {
-        let fields = Fields(members, path: path)
+        let fields = MemberReader(members, path: path)
         guard let steps = members["sequence"] else {
             guard members["repeat"] == nil else { throw SimulatorError("\(path)repeat: only with sequence") }
             faults = [try Fault(members, path: path)]
@@ -190,7 +190,7 @@ struct FaultSequence: Sendable, Equatable {
             guard let members = step as? [String: Any] else {
                 throw SimulatorError("\(path.dropLast()): not an object")
             }
-            try Fields(members, path: path).allowOnly(Fault.members)
+            try MemberReader(members, path: path).allowOnly(Fault.members)
             return try Fault(members, path: path)
         }
     }

@@ -77,7 +77,7 @@ package final class FaultPlan: Sendable {
 
     /// The fault that meets a request to `device`; nil for none.
     func decide(
-        device: String, provider: PushProvider = .apns, environment: PushEnvironment, kind: RequestKind = .send
+        device: String, provider: PushProvider, environment: PushEnvironment, kind: RequestKind = .send
     ) -> Fault? {
         guard isActive else { return nil }
         let key = DeviceName.key(device)

@@ -26,7 +26,7 @@ struct FaultScript: Sendable {
         guard let members = (document ?? [String: Any]()) as? [String: Any] else {
             throw SimulatorError("script: not an object")
         }
-        let fields = Fields(members, path: "")
+        let fields = MemberReader(members, path: "")
         try fields.allowOnly(["seed", "rules", "clock_skew_seconds"])
         guard let rules = (members["rules"] ?? []) as? [Any] else { throw SimulatorError("rules: not a list") }
         guard rules.count <= SimulatorLimits.scriptRulesMax else {
@@ -50,9 +50,9 @@ struct FaultRule: Sendable {
 
     /// Reads a rule. Throws a `SimulatorError` that names the member at fault, with `path` before it.
     init(_ members: [String: Any], path: String) throws {
-        let fields = Fields(members, path: path)
+        let fields = MemberReader(members, path: path)
         try fields.allowOnly(FaultSequence.members.union(["match", "times"]))
-        match = try FaultMatch(Fields(try fields.object("match"), path: path + "match."))
+        match = try FaultMatch(MemberReader(try fields.object("match"), path: path + "match."))
         times = try fields.integer("times", in: 1...Int64.max)
         faults = try FaultSequence(members, path: path)
     }
@@ -75,7 +75,7 @@ struct FaultMatch: Sendable {
     let rate: Double?
 
     /// Reads a match. Throws a `SimulatorError` that names the member at fault.
-    init(_ fields: Fields) throws {
+    init(_ fields: MemberReader) throws {
         try fields.allowOnly([
             "device_prefix", "provider", "environment", "request", "nth", "every", "attempt", "rate",
         ])

@@ -2,20 +2,20 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// One connection of HTTP/1.1: collects a request, hands it to the desk, carries the reply out, and stays open.
+/// One connection of HTTP/1.1: collects a request, hands it to the responder, carries the reply out, and stays open.
 final class HTTP1Handler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let desk: any RequestDesk
+    private let responder: any Responder
     private let scheme: String
     private var memory = ConnectionMemory()
     private var request: PushRequest?
     private var isKeepAlive = true
     private var hasLookedForCertificate = false
 
-    init(desk: any RequestDesk, scheme: String) {
-        self.desk = desk
+    init(responder: any Responder, scheme: String) {
+        self.responder = responder
         self.scheme = scheme
     }
 
@@ -24,13 +24,13 @@ final class HTTP1Handler: ChannelInboundHandler {
         case .head(let head):
             request = Self.request(head, scheme: scheme)
             isKeepAlive = head.isKeepAlive
-        case .body(let bytes): request?.append(bytes.readableBytesView, upTo: desk.bodyBytesMax)
+        case .body(let bytes): request?.append(bytes.readableBytesView, upTo: responder.bodyBytesMax)
         case .end: finish(context)
         }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is Farewell {
+        if event is ShutdownEvent {
             context.close(promise: nil)
         } else {
             context.fireUserInboundEventTriggered(event)
@@ -57,7 +57,7 @@ final class HTTP1Handler: ChannelInboundHandler {
             hasLookedForCertificate = true
             memory.certificateDER = context.pipeline.syncOperations.shownCertificateDER
         }
-        let reply = desk.receive(request, memory: &memory)
+        let reply = responder.receive(request, memory: &memory)
         guard reply.delayMilliseconds > 0 else { return carryOut(reply, context) }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: .milliseconds(reply.delayMilliseconds)) {
@@ -66,7 +66,7 @@ final class HTTP1Handler: ChannelInboundHandler {
         }
     }
 
-    private func carryOut(_ reply: Reply, _ context: ChannelHandlerContext) {
+    private func carryOut(_ reply: ConnectionReply, _ context: ChannelHandlerContext) {
         switch reply.deed {
         case .answer(let answer): write(answer, isLast: reply.isLast || !isKeepAlive, context)
         case .silence: return
@@ -74,7 +74,7 @@ final class HTTP1Handler: ChannelInboundHandler {
         }
     }
 
-    private func write(_ answer: Answer, isLast: Bool, _ context: ChannelHandlerContext) {
+    private func write(_ answer: HTTPAnswer, isLast: Bool, _ context: ChannelHandlerContext) {
         var headers = HTTPHeaders(answer.headers.map { ($0.name, $0.value) })
         if answer.status != 204 { headers.replaceOrAdd(name: "content-length", value: String(answer.body.count)) }
         if isLast { headers.replaceOrAdd(name: "connection", value: "close") }

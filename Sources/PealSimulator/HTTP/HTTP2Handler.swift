@@ -3,13 +3,13 @@ import NIOHPACK
 import NIOHTTP2
 import NIOSSL
 
-/// One connection of HTTP/2: puts frames together to requests, hands them to the desk, and carries the replies out.
+/// One connection of HTTP/2: puts frames together to requests, hands them to the responder, and carries the replies out.
 /// The framing itself, flow control and stream states are swift-nio-http2's.
 final class HTTP2Handler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
-    private let desk: any RequestDesk
+    private let responder: any Responder
     private var memory = ConnectionMemory()
     private var hasLookedForCertificate = false
     private var streams: [HTTP2StreamID: PushRequest] = [:]
@@ -19,8 +19,8 @@ final class HTTP2Handler: ChannelInboundHandler {
     private var bytesConsumed = 0
     private var isLeaving = false
 
-    init(desk: any RequestDesk) {
-        self.desk = desk
+    init(responder: any Responder) {
+        self.responder = responder
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -42,7 +42,7 @@ final class HTTP2Handler: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case let closed as StreamClosedEvent: forget(closed.streamID)
-        case let farewell as Farewell: leave(context, reason: farewell.reason, lastStream: lastStream)
+        case let farewell as ShutdownEvent: leave(context, reason: farewell.reason, lastStream: lastStream)
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -84,7 +84,7 @@ final class HTTP2Handler: ChannelInboundHandler {
         consume(length, context)
         guard streams[stream] != nil else { return }
         // A body too long for anything is read to its end, but not kept: what is kept is enough to refuse it.
-        streams[stream]?.append(bytes.readableBytesView, upTo: desk.bodyBytesMax)
+        streams[stream]?.append(bytes.readableBytesView, upTo: responder.bodyBytesMax)
         if data.endStream {
             finish(stream, context)
         } else if length > 0 {
@@ -106,7 +106,7 @@ final class HTTP2Handler: ChannelInboundHandler {
             hasLookedForCertificate = true
             memory.certificateDER = context.pipeline.syncOperations.shownCertificateDER
         }
-        let reply = desk.receive(request, memory: &memory)
+        let reply = responder.receive(request, memory: &memory)
         waiting.insert(stream)
         guard reply.delayMilliseconds > 0 else { return carryOut(reply, on: stream, context) }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
@@ -123,7 +123,7 @@ final class HTTP2Handler: ChannelInboundHandler {
         write(.settings(.settings([setting])), on: .rootStream, context)
     }
 
-    private func carryOut(_ reply: Reply, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+    private func carryOut(_ reply: ConnectionReply, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
         // A connection's limit holds even for a client that has given up this stream.
         if let limit = reply.streamLimit { allow(limit, context) }
         if waiting.contains(stream) { carryOut(reply.deed, on: stream, context) }
@@ -131,7 +131,7 @@ final class HTTP2Handler: ChannelInboundHandler {
         if reply.isLast { leave(context, reason: nil, lastStream: lastStream) }
     }
 
-    private func carryOut(_ deed: Reply.Deed, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+    private func carryOut(_ deed: ConnectionReply.Deed, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
         if case .silence = deed { return }
         waiting.remove(stream)
         switch deed {
@@ -144,7 +144,7 @@ final class HTTP2Handler: ChannelInboundHandler {
         }
     }
 
-    private func write(_ answer: Answer, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+    private func write(_ answer: HTTPAnswer, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
         var headers = HPACKHeaders([(":status", String(answer.status))])
         for header in answer.headers { headers.add(name: header.name, value: header.value) }
         let isShort = answer.body.isEmpty

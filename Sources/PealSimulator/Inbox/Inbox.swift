@@ -23,7 +23,7 @@ package final class Inbox: Sendable {
 
     /// Keeps and counts one notification.
     func accept(_ item: InboxItem) {
-        let device = Fingerprint.of(item.device, isFoldingCase: item.provider == .apns)
+        let device = Fingerprint.of(item.device, isFoldingCase: item.provider.network.ignoresDeviceCase)
         let id = Fingerprint.of(item.id)
         state.withLock { state in
             state.ledger.accept(device: device, id: id, provider: item.provider, isExact: mode == .strict)
@@ -43,12 +43,12 @@ package final class Inbox: Sendable {
     }
 
     /// Counts a refused request.
-    func refuse(_ reason: String, provider: PushProvider = .apns) {
+    func refuse(_ reason: String, provider: PushProvider) {
         state.withLock { $0.ledger.refuse(reason, provider: provider) }
     }
 
     /// Counts a request that a fault left unanswered.
-    func disturb(_ kind: String, provider: PushProvider = .apns) {
+    func disturb(_ kind: String, provider: PushProvider) {
         state.withLock { $0.ledger.disturb(kind, provider: provider) }
     }
 
@@ -108,7 +108,7 @@ struct InboxItem: Sendable {
     var sequence: Int = 0
     /// When it came, in milliseconds since 1970.
     let at: Int64
-    var provider = PushProvider.apns
+    let provider: PushProvider
     var environment = PushEnvironment.production
     /// The device token in lower case, the registration token, channel URI or endpoint; of a broadcast the channel's
     /// id.
@@ -133,7 +133,7 @@ struct InboxItem: Sendable {
             ("environment", JSONText.quoted(environment.rawValue)), ("device", JSONText.quoted(device)),
             ("id", JSONText.quoted(id)),
         ]
-        if provider == .apns { members.append(("apns_id", JSONText.quoted(id))) }
+        if let name = provider.network.idMember { members.append((name, JSONText.quoted(id))) }
         if isBroadcast { members.append(("channel", "true")) }
         members += [("headers", headersJSON), ("payload", String(decoding: payload, as: UTF8.self))]
         return JSONText.object(members)

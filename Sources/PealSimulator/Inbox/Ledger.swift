@@ -18,7 +18,7 @@ struct Ledger {
 
     /// Counts a notification of `device` by the fingerprints of both. `isExact` remembers every pair; otherwise only
     /// the device's last notification can be recognised when it comes again.
-    mutating func accept(device: UInt64, id: UInt64, provider: PushProvider = .apns, isExact: Bool) {
+    mutating func accept(device: UInt64, id: UInt64, provider: PushProvider, isExact: Bool) {
         let place = provider.index
         tallies[place].accepted += 1
         if isExact { countDuplicate(Fingerprint.fold(device, id), place) }
@@ -48,12 +48,12 @@ struct Ledger {
     }
 
     /// Counts a refused request.
-    mutating func refuse(_ reason: String, provider: PushProvider = .apns) {
+    mutating func refuse(_ reason: String, provider: PushProvider) {
         ProviderTally.count(reason, in: &tallies[provider.index].refused)
     }
 
     /// Counts a request that a fault left without an answer, by the kind of fault.
-    mutating func disturb(_ kind: String, provider: PushProvider = .apns) {
+    mutating func disturb(_ kind: String, provider: PushProvider) {
         ProviderTally.count(kind, in: &tallies[provider.index].disturbed)
     }
 

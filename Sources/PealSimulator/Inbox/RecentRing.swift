@@ -2,7 +2,7 @@
 struct RecentRing {
     private struct Slot {
         var at: Int64 = 0
-        var provider = PushProvider.apns
+        var provider = PushProvider(index: 0)
         var environment = PushEnvironment.production
         var deviceBytes = 0
         var idBytes = 0
@@ -72,16 +72,10 @@ struct RecentRing {
             let device = String(decoding: storage[start..<(start + slot.deviceBytes)], as: UTF8.self)
             return InboxItem(
                 sequence: number + 1, at: slot.at, provider: slot.provider, environment: slot.environment,
-                device: slot.provider == .apns ? device.lowercased() : device,
+                device: slot.provider.network.ignoresDeviceCase ? device.lowercased() : device,
                 id: String(decoding: storage[id..<(id + slot.idBytes)], as: UTF8.self), headersJSON: "{}",
-                payload: Self.payload(storage[payload..<(payload + slot.payloadBytes)], of: slot.provider))
+                payload: slot.provider.network.payload(
+                    ofBody: Array(storage[payload..<(payload + slot.payloadBytes)])))
         }
-    }
-
-    /// The payload as the inbox shows it: of a body of FCM the message.
-    private static func payload(_ bytes: ArraySlice<UInt8>, of provider: PushProvider) -> [UInt8] {
-        let bytes = Array(bytes)
-        guard provider == .fcm, let message = JSONValue(bytes: bytes)?["message"] else { return PayloadJSON.of(bytes) }
-        return Array(message.text.utf8)
     }
 }

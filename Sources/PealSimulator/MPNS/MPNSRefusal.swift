@@ -32,8 +32,8 @@ struct MPNSRefusal: Error, Equatable {
     /// How the summary counts it.
     var reason: String { status == 200 ? notification : String(status) }
 
-    func answer(id: String) -> Answer {
-        Answer(
+    func answer(id: String) -> HTTPAnswer {
+        HTTPAnswer(
             status,
             headers: [
                 ("x-notificationstatus", notification), ("x-deviceconnectionstatus", device),

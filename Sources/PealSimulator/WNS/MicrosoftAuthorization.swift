@@ -5,7 +5,7 @@ struct MicrosoftAuthorization: Sendable {
     private static let tenantRoute = "/oauth2/v2.0/token"
 
     let account: MicrosoftAccount
-    let accessTokens: AccessTokens
+    let accessTokens: AccessTokenGrants
     /// nil for as long as Microsoft's own live.
     let lifeSeconds: Int64?
 
@@ -33,8 +33,9 @@ struct MicrosoftAuthorization: Sendable {
             if mode == .strict { try isStore ? checkStore(request) : checkTenant(request) }
             let life = lifeSeconds ?? (isStore ? 86_400 : 86_399)
             let accessToken = accessTokens.issue(
-                .init(provider: .wns, scopes: [], expiresAtMilliseconds: milliseconds + life * 1_000))
-            let answer = Answer.json(
+                .init(provider: .wns, scopes: [], expiresAtMilliseconds: milliseconds + life * 1_000),
+                prefix: "EwC.")
+            let answer = HTTPAnswer.json(
                 200,
                 JSONText.object([
                     ("token_type", isStore ? "\"bearer\"" : "\"Bearer\""),
@@ -49,11 +50,11 @@ struct MicrosoftAuthorization: Sendable {
     }
 
     /// The error that a fault asks for.
-    func answer(_ fault: FaultAnswer) -> Answer {
+    func answer(_ fault: FaultAnswer) -> HTTPAnswer {
         Self.answer(fault.status, fault.reason.isEmpty ? "server_error" : fault.reason, "Failed on demand.")
     }
 
-    private static func answer(_ status: Int, _ error: String, _ description: String) -> Answer {
+    private static func answer(_ status: Int, _ error: String, _ description: String) -> HTTPAnswer {
         let members = [("error", error), ("error_description", description)]
         return .json(status, JSONText.object(members.map { ($0.0, JSONText.quoted($0.1)) }))
     }

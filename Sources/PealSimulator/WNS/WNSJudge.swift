@@ -8,7 +8,7 @@ struct WNSJudge: Sendable {
         "none", "activity", "alarm", "alert", "attention", "available", "away", "busy", "error", "newMessage", "paused",
         "playing", "unavailable",
     ]
-    let accessTokens: AccessTokens
+    let accessTokens: AccessTokenGrants
 
     /// Throws what is wrong with `request`, in the order in which the service would see it.
     func judge(_ request: PushRequest, milliseconds: Int64) throws(WNSRefusal) {
@@ -84,16 +84,5 @@ struct WNSJudge: Sendable {
         } else if !outline.elements.contains(where: { $0.name == "binding" && $0.attributes["template"] != nil }) {
             throw WNSRefusal(400, "The payload has no binding with a template")
         }
-    }
-}
-
-/// Thrown by a check that a request did not pass: the status, and what `X-WNS-Error-Description` says.
-struct WNSRefusal: Error, Equatable {
-    let status: Int
-    let description: String
-
-    init(_ status: Int, _ description: String) {
-        self.status = status
-        self.description = description
     }
 }

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 
 /// The checks of the headers of RFC 8030 and of the size of the body.
-enum WebPushHeaders {
+enum WebPushHeaderCheck {
     private static let urgencies: Set<String> = ["very-low", "low", "normal", "high"]
 
     /// Throws what is wrong with `request`.
@@ -101,7 +101,7 @@ enum WebPushDecryption {
     private static let tagBytes = 16
 
     /// The plaintext of `body`; nil when it was not made for `subscription`.
-    static func open(_ body: [UInt8], for subscription: WebPushSubscription) -> [UInt8]? {
+    static func open(_ body: [UInt8], for subscription: BrowserSubscription) -> [UInt8]? {
         guard body.count >= headBytes + pointBytes + tagBytes + 1, Int(body[20]) == pointBytes else { return nil }
         let recordBytes = body[16..<20].reduce(0) { $0 << 8 | Int($1) }
         let point = body[headBytes..<(headBytes + pointBytes)]

@@ -29,7 +29,7 @@ struct WebPushRefusal: Error, Equatable {
         self.init(fault.status, number, fault.reason)
     }
 
-    var answer: Answer {
+    var answer: HTTPAnswer {
         .json(
             status,
             JSONText.object([

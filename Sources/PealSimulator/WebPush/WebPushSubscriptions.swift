@@ -7,7 +7,7 @@ package final class WebPushSubscriptions: Sendable {
     /// The path before the id.
     static let route = "/push/"
 
-    private let subscriptions = Mutex<[String: WebPushSubscription]>([:])
+    private let subscriptions = Mutex<[String: BrowserSubscription]>([:])
     /// `https://HOST:PORT` of the listener, once it is open.
     private let origin = Mutex("")
     private let ids: IDSource
@@ -25,7 +25,7 @@ package final class WebPushSubscriptions: Sendable {
     /// point of P-256, or when there are too many.
     func make(applicationServerKey text: String?) throws -> String {
         let id = Base64URL.encode(Data(ids.bytes(24)))
-        let subscription = WebPushSubscription(
+        let subscription = BrowserSubscription(
             key: P256.KeyAgreement.PrivateKey(), secret: ids.bytes(16),
             applicationServerKey: try text.map(Self.applicationServerKey))
         try subscriptions.withLock { subscriptions in
@@ -57,7 +57,7 @@ package final class WebPushSubscriptions: Sendable {
     }
 
     /// The subscription whose endpoint ends with `id`.
-    func find(_ id: String) -> WebPushSubscription? {
+    func find(_ id: String) -> BrowserSubscription? {
         subscriptions.withLock { $0[id] }
     }
 
@@ -71,7 +71,7 @@ package final class WebPushSubscriptions: Sendable {
 }
 
 /// A subscription whose keys the simulator holds, so that it can read what is sent to it.
-struct WebPushSubscription: Sendable {
+struct BrowserSubscription: Sendable {
     let key: P256.KeyAgreement.PrivateKey
     /// The secret shared with the sender: 16 bytes (RFC 8291 §3.2).
     let secret: [UInt8]

@@ -2,10 +2,19 @@ internal import PealCore
 
 extension StoreSession {
     func plan(app: AppKey, id: MessageID, owner: String?, now: Timestamp) throws -> Plan {
-        guard let message = try message(app: app, id: id), let draft = try draft(app: app, id: id) else {
+        guard let message = try message(app: app, id: id), let draft = try draft(of: message) else {
             throw PealError.notFound("message")
         }
+        return try plan(message, draft, owner: owner, now: now)
+    }
+
+    func plan(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan {
+        try plan(Message(draft), draft, owner: owner, now: now)
+    }
+
+    private func plan(_ message: Message, _ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan {
         guard message.state == .planning else { return Plan(state: message.state, leasedSlices: []) }
+        let (app, id) = (message.app, message.id)
         let environment = draft.options.resolved(for: .ios, in: draft.content).environment
         let resolved = try resolve(app: app, draft.audience, environment: environment, now: now)
         let slices = try cut(resolved, app: app, message: id)

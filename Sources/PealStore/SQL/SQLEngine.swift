@@ -92,13 +92,6 @@ extension SQLRow {
     }
 }
 
-extension PealError {
-    /// What is stored cannot be what this program wrote.
-    static func damaged(_ what: String) -> PealError {
-        PealError(.internal, "the database holds \(what) that cannot be read")
-    }
-}
-
 /// A parameter of a statement. NULL carries its type too: one engine needs to know it before the statement runs.
 package enum SQLValue: Sendable, Hashable {
     case int(Int64)

@@ -41,8 +41,7 @@ extension StoreSession {
     }
 
     func insertMessage(_ draft: MessageDraft) throws {
-        let starts = draft.startAt.map { $0 > draft.createdAt } ?? false
-        let state: Message.State = starts || draft.window != nil ? .scheduled : .planning
+        let state = Message(draft).state
         let count = try connection.execute(
             """
             INSERT INTO message (app, message, state, dialect, campaign_id, created_at, start_at, expires_at,
@@ -96,13 +95,16 @@ extension StoreSession {
     }
 
     func draft(app: AppKey, id: MessageID) throws -> MessageDraft? {
-        guard let message = try message(app: app, id: id) else { return nil }
-        return try connection.first(
+        try message(app: app, id: id).flatMap { try draft(of: $0) }
+    }
+
+    func draft(of message: Message) throws -> MessageDraft? {
+        try connection.first(
             "SELECT audience, content, options, source FROM message_content WHERE app = $1 AND message = $2",
-            [.int(app), .id(id)]
+            [.int(message.app), .id(message.id)]
         ) { row in
             MessageDraft(
-                id: id, app: app, dialect: message.dialect, campaignID: message.campaignID,
+                id: message.id, app: message.app, dialect: message.dialect, campaignID: message.campaignID,
                 audience: try AudienceCoding.decode(row.bytes(0)), content: try ContentCoding.decode(row.bytes(1)),
                 options: try OptionsCoding.decode(row.bytes(2)), startAt: message.startAt,
                 createdAt: message.createdAt, expiresAt: message.expiresAt, source: row.bytesIfPresent(3),

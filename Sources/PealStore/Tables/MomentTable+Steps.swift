@@ -94,7 +94,7 @@ extension StoreSession {
     /// Carries the ends of alerts into their moments.
     func settleMoments(_ settlement: Settlement, now: Timestamp) throws {
         let slice = settlement.slice
-        let entries = try settlement.logRow.map { try DeliveryLog.decode($0.data).entries } ?? []
+        let entries = settlement.alerts
         let ends = entries.filter { $0.outcome != .moved }
         let moments = try alertedMoments(slice, among: ends.map(\.key))
         for end in ends {

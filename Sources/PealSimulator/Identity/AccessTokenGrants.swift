@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// The access tokens that FCM and WNS have given, and what each is good for.
-package final class AccessTokens: Sendable {
+package final class AccessTokenGrants: Sendable {
     /// What an access token is good for.
     struct Grant: Sendable {
         let provider: PushProvider
@@ -17,9 +17,8 @@ package final class AccessTokens: Sendable {
         self.ids = ids
     }
 
-    /// A new access token.
-    func issue(_ grant: Grant) -> String {
-        let prefix = grant.provider == .fcm ? "ya29.sim." : "EwC."
+    /// A new access token that begins with `prefix`.
+    func issue(_ grant: Grant, prefix: String) -> String {
         let accessToken = prefix + Base64URL.encode(Data(ids.bytes(48)))
         grants.withLock { grants in
             if grants.count >= SimulatorLimits.accessTokensMax { grants.removeAll() }

@@ -1,5 +1,5 @@
 /// A push service of browsers (RFC 8030), which can read what it is given since it holds the subscriptions' keys.
-struct WebPushNetwork: PushNetwork {
+struct WebPushService: PushService {
     let provider = PushProvider.webPush
     let mode: SimulatorMode
     let subscriptions: WebPushSubscriptions
@@ -17,18 +17,18 @@ struct WebPushNetwork: PushNetwork {
             guard request.method == "POST" else { throw WebPushRefusal(405, 0, "MethodNotAllowed") }
             let credential = try VAPIDCheck.check(
                 request, applicationServerKey: subscription.applicationServerKey, nowSeconds: milliseconds / 1_000)
-            try WebPushHeaders.check(request)
+            try WebPushHeaderCheck.check(request)
             return try deliver(request, subscription, credential, milliseconds)
         } catch {
             return .refused(reason: error.reason, error.answer)
         }
     }
 
-    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> Answer {
+    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> HTTPAnswer {
         WebPushRefusal(fault).answer
     }
 
-    private func find(_ request: PushRequest, _ id: String) throws(WebPushRefusal) -> WebPushSubscription {
+    private func find(_ request: PushRequest, _ id: String) throws(WebPushRefusal) -> BrowserSubscription {
         guard request.path.hasPrefix(WebPushSubscriptions.route), let subscription = subscriptions.find(id) else {
             throw WebPushRefusal(404, 102, "NotFound")
         }
@@ -37,7 +37,7 @@ struct WebPushNetwork: PushNetwork {
     }
 
     private func deliver(
-        _ request: PushRequest, _ subscription: WebPushSubscription, _ credential: UInt64?, _ milliseconds: Int64
+        _ request: PushRequest, _ subscription: BrowserSubscription, _ credential: UInt64?, _ milliseconds: Int64
     ) throws(WebPushRefusal) -> Judgement {
         if !request.body.isEmpty, WebPushDecryption.open(request.body, for: subscription) == nil {
             throw WebPushRefusal(400, 110, "BadCryptoKeys")
@@ -46,13 +46,13 @@ struct WebPushNetwork: PushNetwork {
     }
 
     private func accept(
-        _ request: PushRequest, _ subscription: WebPushSubscription?, _ credential: UInt64?, _ milliseconds: Int64
+        _ request: PushRequest, _ subscription: BrowserSubscription?, _ credential: UInt64?, _ milliseconds: Int64
     ) -> Judgement {
         // The fast mode spends nothing on keys.
         let plain = mode == .fast ? nil : subscription.flatMap { WebPushDecryption.open(request.body, for: $0) }
         let id = "\(request.origin)/message/\(ids.uuid())"
         let wanted = request.value("ttl").flatMap(Int64.init) ?? 0
-        let answer = Answer(
+        let answer = HTTPAnswer(
             201,
             headers: [("location", id), ("ttl", String(min(wanted, SimulatorLimits.webPushLifeSecondsMax)))])
         let item = InboxItem(

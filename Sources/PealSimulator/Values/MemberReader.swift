@@ -1,7 +1,7 @@
 import Foundation
 
 /// Reads the members of a decoded JSON or YAML object by name and type; errors name the member.
-struct Fields {
+struct MemberReader {
     let members: [String: Any]
     /// What stands before a member's name in an error, such as `rules[2].`.
     let path: String

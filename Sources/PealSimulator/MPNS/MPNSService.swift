@@ -3,7 +3,7 @@ import Synchronization
 
 /// MPNS, which no longer exists: channels over HTTP, or over TLS with a client certificate for authenticated services
 /// (https://msdn.microsoft.com/library/windows/apps/ff941100(v=vs.105).aspx).
-struct MPNSNetwork: PushNetwork {
+struct MPNSService: PushService {
     let provider = PushProvider.mpns
     let mode: SimulatorMode
     let channels: ChannelStates
@@ -28,7 +28,7 @@ struct MPNSNetwork: PushNetwork {
     }
 
     /// A fault's reason is the notification's status; each status code has the rest of its own.
-    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> Answer {
+    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> HTTPAnswer {
         var refusal = MPNSRefusal.standard(fault.status)
         if !fault.reason.isEmpty { refusal.notification = fault.reason }
         return refusal.answer(id: acceptance.id)
@@ -43,7 +43,7 @@ struct MPNSNetwork: PushNetwork {
     }
 
     private func checkChannel(_ request: PushRequest) throws(MPNSRefusal) {
-        switch channels.state(of: request.uri) {
+        switch channels.mark(of: request.uri) {
         case .expired, .unknown: throw .standard(404)
         case .throttled: throw MPNSRefusal(200, "QueueFull", device: "Connected", subscription: "Active")
         case .dropped: throw MPNSRefusal(200, "Suppressed", device: "Connected", subscription: "Active")

@@ -1,8 +1,8 @@
 /// What a connection is to do about one request.
-struct Reply: Sendable {
+struct ConnectionReply: Sendable {
     /// The end that a request comes to.
     enum Deed: Sendable {
-        case answer(Answer)
+        case answer(HTTPAnswer)
         /// RST_STREAM with this HTTP/2 error code; over HTTP/1.1 the end of the connection.
         case reset(code: Int)
         /// RST_STREAM with REFUSED_STREAM; over HTTP/1.1 the end of the connection.
@@ -27,13 +27,13 @@ struct Reply: Sendable {
         self.delayMilliseconds = delayMilliseconds
     }
 
-    init(_ answer: Answer) {
+    init(_ answer: HTTPAnswer) {
         deed = .answer(answer)
     }
 }
 
 /// A status with headers and a body, as HTTP/1.1 and HTTP/2 alike carry it.
-struct Answer: Sendable {
+struct HTTPAnswer: Sendable {
     var status: Int
     /// Names in lower case and values; the length of the body is added on the way out.
     var headers: [(name: String, value: String)]
@@ -46,17 +46,20 @@ struct Answer: Sendable {
     }
 
     /// An answer with a JSON body.
-    static func json(_ status: Int, _ text: String, headers: [(name: String, value: String)] = []) -> Answer {
-        Answer(status, headers: [("content-type", "application/json")] + headers, body: Array(text.utf8))
+    static func json(_ status: Int, _ text: String, headers: [(name: String, value: String)] = []) -> HTTPAnswer {
+        HTTPAnswer(status, headers: [("content-type", "application/json")] + headers, body: Array(text.utf8))
     }
 
     /// `{"error": message}` with `status`, as the control interface says it.
-    static func failure(_ status: Int, _ message: String) -> Answer {
+    static func failure(_ status: Int, _ message: String) -> HTTPAnswer {
         .json(status, JSONText.object([("error", JSONText.quoted(message))]))
     }
 
+    /// 200, or 404 when what the request named was not there.
+    static func found(_ isFound: Bool) -> HTTPAnswer { isFound ? .done : .failure(404, "not found") }
+
     /// `{"ok": true}`.
-    static let done = Answer.json(200, "{\"ok\":true}")
+    static let done = HTTPAnswer.json(200, "{\"ok\":true}")
 
     /// Adds `others`, each in the place of a header of the same name.
     mutating func set(_ others: [(name: String, value: String)]) {
@@ -66,6 +69,6 @@ struct Answer: Sendable {
 }
 
 /// Asks a connection to say GOAWAY with `reason` and to close.
-struct Farewell: Sendable {
+struct ShutdownEvent: Sendable {
     let reason: String
 }

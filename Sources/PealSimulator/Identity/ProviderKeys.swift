@@ -4,7 +4,7 @@ import Synchronization
 
 /// The provider keys that the simulator knows, by key id. It verifies provider tokens and remembers the verified ones,
 /// because a sender shows the same one with each request.
-package final class KeyRing: Sendable {
+package final class ProviderKeys: Sendable {
     private struct State {
         var keys: [String: ProviderKey] = [:]
         var verified: [String: ProviderClaims] = [:]

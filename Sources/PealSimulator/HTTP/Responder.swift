@@ -1,54 +1,54 @@
-/// One listener's desk: takes a whole request, has its network judge it, lets the faults at it, keeps the books, and
+/// One listener's responder: takes a whole request, has its service judge it, lets the faults at it, keeps the books, and
 /// says what to answer.
-final class NetworkDesk: RequestDesk {
-    let network: any PushNetwork
+final class ServiceResponder: Responder {
+    let service: any PushService
     let inbox: Inbox
     let faults: FaultPlan
     let clock: SimulatorClock
 
-    init(network: any PushNetwork, inbox: Inbox, faults: FaultPlan, clock: SimulatorClock) {
-        self.network = network
+    init(service: any PushService, inbox: Inbox, faults: FaultPlan, clock: SimulatorClock) {
+        self.service = service
         self.inbox = inbox
         self.faults = faults
         self.clock = clock
     }
 
-    var streamsAtFirst: Int { network.streamsAtFirst }
+    var streamsAtFirst: Int { service.streamsAtFirst }
 
-    func receive(_ request: PushRequest, memory: inout ConnectionMemory) -> Reply {
-        var reply: Reply
+    func receive(_ request: PushRequest, memory: inout ConnectionMemory) -> ConnectionReply {
+        var reply: ConnectionReply
         let refusal: String?
-        switch network.judge(request, memory: &memory, milliseconds: clock.milliseconds) {
+        switch service.judge(request, memory: &memory, milliseconds: clock.milliseconds) {
         case .refused(let reason, let answer):
-            inbox.refuse(reason, provider: network.provider)
-            (reply, refusal) = (Reply(answer), reason)
-        case .declined(let answer): (reply, refusal) = (Reply(answer), nil)
+            inbox.refuse(reason, provider: service.provider)
+            (reply, refusal) = (ConnectionReply(answer), reason)
+        case .declined(let answer): (reply, refusal) = (ConnectionReply(answer), nil)
         case .accepted(let acceptance): (reply, refusal) = meet(acceptance)
         }
-        network.conclude(&reply, refusal: refusal, memory: &memory)
+        service.conclude(&reply, refusal: refusal, memory: &memory)
         return reply
     }
 
     /// Lets the faults at a request that passed the checks; gives the reply, and its reason when it refuses.
-    private func meet(_ acceptance: Acceptance) -> (Reply, String?) {
+    private func meet(_ acceptance: Acceptance) -> (ConnectionReply, String?) {
         if let credential = acceptance.credential, faults.expired.contains(credential) {
-            return refuse(network.expired, acceptance)
+            return refuse(service.expired, acceptance)
         }
         let fault = faults.decide(
-            device: acceptance.device, provider: network.provider, environment: network.environment,
+            device: acceptance.device, provider: service.provider, environment: service.environment,
             kind: acceptance.kind)
         guard let fault else {
             deliver(acceptance)
-            return (Reply(acceptance.answer), nil)
+            return (ConnectionReply(acceptance.answer), nil)
         }
         var (reply, reason) = settle(fault, acceptance)
         reply.delayMilliseconds = fault.delayMilliseconds
         return (reply, reason)
     }
 
-    private func settle(_ fault: Fault, _ acceptance: Acceptance) -> (Reply, String?) {
+    private func settle(_ fault: Fault, _ acceptance: Acceptance) -> (ConnectionReply, String?) {
         if fault.isDelivering { deliver(acceptance) }
-        var passing = Reply(acceptance.answer)
+        var passing = ConnectionReply(acceptance.answer)
         switch fault.action {
         case .pass: return (passing, nil)
         case .clockSkew(let seconds):
@@ -61,33 +61,35 @@ final class NetworkDesk: RequestDesk {
             var usual = acceptance.answer
             usual.status = answer.status
             usual.set(answer.headers)
-            return (Reply(usual), nil)
+            return (ConnectionReply(usual), nil)
         case .answer(let answer): return refuse(answer, acceptance, isCounted: !fault.isDelivering)
         case .expireToken:
             if let credential = acceptance.credential { faults.expired.insert(credential) }
-            return refuse(network.expired, acceptance, isCounted: !fault.isDelivering)
+            return refuse(service.expired, acceptance, isCounted: !fault.isDelivering)
         case .reset, .refuse, .goAway, .close, .silence: return (disturb(fault, acceptance), nil)
         }
     }
 
-    private func refuse(_ fault: FaultAnswer, _ acceptance: Acceptance, isCounted: Bool = true) -> (Reply, String?) {
-        if isCounted, acceptance.item != nil { inbox.refuse(fault.name, provider: network.provider) }
-        var answer = network.answer(fault, to: acceptance)
+    private func refuse(_ fault: FaultAnswer, _ acceptance: Acceptance, isCounted: Bool = true) -> (
+        ConnectionReply, String?
+    ) {
+        if isCounted, acceptance.item != nil { inbox.refuse(fault.name, provider: service.provider) }
+        var answer = service.answer(fault, to: acceptance)
         answer.set(fault.headers)
         if let body = fault.body { answer.body = Array(body.utf8) }
-        return (Reply(answer), fault.reason)
+        return (ConnectionReply(answer), fault.reason)
     }
 
-    private func disturb(_ fault: Fault, _ acceptance: Acceptance) -> Reply {
+    private func disturb(_ fault: Fault, _ acceptance: Acceptance) -> ConnectionReply {
         if !fault.isDelivering, acceptance.item != nil {
-            inbox.disturb(fault.action.disturbance ?? "other", provider: network.provider)
+            inbox.disturb(fault.action.disturbance ?? "other", provider: service.provider)
         }
         switch fault.action {
-        case .reset(let code): return Reply(.reset(code: code))
-        case .refuse: return Reply(.refuse)
-        case .goAway(let reason): return Reply(.goAway(reason: reason))
-        case .close: return Reply(.close)
-        default: return Reply(.silence)
+        case .reset(let code): return ConnectionReply(.reset(code: code))
+        case .refuse: return ConnectionReply(.refuse)
+        case .goAway(let reason): return ConnectionReply(.goAway(reason: reason))
+        case .close: return ConnectionReply(.close)
+        default: return ConnectionReply(.silence)
         }
     }
 
@@ -97,17 +99,17 @@ final class NetworkDesk: RequestDesk {
 }
 
 /// Where the requests of a listener go. The handlers of its connections only carry the replies out.
-protocol RequestDesk: Sendable {
+protocol Responder: Sendable {
     /// The concurrent streams that a new HTTP/2 connection allows.
     var streamsAtFirst: Int { get }
     /// Bytes of a request body that are kept.
     var bodyBytesMax: Int { get }
 
     /// Deals with `request`, which came on the connection that `memory` belongs to.
-    func receive(_ request: PushRequest, memory: inout ConnectionMemory) -> Reply
+    func receive(_ request: PushRequest, memory: inout ConnectionMemory) -> ConnectionReply
 }
 
-extension RequestDesk {
+extension Responder {
     var streamsAtFirst: Int { SimulatorLimits.streamsMax }
     var bodyBytesMax: Int { SimulatorLimits.requestBodyBytesMax }
 }

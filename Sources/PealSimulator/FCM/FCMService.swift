@@ -1,30 +1,30 @@
 /// FCM's HTTP v1 API, with Google's OAuth endpoint on the same listener.
-struct FCMNetwork: PushNetwork {
+struct FCMService: PushService {
     let provider = PushProvider.fcm
     let mode: SimulatorMode
     let projectID: String
     let authorization: GoogleAuthorization
     let ids: IDSource
 
-    var expired: FaultAnswer { FCMError.expired }
+    var expired: FaultAnswer { FCMRefusal.expired }
 
     func judge(_ request: PushRequest, memory: inout ConnectionMemory, milliseconds: Int64) -> Judgement {
         if request.route == "/token" { return authorization.judge(request, milliseconds: milliseconds, mode: mode) }
         guard mode == .strict else { return accept(request, nil, milliseconds) }
         guard let project = Self.project(request), request.method == "POST" else {
-            return .refused(reason: "NOT_FOUND", FCMError.answer(404, "NOT_FOUND", "Not Found"))
+            return .refused(reason: "NOT_FOUND", FCMRefusal.answer(404, "NOT_FOUND", "Not Found"))
         }
         if let refusal = checkAuthorization(request, milliseconds) { return refusal }
         guard project == projectID else {
             let text = "Requested entity was not found."
-            return .refused(reason: "NOT_FOUND", FCMError.answer(404, "NOT_FOUND", text))
+            return .refused(reason: "NOT_FOUND", FCMRefusal.answer(404, "NOT_FOUND", text))
         }
         return judgeMessage(request, milliseconds)
     }
 
-    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> Answer {
+    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> HTTPAnswer {
         guard acceptance.kind == .send else { return authorization.answer(fault) }
-        return FCMError.answer(fault)
+        return FCMRefusal.answer(fault)
     }
 
     /// The project in `/v1/projects/<project>/messages:send`.
@@ -41,10 +41,10 @@ struct FCMNetwork: PushNetwork {
     private func checkAuthorization(_ request: PushRequest, _ milliseconds: Int64) -> Judgement? {
         guard let accessToken = request.credentials("bearer"),
             let grant = authorization.accessTokens.grant(accessToken, milliseconds: milliseconds)
-        else { return .refused(reason: "UNAUTHENTICATED", FCMError.unauthenticated) }
+        else { return .refused(reason: "UNAUTHENTICATED", FCMRefusal.unauthenticated) }
         guard !grant.scopes.isDisjoint(with: GoogleAuthorization.sendingScopes) else {
             let text = "Request had insufficient authentication scopes."
-            return .refused(reason: "PERMISSION_DENIED", FCMError.answer(403, "PERMISSION_DENIED", text))
+            return .refused(reason: "PERMISSION_DENIED", FCMRefusal.answer(403, "PERMISSION_DENIED", text))
         }
         return nil
     }
@@ -52,7 +52,7 @@ struct FCMNetwork: PushNetwork {
     private func judgeMessage(_ request: PushRequest, _ milliseconds: Int64) -> Judgement {
         guard request.bodyBytes <= SimulatorLimits.requestBodyBytesMax, let body = JSONValue(bytes: request.body) else {
             let text = "Invalid JSON payload received. Expected an object."
-            return .refused(reason: "INVALID_ARGUMENT", FCMError.answer(400, "INVALID_ARGUMENT", text))
+            return .refused(reason: "INVALID_ARGUMENT", FCMRefusal.answer(400, "INVALID_ARGUMENT", text))
         }
         var shape = FCMShapeCheck()
         let whole = shape.object(body, "SendMessageRequest", at: "")
@@ -67,7 +67,7 @@ struct FCMNetwork: PushNetwork {
     }
 
     private func refuse(_ violations: [FieldViolation], isMalformed: Bool = false) -> Judgement {
-        .refused(reason: "INVALID_ARGUMENT", FCMError.invalid(violations, isMalformed: isMalformed))
+        .refused(reason: "INVALID_ARGUMENT", FCMRefusal.invalid(violations, isMalformed: isMalformed))
     }
 
     /// `message` is nil for a trial. In the fast mode the body is looked at no closer than for its target.

@@ -1,6 +1,6 @@
 /// One of the five networks, as far as it differs from the others: what it makes of a request, and how it puts its
-/// answers. Books, faults and wires are the desk's and the handlers' business.
-protocol PushNetwork: Sendable {
+/// answers. Books, faults and wires are the responder's and the handlers' business.
+protocol PushService: Sendable {
     var provider: PushProvider { get }
     var environment: PushEnvironment { get }
     /// The concurrent streams that a new HTTP/2 connection allows.
@@ -10,20 +10,20 @@ protocol PushNetwork: Sendable {
     func judge(_ request: PushRequest, memory: inout ConnectionMemory, milliseconds: Int64) -> Judgement
 
     /// How the network would say what a fault wants, about the request that `acceptance` belongs to.
-    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> Answer
+    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> HTTPAnswer
 
     /// What the network says when a provider token or access token has expired.
     var expired: FaultAnswer { get }
 
     /// Last changes to a reply; `refusal` is its reason when it refuses the request.
-    func conclude(_ reply: inout Reply, refusal: String?, memory: inout ConnectionMemory)
+    func conclude(_ reply: inout ConnectionReply, refusal: String?, memory: inout ConnectionMemory)
 }
 
-extension PushNetwork {
+extension PushService {
     var environment: PushEnvironment { .production }
     var streamsAtFirst: Int { SimulatorLimits.ordinaryStreamsMax }
 
-    func conclude(_ reply: inout Reply, refusal: String?, memory: inout ConnectionMemory) {}
+    func conclude(_ reply: inout ConnectionReply, refusal: String?, memory: inout ConnectionMemory) {}
 }
 
 /// What a network makes of a request.
@@ -31,9 +31,9 @@ enum Judgement: Sendable {
     /// Every check passed: so it goes on, unless a fault meets it.
     case accepted(Acceptance)
     /// The first check that failed, and what is answered.
-    case refused(reason: String, Answer)
+    case refused(reason: String, HTTPAnswer)
     /// The same of a request that was to bring no notification: the inbox does not count it.
-    case declined(Answer)
+    case declined(HTTPAnswer)
 }
 
 /// A request that passed all checks: whom it is for, and what is answered when nothing comes between.
@@ -43,7 +43,7 @@ struct Acceptance: Sendable {
     var device = ""
     /// The notification's id, as the answer tells it.
     var id = ""
-    var answer: Answer
+    var answer: HTTPAnswer
     /// The fingerprint of the provider token, access token or VAPID token that was shown.
     var credential: UInt64?
     /// What the device gets; nil when nothing is delivered.
@@ -58,27 +58,4 @@ enum RequestKind: String, Sendable, CaseIterable {
     case authorization = "token"
     /// A change to the channels of an app.
     case management
-}
-
-/// The networks that are simulated.
-package enum PushProvider: String, Sendable, CaseIterable {
-    case apns, fcm, wns, mpns
-    case webPush = "webpush"
-
-    /// The place among the others, from 0.
-    var index: Int {
-        switch self {
-        case .apns: 0
-        case .fcm: 1
-        case .wns: 2
-        case .mpns: 3
-        case .webPush: 4
-        }
-    }
-}
-
-/// The two worlds of APNs; each has a listener of its own.
-package enum PushEnvironment: String, Sendable, CaseIterable {
-    case production
-    case sandbox
 }

@@ -1,10 +1,10 @@
 /// APNs, on one of its two listeners.
-struct APNsNetwork: PushNetwork {
+struct APNsService: PushService {
     let provider = PushProvider.apns
     let environment: PushEnvironment
     let device: APNsJudge
     let broadcast: BroadcastJudge
-    let manners: APNsManners
+    let policy: APNsConnectionPolicy
     let ids: IDSource
 
     /// What APNs says to a provider token that is too old.
@@ -32,12 +32,12 @@ struct APNsNetwork: PushNetwork {
         }
     }
 
-    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> Answer {
+    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> HTTPAnswer {
         answer(fault.status, reason: fault.reason, timestamp: fault.timestamp, headers: acceptance.answer.headers)
     }
 
-    func conclude(_ reply: inout Reply, refusal: String?, memory: inout ConnectionMemory) {
-        manners.conclude(&reply, refusal: refusal, memory: &memory)
+    func conclude(_ reply: inout ConnectionReply, refusal: String?, memory: inout ConnectionMemory) {
+        policy.conclude(&reply, refusal: refusal, memory: &memory)
     }
 
     private func outcome(
@@ -49,11 +49,11 @@ struct APNsNetwork: PushNetwork {
         do throws(APNsRefusal) {
             let device = try check()
             let item = InboxItem(
-                at: milliseconds, environment: environment, device: device, id: id,
+                at: milliseconds, provider: provider, environment: environment, device: device, id: id,
                 headersJSON: InboxItem.headersJSON(request.headers), payload: request.body, isBroadcast: isBroadcast)
             return .accepted(
                 Acceptance(
-                    device: device, id: id, answer: Answer(200, headers: headers),
+                    device: device, id: id, answer: HTTPAnswer(200, headers: headers),
                     credential: request.credentials("bearer").map { Fingerprint.of($0, isFoldingCase: false) },
                     item: item))
         } catch {
@@ -65,22 +65,22 @@ struct APNsNetwork: PushNetwork {
 
     private func answer(
         _ status: Int, reason: String, timestamp: Int64? = nil, headers: [(name: String, value: String)]
-    ) -> Answer {
-        guard status != 200 else { return Answer(200, headers: headers) }
+    ) -> HTTPAnswer {
+        guard status != 200 else { return HTTPAnswer(200, headers: headers) }
         return .json(status, APNsReason.json(reason, timestamp), headers: headers)
     }
 }
 
 /// How APNs treats a connection for what came over it: more streams for a good provider token, fewer after a refusal
 /// (as it once did), and the end after too many errors.
-struct APNsManners: Sendable {
+struct APNsConnectionPolicy: Sendable {
     /// Points of errors that a connection may collect.
     let errorsPerConnectionMax: Int
     /// Whether a refusal lowers the stream limit to 1 until the next success.
     let slowsDownAfterRefusal: Bool
 
     /// Makes up its mind about the connection after one reply. `refusal` is the reason of a refusal.
-    func conclude(_ reply: inout Reply, refusal: String?, memory: inout ConnectionMemory) {
+    func conclude(_ reply: inout ConnectionReply, refusal: String?, memory: inout ConnectionMemory) {
         guard case .answer(let answer) = reply.deed else { return }
         openStreams(answer, &reply, &memory)
         // 410 tells of the device and not of the sender; errors of APNs itself are not the sender's either.
@@ -90,7 +90,7 @@ struct APNsManners: Sendable {
     }
 
     /// The first request with a good provider token opens the streams, and a success does after a slowdown.
-    private func openStreams(_ answer: Answer, _ reply: inout Reply, _ memory: inout ConnectionMemory) {
+    private func openStreams(_ answer: HTTPAnswer, _ reply: inout ConnectionReply, _ memory: inout ConnectionMemory) {
         let isFirst = memory.isAuthenticated && !memory.isOpened
         if isFirst { memory.isOpened = true }
         if slowsDownAfterRefusal, (400..<500).contains(answer.status), answer.status != 410 {
@@ -100,5 +100,30 @@ struct APNsManners: Sendable {
             memory.isSlowedDown = false
             if reply.streamLimit == nil { reply.laterStreamLimit = SimulatorLimits.streamsMax }
         }
+    }
+}
+
+/// APNs in the fast mode: the device is in the path, and a success has no body.
+struct FastAPNs: FastService {
+    let expired = APNsService.expired
+    let tooLarge = FaultAnswer(status: 413, reason: APNsReason.payloadTooLarge.rawValue)
+    let successBody: [UInt8] = []
+
+    func accessToken(path: UnsafeRawBufferPointer) -> [UInt8]? { nil }
+
+    func device(
+        path: UnsafeRawBufferPointer, _ fingerprint: UInt64, _ body: UnsafeRawBufferPointer
+    ) -> (UnsafeRawBufferPointer, UInt64) {
+        (path, fingerprint)
+    }
+
+    func writeSuccess(id: UnsafeRawBufferPointer, stream: UInt32, _ writer: inout FastWriter) {
+        writer.answer(200, apnsID: id, stream: stream, isLast: true)
+    }
+
+    func answer(_ fault: FaultAnswer, id: UnsafeRawBufferPointer) -> HTTPAnswer {
+        var answer = HTTPAnswer.json(fault.status, APNsReason.json(fault.reason, fault.timestamp))
+        answer.headers = [("apns-id", String(decoding: id, as: UTF8.self))]
+        return answer
     }
 }

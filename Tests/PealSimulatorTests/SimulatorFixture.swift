@@ -8,8 +8,8 @@ import Testing
 
 @testable import PealSimulator
 
-/// The desks of a simulator without its listeners, with a clock that a test moves.
-struct Bench {
+/// A simulator without open ports, with a clock that a test moves.
+struct SimulatorFixture {
     /// What a test moves the time with.
     final class Time: Sendable {
         let milliseconds = Atomic<Int64>(SigningAccount.now * 1_000)
@@ -21,7 +21,10 @@ struct Bench {
     let parts: SimulatorParts
     let authority: CertificateAuthority
     let time = Time()
-    let orders: [ListenerName: ListenerOrder]
+    let apns: SimulatedAPNs
+    let fcm: SimulatedFCM
+    let webPush: SimulatedWebPush
+    let listeners: [ListenerName: Listener]
 
     init(yaml: String? = nil, _ change: (inout SimulatorOptions) -> Void = { _ in }) throws {
         var options = SimulatorOptions(directory: "")
@@ -29,10 +32,13 @@ struct Bench {
         let time = time
         options.clock = SimulatorClock { time.milliseconds.load(ordering: .relaxed) }
         change(&options)
-        parts = try SimulatorParts(options)
         authority = try CertificateAuthority(now: Date(timeIntervalSince1970: Double(SigningAccount.now)))
-        orders = parts.orders(ClientCertificateJudge(authorityKey: authority.publicKey))
-        parts.subscriptions.open(at: "https://\(Self.host)")
+        parts = try SimulatorParts(options, authority)
+        apns = try #require(parts.network(SimulatedAPNs.self))
+        fcm = try #require(parts.network(SimulatedFCM.self))
+        webPush = try #require(parts.network(SimulatedWebPush.self))
+        listeners = Dictionary(uniqueKeysWithValues: parts.listeners.map { ($0.name, $0) })
+        webPush.subscriptions.open(at: "https://\(Self.host)")
     }
 
     /// The client certificate of `bundleID` as TLS shows it.
@@ -42,13 +48,14 @@ struct Bench {
         return try NIOSSLCertificate(bytes: Array(pem.utf8), format: .pem).toDERBytes()
     }
 
-    /// Hands `request` to the desk of a listener, on the connection of `memory`.
-    func reply(_ name: ListenerName, _ request: PushRequest, _ memory: inout ConnectionMemory) throws -> Reply {
-        try #require(orders[name]).desk.receive(request, memory: &memory)
+    /// Hands `request` to a listener, on the connection of `memory`.
+    func reply(_ name: ListenerName, _ request: PushRequest, _ memory: inout ConnectionMemory) throws -> ConnectionReply
+    {
+        try #require(listeners[name]).responder.receive(request, memory: &memory)
     }
 
-    /// Hands `request` to the desk of a listener, on a new connection.
-    func answer(_ name: ListenerName, _ request: PushRequest) throws -> Answer {
+    /// Hands `request` to a listener, on a new connection.
+    func answer(_ name: ListenerName, _ request: PushRequest) throws -> HTTPAnswer {
         var memory = ConnectionMemory()
         let reply = try reply(name, request, &memory)
         guard case .answer(let answer) = reply.deed else { throw SimulatorError("no answer: \(reply)") }
@@ -68,7 +75,7 @@ struct Bench {
 
     /// The items of the inbox as JSON.
     func items() throws -> [JSONValue] {
-        let text = parts.inbox.itemsJSON(after: 0, limit: 100)
+        let text = parts.shared.inbox.itemsJSON(after: 0, limit: 100)
         guard case .array(let items)? = JSONValue(bytes: Array(text.utf8))?["items"] else { return [] }
         return items
     }
@@ -76,7 +83,8 @@ struct Bench {
     /// An access token that is good for an hour.
     func accessToken(_ provider: PushProvider, scopes: Set<String> = GoogleAuthorization.sendingScopes) -> String {
         let expires = time.milliseconds.load(ordering: .relaxed) + 3_600_000
-        return parts.accessTokens.issue(.init(provider: provider, scopes: scopes, expiresAtMilliseconds: expires))
+        return parts.shared.accessTokens.issue(
+            .init(provider: provider, scopes: scopes, expiresAtMilliseconds: expires), prefix: "test.")
     }
 
     /// `header.claims.signature`, unsigned where `sign` gives nothing.
@@ -86,7 +94,7 @@ struct Bench {
     }
 }
 
-extension Answer {
+extension HTTPAnswer {
     /// The body as JSON.
     var value: JSONValue? { JSONValue(bytes: body) }
 

@@ -1,5 +1,5 @@
 /// WNS: channels and both token endpoints on one listener (HTTP/1.1).
-struct WNSNetwork: PushNetwork {
+struct WNSService: PushService {
     let provider = PushProvider.wns
     let mode: SimulatorMode
     let judge: WNSJudge
@@ -19,10 +19,9 @@ struct WNSNetwork: PushNetwork {
             try judge.judge(request, milliseconds: milliseconds)
             try checkChannel(request)
         } catch {
-            return .refused(
-                reason: String(error.status), Self.refusal(error.status, error.description, headers: headers))
+            return .refused(reason: String(error.status), error.answer(headers: headers))
         }
-        switch channels.state(of: request.uri) {
+        switch channels.mark(of: request.uri) {
         case .throttled: return refuse("channelthrottled", headers)
         case .dropped: return refuse("dropped", headers)
         default: return accept(request, headers, milliseconds)
@@ -30,17 +29,17 @@ struct WNSNetwork: PushNetwork {
     }
 
     /// A fault's reason that is one of WNS' own words for a status is one; any other describes an error.
-    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> Answer {
+    func answer(_ fault: FaultAnswer, to acceptance: Acceptance) -> HTTPAnswer {
         guard acceptance.kind == .send else { return authorization.answer(fault) }
         let headers = acceptance.answer.headers.filter { $0.name != "x-wns-status" }
         if (200..<300).contains(fault.status) {
-            return Answer(fault.status, headers: headers + [("x-wns-status", fault.reason)])
+            return HTTPAnswer(fault.status, headers: headers + [("x-wns-status", fault.reason)])
         }
-        return Self.refusal(fault.status, fault.reason, headers: headers)
+        return WNSRefusal(fault.status, fault.reason).answer(headers: headers)
     }
 
     private func checkChannel(_ request: PushRequest) throws(WNSRefusal) {
-        switch channels.state(of: request.uri) {
+        switch channels.mark(of: request.uri) {
         case .expired: throw WNSRefusal(410, "The channel expired")
         case .unknown: throw WNSRefusal(404, "The channel URI is not valid or is not recognized by WNS")
         case .otherApp: throw WNSRefusal(403, "The access token does not match the channel's app")
@@ -57,21 +56,15 @@ struct WNSNetwork: PushNetwork {
         ]
         if let vector = request.value("ms-cv") { headers.append(("ms-cv", vector)) }
         if request.value("x-wns-requestforstatus")?.lowercased() == "true" {
-            let isAway = channels.state(of: request.uri) == .disconnected
+            let isAway = channels.mark(of: request.uri) == .disconnected
             headers.append(("x-wns-deviceconnectionstatus", isAway ? "disconnected" : "connected"))
         }
         return headers
     }
 
-    private static func refusal(
-        _ status: Int, _ description: String, headers: [(name: String, value: String)]
-    ) -> Answer {
-        Answer(status, headers: headers + [("x-wns-status", "dropped"), ("x-wns-error-description", description)])
-    }
-
     /// 200, although the device gets nothing.
     private func refuse(_ status: String, _ headers: [(name: String, value: String)]) -> Judgement {
-        .refused(reason: status, Answer(200, headers: headers + [("x-wns-status", status)]))
+        .refused(reason: status, HTTPAnswer(200, headers: headers + [("x-wns-status", status)]))
     }
 
     private func accept(
@@ -83,7 +76,7 @@ struct WNSNetwork: PushNetwork {
             headersJSON: InboxItem.headersJSON(request.headers), payload: PayloadJSON.ofText(request.body))
         return .accepted(
             Acceptance(
-                device: request.uri, id: id, answer: Answer(200, headers: headers + [("x-wns-status", "received")]),
+                device: request.uri, id: id, answer: HTTPAnswer(200, headers: headers + [("x-wns-status", "received")]),
                 credential: request.credentials("bearer").map { Fingerprint.of($0, isFoldingCase: false) }, item: item))
     }
 }

@@ -1,0 +1,51 @@
+/// A request that names itself, so that its repetition is known.
+package struct IdempotentRequest: Sendable, Hashable {
+    /// 32 bytes over the caller's credential, the method and the path.
+    package let scope: [UInt8]
+    package let key: String
+    /// 32 bytes over the body.
+    package let digest: [UInt8]
+    /// How long its name is known, at most `Limits.idempotencyLifeSeconds`.
+    package let lifeSeconds: Int64
+
+    package init(
+        scope: [UInt8], key: String, digest: [UInt8], lifeSeconds: Int64 = Limits.idempotencyLifeSeconds
+    ) {
+        self.scope = scope
+        self.key = key
+        self.digest = digest
+        self.lifeSeconds = lifeSeconds
+    }
+}
+
+/// A 2xx answer that is given again to a repeated request.
+package struct KeptAnswer: Sendable, Hashable {
+    package let digest: [UInt8]
+    package let status: Int
+    package let body: [UInt8]
+
+    package init(digest: [UInt8], status: Int, body: [UInt8]) {
+        self.digest = digest
+        self.status = status
+        self.body = body
+    }
+}
+
+/// Who did what to which object.
+package struct AuditEntry: Sendable, Hashable {
+    package let at: Timestamp
+    package let app: AppKey?
+    /// `admin` or a key's id.
+    package let actor: String
+    /// As `credential.put`.
+    package let action: String
+    package let object: String
+
+    package init(at: Timestamp, app: AppKey?, actor: String, action: String, object: String) {
+        self.at = at
+        self.app = app
+        self.actor = actor
+        self.action = action
+        self.object = object
+    }
+}
