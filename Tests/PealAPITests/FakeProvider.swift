@@ -11,7 +11,7 @@ final class FakeProvider: Provider {
     init(_ name: ProviderName = .apns) { self.name = name }
 
     /// APNs refuses what is too large, WNS a type that it does not know; FCM takes everything.
-    func render(_ order: RenderOrder) throws(PealError) -> Notification {
+    func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         var members = JSON.Members()
         for (name, text) in [("title", order.content.title), ("body", order.content.body)] {
             members[name] = text?.text(for: order.locale, fallback: order.content.defaultLocale).map(JSON.string)
@@ -20,10 +20,10 @@ final class FakeProvider: Provider {
         members["payload"] = own["payload"]
         let body = JSON.object(members).bytes
         guard name != .apns || body.count <= Limits.apnsPayloadBytesMax else {
-            throw PealError(.payloadTooLarge, "too large", field: "content.body")
+            throw ContentRefusal(.payloadTooLarge, "too large", field: .body)
         }
         if name == .wns, let type = own["type"], !["toast", "tile", "badge", "raw"].contains(type) {
-            throw .invalid("content.windows.type", "there is no such type")
+            throw .invalid(.platform(.windows, "type"), "there is no such type")
         }
         return Notification(
             route: order.route, path: path(order), headers: headers(order), body: .init(body),

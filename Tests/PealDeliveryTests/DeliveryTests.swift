@@ -124,7 +124,7 @@ struct DeliveryTests {
         let bench = try await Bench()
         try await bench.register(1...300, locale: "de")
         try await bench.register(301...500, locale: "en")
-        bench.provider.failRendering(PealError(.payloadTooLarge, "too large", field: "content.title"))
+        bench.provider.failRendering(ContentRefusal(.payloadTooLarge, "too large", field: .title))
         let service = bench.service()
         try await bench.running(service) {
             let title = LocalizedText.localized(["en": "Hello", "de": "Hallo"])

@@ -9,7 +9,7 @@ package protocol Provider: Sendable {
 
     /// Renders one variant. Pure.
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
-    func render(_ order: RenderOrder) throws(PealError) -> Notification
+    func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification
 
     /// Checks a credential without using it, brings it into the form that is stored, and tells what may be shown of it.
     /// - Throws: `invalid_field`, naming the field.

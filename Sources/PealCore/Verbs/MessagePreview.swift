@@ -17,7 +17,7 @@ package struct MessagePreview: Sendable {
         package let locale: String?
         /// Whether a refusal of it refuses the message.
         package let counts: Bool
-        package let result: Result<Notification, PealError>
+        package let result: Result<Notification, ContentRefusal>
 
         package var platform: Platform { route.platform }
         package var isPossible: Bool { if case .success = result { true } else { false } }
@@ -31,7 +31,7 @@ package struct MessagePreview: Sendable {
     }
 
     /// - Throws: the first refusal of a provider that counts, naming the field.
-    package func check(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(PealError) {
+    package func check(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(ContentRefusal) {
         let reach = Reach(draft, records)
         for platform in reach.platforms where reach.counts(platform) {
             for request in requests(draft, app: app, records, platform: platform, counts: true) {
@@ -55,7 +55,7 @@ package struct MessagePreview: Sendable {
                 expiresAt: draft.window == nil
                     ? options.expiry(start: draft.startAt ?? draft.createdAt) : draft.expiresAt,
                 now: draft.createdAt)
-            let result = Result { () throws(PealError) in try provider.render(order) }
+            let result = Result { () throws(ContentRefusal) in try provider.render(order) }
             return Request(
                 route: route, locale: locale, counts: counts,
                 result: result.mapError { Self.place($0, platform, draft.content) })
@@ -84,11 +84,11 @@ package struct MessagePreview: Sendable {
     }
 
     /// Providers see options resolved: a refusal of one that the platform's own object gave names it there.
-    private static func place(_ error: PealError, _ platform: Platform, _ content: Content) -> PealError {
-        guard error.field == "options.collapse_key", content.platforms[platform]?.options.collapseKey != nil else {
-            return error
+    private static func place(_ refusal: ContentRefusal, _ platform: Platform, _ content: Content) -> ContentRefusal {
+        guard refusal.field == .collapseKey(nil), content.platforms[platform]?.options.collapseKey != nil else {
+            return refusal
         }
-        return error.under("content.\(platform.rawValue)")
+        return ContentRefusal(refusal.code, refusal.message, field: .collapseKey(platform))
     }
 }
 

@@ -34,7 +34,7 @@ package final class APNsProvider: Provider {
     package var name: ProviderName { .apns }
     package var channelDirectory: (any ChannelDirectory)? { channels }
 
-    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+    package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try APNsRendering.notification(order)
     }
 

@@ -57,7 +57,7 @@ package final class FCMProvider: Provider {
 
     package var name: ProviderName { .fcm }
 
-    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+    package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try FCMRendering.notification(order, path: base.path(projectID: order.providerAppID))
     }
 

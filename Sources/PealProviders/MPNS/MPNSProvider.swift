@@ -22,7 +22,7 @@ package final class MPNSProvider: Provider {
 
     package var name: ProviderName { .mpns }
 
-    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+    package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try MPNSRendering.notification(order)
     }
 

@@ -27,7 +27,7 @@ package final class WNSProvider: Provider {
 
     package var name: ProviderName { .wns }
 
-    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+    package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try WNSRendering.notification(order)
     }
 

@@ -45,7 +45,7 @@ package final class WebPushProvider: Provider {
 
     package var name: ProviderName { .webpush }
 
-    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+    package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try WebPushRendering.notification(order)
     }
 

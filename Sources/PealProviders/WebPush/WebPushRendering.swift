@@ -4,17 +4,19 @@ import PealCore
 /// Renders a message for Web Push: the text that is encrypted for each browser later, and the headers that are the same
 /// for all of them.
 enum WebPushRendering {
+    /// The author's own object for Web Push.
+    private static let field = MessageField.platform(.web, "")
     static let urgencies = ["very-low", "low", "normal", "high"]
     /// Members of the `web` object that are not part of the payload.
     private static let ownNames: Set<String> = ["payload", "topic", "urgency"]
 
     /// `ttl` is as of now; the exchange writes what remains when it sends.
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
-    static func notification(_ order: RenderOrder) throws(PealError) -> Notification {
+    static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         let fields = order.content.platforms[.web]?.fields ?? .init()
         let text = payload(order, fields)
         guard text.count <= Limits.webPushPlaintextBytesMax else {
-            throw PealError(
+            throw ContentRefusal(
                 .payloadTooLarge,
                 "the Web Push payload has \(text.count) bytes, \(Limits.webPushPlaintextBytesMax) is the most",
                 field: largestField(order, fields))
@@ -42,20 +44,20 @@ enum WebPushRendering {
         return min(max(0, seconds), Limits.webPushTTLSecondsMax)
     }
 
-    private static func urgency(_ options: MessageOptions, _ fields: JSON.Members) throws(PealError) -> String {
+    private static func urgency(_ options: MessageOptions, _ fields: JSON.Members) throws(ContentRefusal) -> String {
         guard let given = fields["urgency"], !given.isNull else { return options.priorityInForce.rawValue }
         guard let word = given.stringValue, urgencies.contains(word) else {
-            throw .invalid("content.web.urgency", "urgency must be one of \(urgencies.joined(separator: ", "))")
+            throw .invalid(field.member("urgency"), "urgency must be one of \(urgencies.joined(separator: ", "))")
         }
         return word
     }
 
     /// The author's own, else the collapse key where it can be one, else its digest.
-    private static func topic(_ options: MessageOptions, _ fields: JSON.Members) throws(PealError) -> String? {
+    private static func topic(_ options: MessageOptions, _ fields: JSON.Members) throws(ContentRefusal) -> String? {
         if let given = fields["topic"], !given.isNull {
             guard let topic = given.stringValue, isTopic(topic) else {
                 throw .invalid(
-                    "content.web.topic",
+                    field.member("topic"),
                     "topic must be 1 to \(Limits.webPushTopicCharactersMax) letters, digits, - or _")
             }
             return topic
@@ -104,19 +106,19 @@ enum WebPushRendering {
     }
 
     /// The field that takes most of the payload.
-    private static func largestField(_ order: RenderOrder, _ fields: JSON.Members) -> String {
+    private static func largestField(_ order: RenderOrder, _ fields: JSON.Members) -> MessageField {
         let content = order.content
         func size(_ text: LocalizedText?) -> Int {
             text?.text(for: order.locale, fallback: content.defaultLocale)?.utf8.count ?? 0
         }
-        var sizes = fields.pairs.map { ("content.web.\($0)", $1.bytes.count) }
+        var sizes = fields.pairs.map { (field.member($0), $1.bytes.count) }
         if fields["payload"].map(\.isNull) ?? true {
             sizes += [
-                ("content.body", size(content.body)), ("content.title", size(content.title)),
-                ("content.data", JSON.object(content.data).bytes.count),
-                ("content.image_url", content.imageURL?.utf8.count ?? 0),
+                (.body, size(content.body)), (.title, size(content.title)),
+                (.data, JSON.object(content.data).bytes.count),
+                (.imageURL, content.imageURL?.utf8.count ?? 0),
             ]
         }
-        return sizes.max { $0.1 < $1.1 }?.0 ?? "content"
+        return sizes.max { $0.1 < $1.1 }?.0 ?? .content
     }
 }
