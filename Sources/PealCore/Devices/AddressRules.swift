@@ -159,6 +159,13 @@ extension AddressRules {
         return nil
     }
 
+    /// - Throws: `invalid_field` for an address whose URI may not be sent to.
+    package func check(_ address: Address) throws(PealError) {
+        if let reason = refusal(ofURI: String(decoding: address.bytes, as: UTF8.self), on: address.route) {
+            throw .invalid("address", "address \(reason)")
+        }
+    }
+
     /// Checks the URI of a device. What stands before an allowed host suffix, and everything behind the host, is
     /// opaque, as Microsoft asks for channel URIs (learn.microsoft.com, WNS overview).
     package func check(uri bytes: some Collection<UInt8>, on route: Route) -> EndpointCheck {

@@ -177,3 +177,18 @@ private enum APNsCredentialForm {
             },
         ])
 }
+
+/// What a message says to APNs alone.
+package struct APNsContent: NetworkContent {
+    package static let platform = Platform.ios
+    package var members: JSON.Members
+
+    package init(members: JSON.Members) { self.members = members }
+
+    package init(payload: JSON.Members) { members = JSON.Members([("payload", .object(payload))]) }
+
+    /// The value of `apns-push-type`.
+    package var pushType: JSON? { self["push_type"] }
+    /// The payload, which is laid over what the common fields make.
+    package var payload: JSON? { self["payload"] }
+}

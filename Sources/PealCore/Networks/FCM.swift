@@ -92,3 +92,23 @@ private enum FCMCredentialForm {
             "server_key": "Google ended server keys and the legacy API in 2024: give the JSON of a service account"
         ])
 }
+
+/// What a message says to FCM alone: the `Message` of HTTP v1 without a target, and how Peal is to treat it.
+package struct FCMContent: NetworkContent {
+    package static let platform = Platform.android
+    package var members: JSON.Members
+
+    package init(members: JSON.Members) { self.members = members }
+
+    /// A data message, which the app shows by itself.
+    package init(data: JSON.Members) { members = JSON.Members([("data", .object(data)), ("data_only", true)]) }
+
+    /// Whether the common fields make no notification.
+    package var dataOnly: JSON? { self["data_only"] }
+    /// Which member of the message names the device.
+    package var target: JSON? { self["target"] }
+    /// The members of FCM's own.
+    package var message: JSON.Members {
+        JSON.Members(members.pairs.filter { $0.0 != "data_only" && $0.0 != "target" })
+    }
+}

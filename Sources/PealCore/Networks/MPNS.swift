@@ -55,3 +55,29 @@ private enum MPNSCredentialForm {
             .init("none", []) { _ in .mpns(.init(identity: nil)) },
         ])
 }
+
+/// What a message says to MPNS alone: a kind of notification, and the parts of its template.
+package struct MPNSContent: NetworkContent {
+    package static let platform = Platform.windowsPhone
+    package var members: JSON.Members
+
+    package init(members: JSON.Members) { self.members = members }
+
+    /// A toast with a title alone.
+    package init(toast title: String) {
+        members = JSON.Members([("type", "toast"), ("fields", ["title": .string(title)])])
+    }
+
+    package var type: JSON? {
+        get { self["type"] }
+        set { self["type"] = newValue }
+    }
+    package var template: JSON? {
+        get { self["template"] }
+        set { self["template"] = newValue }
+    }
+    package var fields: JSON? {
+        get { self["fields"] }
+        set { self["fields"] = newValue }
+    }
+}

@@ -86,3 +86,45 @@ private enum WNSCredentialForm {
             },
         ])
 }
+
+/// What a message says to WNS alone: a kind of notification, and its document or the parts of a template.
+package struct WNSContent: NetworkContent {
+    package static let platform = Platform.windows
+    package var members: JSON.Members
+
+    package init(members: JSON.Members) { self.members = members }
+
+    package init(
+        type: String, xml: String? = nil, template: String? = nil, fields: JSON? = nil, value: JSON? = nil,
+        launch: String? = nil
+    ) {
+        let given: [(String, JSON?)] = [
+            ("type", .string(type)), ("xml", xml.map(JSON.string)), ("template", template.map(JSON.string)),
+            ("fields", fields), ("value", value), ("launch", launch.map(JSON.string)),
+        ]
+        members = JSON.Members(given.compactMap { name, value in value.map { (name, $0) } })
+    }
+
+    /// The parts of a template that numbers its texts and images.
+    package static func parts(texts: [JSON]?, images: [JSON]?) -> JSON {
+        .compact([("text", texts.map(JSON.array)), ("image", images.map(JSON.array))])
+    }
+
+    package var type: JSON? {
+        get { self["type"] }
+        set { self["type"] = newValue }
+    }
+    package var template: JSON? {
+        get { self["template"] }
+        set { self["template"] = newValue }
+    }
+    package var fields: JSON? {
+        get { self["fields"] }
+        set { self["fields"] = newValue }
+    }
+    package var value: JSON? {
+        get { self["value"] }
+        set { self["value"] = newValue }
+    }
+    package var xml: JSON? { self["xml"] }
+}

@@ -114,3 +114,21 @@ private enum WebPushCredentialForm {
             }
         ], keepsEarlierKeys: true)
 }
+
+/// What a message says to browsers alone: the text of the push, and how push services are to treat it.
+package struct WebPushContent: NetworkContent {
+    package static let platform = Platform.web
+    package var members: JSON.Members
+
+    package init(members: JSON.Members) { self.members = members }
+
+    package var payload: JSON? { self["payload"] }
+    /// RFC 8030 §5.4.
+    package var topic: JSON? { self["topic"] }
+    /// RFC 8030 §5.3.
+    package var urgency: JSON? { self["urgency"] }
+    /// What is laid over the payload.
+    package var others: JSON.Members {
+        JSON.Members(Array(members.pairs.filter { !["payload", "topic", "urgency"].contains($0.0) }))
+    }
+}

@@ -11,7 +11,7 @@ final class APNsPools: Sendable {
     struct Settings: Sendable {
         let production: APNsConfiguration.Endpoints
         let sandbox: APNsConfiguration.Endpoints
-        /// PEM file with trust roots besides the system's; nil = none.
+        /// PEM file with trust roots in addition to the system's; nil = none.
         let caFile: String?
         let pool: ConnectionPool.Settings
         let group: any EventLoopGroup

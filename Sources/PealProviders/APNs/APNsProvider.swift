@@ -98,7 +98,7 @@ extension APNsProvider {
     package func doubtsEnvironment(_ reason: String) -> Bool { reason == "BadDeviceToken" }
 }
 
-/// Asks APNs whether a credential is let in: a background push without content to a device token of zeros, which no
+/// Asks APNs whether it accepts a credential: a background push without content to a device token of zeros, which no
 /// device has. It goes the way of every push, so that the rules of connections hold for it too.
 struct APNsVerification {
     let credential: Credential
@@ -166,7 +166,8 @@ struct APNsVerification {
             body: .init(Array(#"{"aps":{"content-available":1}}"#.utf8)))
     }
 
-    /// APNs judges credential and topic before the device token: whoever hears of the device token was let in.
+    /// APNs judges credential and topic before the device token: a verdict on the device token means that the
+    /// credential was accepted.
     private static func meaning(_ answer: Answer) -> CredentialVerification {
         func verification(_ result: CredentialVerification.Result, _ detail: String) -> CredentialVerification {
             CredentialVerification(result, status: answer.status, reason: answer.reason, detail: detail)
@@ -208,7 +209,7 @@ package struct APNsConfiguration: Sendable {
 
     package var production: URLs
     package var sandbox: URLs
-    /// PEM file with trust roots besides the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil = none.
     package var caFile: String?
     /// Connections per (environment, credential).
     package var connectionsPerPoolMax: Int

@@ -3,14 +3,11 @@ import PealCore
 /// Renders a message for APNs: the payload of "Generating a remote notification", the headers of "Sending notification
 /// requests to APNs", and for channels those of "Sending broadcast push notification requests to APNs".
 enum APNsRendering {
-    /// The author's own object for APNs.
-    static let field = MessageField.platform(.ios, "")
-
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
-        let fields = order.content.platforms[.ios]?.fields ?? .init()
-        let given = try pushType(fields, order)
-        var payload = try APNsPayload.make(order, fields, given: given)
+        let own: APNsContent = order.content.own()
+        let given = try pushType(own, order)
+        var payload = try APNsPayload.make(order, own, given: given)
         let type = given ?? .derived(from: payload["aps"] ?? .null, isBackground: order.options.isBackground)
         if type == .liveactivity { payload = try APNsLiveActivity.complete(payload, order) }
         let body = payload.bytes
@@ -19,7 +16,7 @@ enum APNsRendering {
             let kind = order.route.isBroadcast ? "a broadcast" : type.rawValue
             throw ContentRefusal(
                 .payloadTooLarge, "the APNs payload has \(body.count) bytes, \(bytesMax) is the most for \(kind)",
-                field: APNsPayload.largestField(order, fields))
+                field: APNsPayload.largestField(order, own))
         }
         guard !order.route.isBroadcast else { return broadcast(order, body) }
         return Notification(
@@ -68,16 +65,16 @@ enum APNsRendering {
     }
 
     /// What the author says that the push is; nil leaves it to the payload.
-    private static func pushType(_ fields: JSON.Members, _ order: RenderOrder) throws(ContentRefusal) -> APNsPushType? {
-        let given = fields["push_type"].flatMap { $0.isNull ? nil : $0 }
+    private static func pushType(_ own: APNsContent, _ order: RenderOrder) throws(ContentRefusal) -> APNsPushType? {
+        let given = own.pushType
         let type = given?.stringValue.flatMap(APNsPushType.init(rawValue:))
         if given != nil, type == nil {
             let names = APNsPushType.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalid(field.member("push_type"), "push_type must be one of \(names)")
+            throw .invalid(APNsContent.field.member("push_type"), "push_type must be one of \(names)")
         }
         guard order.route.isBroadcast else { return type }
         guard type == nil || type == .liveactivity else {
-            throw .invalid(field.member("push_type"), "channels carry the push type liveactivity alone")
+            throw .invalid(APNsContent.field.member("push_type"), "channels carry the push type liveactivity alone")
         }
         return .liveactivity
     }
@@ -89,9 +86,9 @@ enum APNsPayload {
     /// - Parameter given: the push type that is known before the payload is; nil = it follows from the payload.
     /// - Throws: `invalid_field`, naming the field.
     static func make(
-        _ order: RenderOrder, _ fields: JSON.Members, given: APNsPushType?
+        _ order: RenderOrder, _ content: APNsContent, given: APNsPushType?
     ) throws(ContentRefusal) -> JSON {
-        let own = try own(fields)
+        let own = try givenPayload(content)
         let isLiveActivity = given == .liveactivity || given == nil && own["aps"]?["event"]?.stringValue != nil
         var payload = JSON.Members()
         let aps = commonAPS(order, isLiveActivity: isLiveActivity)
@@ -106,10 +103,10 @@ enum APNsPayload {
         return JSON.object(payload).merging(own)
     }
 
-    private static func own(_ fields: JSON.Members) throws(ContentRefusal) -> JSON {
-        guard let own = fields["payload"], !own.isNull else { return .object(.init()) }
+    private static func givenPayload(_ content: APNsContent) throws(ContentRefusal) -> JSON {
+        guard let own = content.payload else { return .object(.init()) }
         guard own.objectValue != nil else {
-            throw .invalid(APNsRendering.field.member("payload"), "payload must be an object, not \(own.typeName)")
+            throw .invalid(APNsContent.field.member("payload"), "payload must be an object, not \(own.typeName)")
         }
         if let aps = own["aps"], aps.objectValue == nil {
             throw .invalid(APNsLiveActivity.field, "aps must be an object, not \(aps.typeName)")
@@ -144,7 +141,7 @@ enum APNsPayload {
     }
 
     /// The field that takes most of the payload.
-    static func largestField(_ order: RenderOrder, _ fields: JSON.Members) -> MessageField {
+    static func largestField(_ order: RenderOrder, _ own: APNsContent) -> MessageField {
         let content = order.content
         func size(_ text: LocalizedText?) -> Int {
             text?.text(for: order.locale, fallback: content.defaultLocale)?.utf8.count ?? 0
@@ -153,7 +150,7 @@ enum APNsPayload {
             (.body, size(content.body)), (.title, size(content.title)),
             (.subtitle, size(content.subtitle)),
             (.data, content.data.isEmpty ? 0 : JSON.object(content.data).bytes.count),
-            (APNsRendering.field.member("payload"), fields["payload"]?.bytes.count ?? 0),
+            (APNsContent.field.member("payload"), own.payload?.bytes.count ?? 0),
             (.imageURL, content.imageURL?.utf8.count ?? 0),
         ]
         return sizes.max { $0.1 < $1.1 }?.0 ?? .content
@@ -166,7 +163,7 @@ enum APNsPushType: String, CaseIterable, Sendable {
     case alert, background, controls, complication, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
 
     /// What the bundle id is followed by in `apns-topic`. Of `mdm` the topic is the UID of the certificate's subject,
-    /// which then stands as the credential's bundle id.
+    /// which the credential then has as its bundle id.
     var topicSuffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -210,7 +207,7 @@ enum APNsPushType: String, CaseIterable, Sendable {
 /// notifications"). Only what APNs or the device would pass over without a word is checked here; the rest is the
 /// author's.
 enum APNsLiveActivity {
-    static let field = APNsRendering.field.member("payload").member("aps")
+    static let field = APNsContent.field.member("payload").member("aps")
 
     /// Fills in the time, by which the device drops updates that were overtaken, and checks what a start needs.
     /// - Throws: `invalid_field`, naming the member.

@@ -6,8 +6,7 @@ enum FCMRendering {
     /// - Parameter path: of the request, the same for every message of a project.
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     static func notification(_ order: RenderOrder, path: String) throws(ContentRefusal) -> Notification {
-        let fields = order.content.platforms[.android]?.fields ?? .init()
-        let own = try FCMFields(fields)
+        let own = try FCMFields(order.content.own())
         let message = try common(order, own).merging(.object(own.message))
         try FCMSize.check(message, order, own)
         var suffix = Array(#"","#.utf8) + message.bytes.dropFirst()
@@ -99,18 +98,17 @@ struct FCMFields {
     /// Whether the author uses `androidV2`, which excludes `android`.
     let usesSecondForm: Bool
 
-    static let field = MessageField.platform(.android, "")
-    /// Members of Peal's own, and those that only FCM or the sender may set.
-    private static let ours: Set<String> = ["data_only", "target"]
+    static let field = FCMContent.field
+    /// Members that only FCM or the sender may set.
     private static let targets: Set<String> = ["token", "fid", "topic", "condition", "name"]
 
     /// - Throws: `invalid_field`, naming the field.
-    init(_ fields: JSON.Members) throws(ContentRefusal) {
-        isDataOnly = try Self.flag(fields["data_only"], Self.field.member("data_only"))
-        target = try Self.target(fields["target"])
-        let own = JSON.Members(fields.pairs.filter { !Self.ours.contains($0.0) })
+    init(_ content: FCMContent) throws(ContentRefusal) {
+        isDataOnly = try Self.flag(content.dataOnly, Self.field.member("data_only"))
+        target = try Self.target(content.target)
+        let own = content.message
         if let name = own.names.first(where: Self.targets.contains) {
-            throw .invalid(Self.field.member(name), "\(name) is not the author's: the message goes to its audience")
+            throw .invalid(Self.field.member(name), "\(name) cannot be set here: the message goes to its audience")
         }
         var message = FCMNames.normalized(own)
         usesSecondForm = message["androidV2"].map { !$0.isNull } ?? false && message["android"] == nil
@@ -140,7 +138,7 @@ struct FCMFields {
                 ["from", "message_type"].contains(name) || name.hasPrefix("google.")
                 || name.hasPrefix("gcm.notification.")
             if isData, isReserved {
-                throw .invalid(field.textMember(name), "\(name) is a key that FCM keeps for itself")
+                throw .invalid(field.textMember(name), "\(name) is a key that FCM reserves")
             }
             texts[name] = .string(value.stringValue ?? value.text)
         }
@@ -260,7 +258,7 @@ enum FCMSize {
             field: largestField(order, own))
     }
 
-    /// `android.data` stands in for `data`, and `android.notification` adds to `notification`.
+    /// `android.data` replaces `data`, and `android.notification` adds to `notification`.
     static func bytes(_ message: JSON) -> Int {
         let android = message["android"] ?? message["androidV2"]
         let data = android?["data"].flatMap { $0.isNull ? nil : $0 } ?? message["data"]

@@ -135,7 +135,9 @@ struct MPNSFields: Sendable {
         }
         let known = Set(names.map(Self.folded)).union(others)
         for (written, value) in members.pairs where !known.contains(Self.folded(written)) {
-            guard Self.isName(written) else { throw .invalid(field.member(written), "\(written) is no element's name") }
+            guard Self.isName(written) else {
+                throw .invalid(field.member(written), "\(written) is not a valid element name")
+            }
             elements.append(try element(written, written, value))
         }
         return elements

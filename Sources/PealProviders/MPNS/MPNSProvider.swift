@@ -32,10 +32,7 @@ package final class MPNSProvider: Provider {
     }
 
     package func check(_ address: Address) throws(PealError) {
-        let text = String(decoding: address.bytes, as: UTF8.self)
-        if let reason = configuration.addressRules.refusal(ofURI: text, on: .mpns) {
-            throw .invalid("address", "address \(reason)")
-        }
+        try configuration.addressRules.check(address)
     }
 
     package func send(_ order: PageOrder) {
@@ -68,7 +65,7 @@ package final class MPNSProvider: Provider {
 /// Which channel URIs MPNS may be sent to. Admin configuration only: no request may choose any of it.
 package struct MPNSConfiguration: Sendable {
     package var addressRules: AddressRules
-    /// PEM file with trust roots besides the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil = none.
     package var caFile: String?
 
     package init(addressRules: AddressRules = .init(), caFile: String? = nil) {

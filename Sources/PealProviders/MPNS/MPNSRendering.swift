@@ -107,6 +107,6 @@ enum MPNSType: String, CaseIterable, Sendable {
 
     func notificationClass(_ delay: Delay) -> Int { immediateClass + 10 * delay.rawValue }
 
-    /// The delay that a class stands for.
+    /// The delay that a class means.
     static func delay(ofClass number: Int) -> Delay { Delay(rawValue: number / 10) ?? .none }
 }

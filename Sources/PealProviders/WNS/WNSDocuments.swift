@@ -142,7 +142,7 @@ enum WNSTile {
             texts: try fields.lines(), images: image.map { [.init(source: $0, alternative: nil)] } ?? [])
     }
 
-    /// The first text is a caption, the others stand below it and wrap; the smallest size has room for one alone.
+    /// The first text is a caption, the others follow below it and wrap; the smallest size has room for one only.
     private static func adaptive(_ size: Size, _ parts: TemplateFields) -> XMLElement {
         var children = parts.images.prefix(size == .small ? 1 : Limits.templateFieldsMax).map { image in
             XMLElement(

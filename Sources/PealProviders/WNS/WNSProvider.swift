@@ -37,10 +37,7 @@ package final class WNSProvider: Provider {
     }
 
     package func check(_ address: Address) throws(PealError) {
-        let text = String(decoding: address.bytes, as: UTF8.self)
-        if let reason = configuration.addressRules.refusal(ofURI: text, on: .wns) {
-            throw .invalid("address", "address \(reason)")
-        }
+        try configuration.addressRules.check(address)
     }
 
     package func send(_ order: PageOrder) {
@@ -52,7 +49,8 @@ package final class WNSProvider: Provider {
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
         guard let known = credential.wns, let client = makeClient() else {
-            return CredentialVerification(.refused, reason: "BadCredential", detail: "this is no credential for WNS")
+            return CredentialVerification(
+                .refused, reason: "BadCredential", detail: "This is not a credential for WNS.")
         }
         let reply = await source(known, client).fetch()
         await client.close()
@@ -111,10 +109,10 @@ package struct WNSConfiguration: Sendable {
 
     /// For Store apps.
     package var tokenURL: String
-    /// For the Windows App SDK; `{tenant_id}` stands for the credential's.
+    /// For the Windows App SDK; `{tenant_id}` is replaced by the credential's.
     package var tenantTokenURL: String
     package var addressRules: AddressRules
-    /// PEM file with trust roots besides the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil = none.
     package var caFile: String?
 
     package init(

@@ -63,7 +63,7 @@ enum WNSRendering {
     ) throws(ContentRefusal) -> [UInt8] {
         let path = fields.field("xml")
         for other in ["template", "fields", "launch", "value"] where fields[other] != nil {
-            throw .invalid(fields.field(other), "\(other) has no place beside xml, which says everything itself")
+            throw .invalid(fields.field(other), "\(other) cannot be combined with xml, which is the whole notification")
         }
         guard xml.utf8.count <= Limits.wnsPayloadBytesMax else {
             throw ContentRefusal(
@@ -109,7 +109,8 @@ enum WNSRendering {
         }
     }
 
-    /// A notification replaces the one with the same tag. Collapse keys that are no tag become one of the same length.
+    /// A notification replaces the one with the same tag. A collapse key that is not a valid tag becomes a digest of
+    /// it.
     private static func tag(
         _ order: RenderOrder, _ type: WNSType, _ fields: PlatformFields
     ) throws(ContentRefusal) -> String? {
@@ -140,7 +141,7 @@ enum WNSType: String, CaseIterable, Sendable {
 
     var contentType: String { self == .raw ? "application/octet-stream" : "text/xml" }
 
-    /// `X-WNS-Cache-Policy` is for tiles, badges and raw notifications; a toast is kept unless it is told not to.
+    /// `X-WNS-Cache-Policy` is for tiles, badges and raw notifications; a toast is kept unless this says otherwise.
     func cachePolicy(isKept: Bool) -> String? {
         guard isKept else { return "no-cache" }
         return self == .toast ? nil : "cache"

@@ -98,8 +98,8 @@ package final class WebPushProvider: Provider {
     private func client() throws -> any OutboundSender {
         var options = OutboundClient.Options()
         options.caFile = configuration.caFile
-        // Over HTTP/2 the client loses streams whose answer comes before their body is read, as when a proxy refuses
-        // early, and a request costs more.
+        // Over HTTP/2 the client loses streams that are answered before their body is read (a proxy that refuses
+        // early), and a request costs more.
         options.allowsHTTP2 = false
         return try PinnedClients(options, group: group, time: time)
     }
@@ -109,7 +109,7 @@ package final class WebPushProvider: Provider {
 package struct WebPushConfiguration: Sendable {
     /// The hosts of push services, and whether any other public one may be sent to.
     package var addressRules: AddressRules
-    /// PEM file with trust roots besides the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil = none.
     package var caFile: String?
 
     package init(addressRules: AddressRules = AddressRules(), caFile: String? = nil) {

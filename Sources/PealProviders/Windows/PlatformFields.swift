@@ -109,7 +109,7 @@ struct PlatformFields: Sendable {
             (.imageURL, content.imageURL?.utf8.count ?? 0),
         ]
         let owned = ["xml", "value", "fields", "launch"].map { (field($0), self[$0]?.bytes.count ?? 0) }
-        // What the author wrote for this platform stands in place of the common fields.
+        // What the author wrote for this platform replaces the common fields.
         return (owned.contains { $0.1 > 0 } ? owned : sizes).max { $0.1 < $1.1 }?.0 ?? field
     }
 }
