@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo bench fuzz format lint clean
+.PHONY: help setup build release test demo bench fuzz sbom format lint clean
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard SDK)
@@ -7,7 +7,7 @@ SWIFT_SOURCES := Package.swift Sources Tests $(wildcard SDK)
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: ## Install the Debian packages that are missing.
+setup: ## Install missing Debian packages.
 	@Scripts/setup.sh test
 
 build: ## Build the debug programs: .build/debug/peal and .build/debug/peal-sim.
@@ -15,13 +15,17 @@ build: ## Build the debug programs: .build/debug/peal and .build/debug/peal-sim.
 	$(SWIFT_BUILD) --product peal
 	$(SWIFT_BUILD) --product peal-sim
 
-test: setup ## Install what is missing, build everything and run every test.
+release: ## Build the optimized server for production: .build/release/peal.
+	@Scripts/setup.sh build
+	$(SWIFT_BUILD) -c release --product peal
+
+test: setup ## Build everything and run all tests.
 	@Scripts/test.sh
 
-demo: build ## Start simulator and server, send pushes and show what arrived (DEMO_EXIT=1 ends after that).
+demo: build ## Run a demo with simulated devices and keep the server running (DEMO_EXIT=1: exit afterwards).
 	@exec python3 Scripts/demo.py
 
-bench: setup ## Measure CPU time per notification beside h2load's, on release builds.
+bench: setup ## Compare CPU time per notification with h2load, using release builds (options: BENCH_OPTIONS).
 	$(SWIFT_BUILD) -c release --product peal
 	$(SWIFT_BUILD) -c release --product peal-sim
 	@exec python3 Benchmarks/fanout.py $(BENCH_OPTIONS)
@@ -29,17 +33,20 @@ bench: setup ## Measure CPU time per notification beside h2load's, on release bu
 FUZZ_SECONDS ?= 3600
 FUZZ_SEED ?= $(shell date +%s)
 
-fuzz: ## Feed the HTTP/2 connection with octets by chance for an hour (or FUZZ_SECONDS), on a release build.
+fuzz: ## Fuzz the HTTP/2 connection for an hour, or for FUZZ_SECONDS, using a release build.
 	@Scripts/setup.sh build
 	$(SWIFT_BUILD) -c release --product peal-lab
 	@exec .build/release/peal-lab fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_OPTIONS)
+
+sbom: ## Write a software bill of materials, after a build: .build/sbom.json (CycloneDX).
+	@Scripts/sbom.py
 
 format: ## Format the Swift sources in place.
 	swift format --in-place --recursive --parallel $(SWIFT_SOURCES)
 	@git ls-files -z '*.swift' | xargs -0 python3 Scripts/wrap_comments.py
 
-lint: ## Check the format without changing anything.
+lint: ## Check the format of the Swift sources.
 	swift format lint --strict --recursive --parallel $(SWIFT_SOURCES)
 
-clean: ## Remove everything that was built.
+clean: ## Remove all build products.
 	rm -rf .build .venv

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What a notification costs: CPU time of `peal` over the whole path, beside h2load's over the same requests.
+"""Measures the CPU time of `peal` per notification, over the whole path, and compares it with h2load.
 
-Starts `peal-sim` in fast mode and `peal serve` (release builds) on loopback, registers devices of one topic, and then in
-each round lets h2load send N requests of the same shape and size, and peal push one message to N devices: planned, read,
-rendered, sent over TLS, answered, logged and settled. Only ratios inside one run mean something. Prints a table and, as
-its last line, the figures as JSON. Exit code 1 when something was lost or doubled, or a ratio or memory passes its limit.
+Starts `peal-sim` in fast mode and `peal serve` (release builds) on loopback and registers devices in one topic. In each
+round h2load sends N requests of the same shape and size, and peal pushes one message to N devices: planned, read,
+rendered, sent over TLS, answered, logged and settled. Compare only figures of one run. Prints a table, and the figures
+as JSON on the last line. Exits with 1 if a notification was lost or duplicated, or if the ratio or memory exceeds its
+limit.
 """
 import argparse
 import concurrent.futures
@@ -65,7 +66,7 @@ def device_token(number):
 
 
 class APNs:
-    """What the two networks differ in: credential, addresses, and the request that h2load repeats."""
+    """What differs between the networks: credential, addresses, and the request that h2load repeats."""
 
     def environment(self, sim, options):
         return {"PEAL_PROVIDERS_APNS_PRODUCTION_URL": sim["apns_url"],
@@ -90,7 +91,7 @@ class APNs:
 
 
 class FCM:
-    """Rates are lifted: what is measured is the sender, not the pace that Google asks for."""
+    """FCM without rate limits: this measures the sender, not the rate that Google prescribes."""
 
     def environment(self, sim, options):
         host = sim["fcm_url"].removeprefix("https://")
@@ -103,7 +104,7 @@ class FCM:
         return "fcm", {"service_account": account}
 
     def device(self, number):
-        # As long as the registration tokens that Google gives out.
+        # As long as Google's registration tokens.
         return {"platform": "android", "address": f"{number:022x}:" + "A" * 140}
 
     def load(self, sim):
@@ -154,7 +155,7 @@ class Setup:
             list(pool.map(self.register, range(0, self.options.devices, 1000)))
         took = time.monotonic() - started
         cpu = (cpu_seconds(self.peal.pid) - before) / self.options.devices * 1e6
-        print(f"registered {self.options.devices} devices in {took:.1f} s, {cpu:.1f} µs of CPU a device", flush=True)
+        print(f"registered {self.options.devices} devices in {took:.1f} s, {cpu:.1f} µs of CPU per device", flush=True)
 
     def register(self, start):
         devices = [
@@ -166,7 +167,7 @@ class Setup:
             sys.exit(f"registration refused: {failed[0]}")
 
     def push(self, topic, expected):
-        """Sends to `topic`; returns (CPU µs a notification, seconds)."""
+        """Sends to `topic`; returns (CPU µs per notification, seconds)."""
         before, started = cpu_seconds(self.peal.pid), time.monotonic()
         message = call("POST", f"{self.app}/messages", {
             "audience": {"topics": [topic]},
@@ -182,7 +183,7 @@ class Setup:
         return cpu, seconds
 
     def h2load(self, count):
-        """Sends as many requests of the same shape; returns (CPU µs a request, seconds)."""
+        """Sends `count` requests of the same shape; returns (CPU µs per request, seconds)."""
         urls, request, headers = self.network.load(self.sim)
         uris = self.folder / "uris"
         uris.write_text("".join(f"{url}\n" for url in urls))
@@ -202,7 +203,7 @@ class Setup:
 
 
 def topics(number, devices):
-    """Every device is in `all`, the first tenth also in `tenth`."""
+    """Every device is in `all`, and the first tenth also in `tenth`."""
     return ["all", "tenth"] if number < devices // 10 else ["all"]
 
 
@@ -232,7 +233,7 @@ def measure(setup, options):
 
 
 def run(make, measure, options):
-    """Measures a setup in a directory of its own; prints the figures for people and as JSON, and returns them."""
+    """Measures a setup in a temporary directory; prints the figures as a table and as JSON, and returns them."""
     with tempfile.TemporaryDirectory(prefix="peal-bench-") as folder:
         setup = make(options, pathlib.Path(folder))
         try:
@@ -258,7 +259,7 @@ def main():
     options = parser.parse_args()
     result = run(Setup, measure, options)
     if result["ratio"] > options.ratio_max or result["rss_peak_mb"] > options.memory_max_mb:
-        sys.exit("a figure is beyond its limit")
+        sys.exit("a figure exceeds its limit")
 
 
 if __name__ == "__main__":

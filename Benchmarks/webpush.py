@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a Web Push message costs: CPU time of `peal` over the whole path, with encryption for each browser and its VAPID
-token, sent over TLS to nginx, which answers 201 to everything.
+"""Measures the CPU time of `peal` per Web Push message: encrypted for each browser, with a VAPID token, sent over TLS to
+nginx, which answers 201 to everything.
 
 Usage: Benchmarks/webpush.py [--binaries .build/release] [--devices 20000] [--rounds 3]. Needs nginx and openssl. Prints a
-line a round and, as its last line, the figures as JSON. Exit code 1 when a message was not accepted.
+line per round, and the figures as JSON on the last line. Exits with 1 if a message was not accepted.
 """
 import argparse
 import json
@@ -19,7 +19,7 @@ import time
 
 from fanout import ADMIN, ROOT, call, cpu_seconds, wait_for
 
-# The browser of RFC 8291's appendix: every device has its keys, and an endpoint of its own.
+# The browser from RFC 8291's appendix: every device has its keys and a separate endpoint.
 KEYS = {
     "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
     "auth": "BTBZMqHH6r4Tts7J_aSIgg",
@@ -28,7 +28,7 @@ TEXT = "x" * 200
 
 
 def start_nginx(folder):
-    """nginx on a free port of the loopback interface. Gives the process and the port."""
+    """Starts nginx on a free loopback port; returns the process and the port."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
@@ -64,7 +64,7 @@ def start_peal(binaries, folder, host):
 
 
 def send(app, process, count):
-    """One message to everybody. Gives seconds and CPU seconds."""
+    """Sends one message to every device; returns seconds and CPU seconds."""
     started, before = time.monotonic(), cpu_seconds(process.pid)
     message = call("POST", f"{app}/messages", {"audience": {"all": True}, "content": {"title": "Hello", "body": TEXT}})
     while (report := call("GET", f"{app}/messages/{message['id']}"))["state"] != "sent":

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""What a user of a window of delivery costs: CPU time of `peal` for messages to N users each, beside plain messages to
-the same users.
+"""Measures the CPU time of `peal` per user of a delivery window, and compares it with plain messages to the same users.
 
-Starts `peal-sim` in fast mode and `peal serve` on loopback and registers one device a user. Each round sends plain
-messages to all users and as many with a window, `traditional`, so that every user has a moment of its own that falls
-due at once. Only ratios inside one run mean something. Prints a line a round and, as its last line, the figures as
-JSON. Exit code 1 when something was lost or doubled, or the ratio passes its limit.
+Starts `peal-sim` in fast mode and `peal serve` on loopback and registers one device per user. Each round sends plain
+messages to all users, and as many `traditional` messages with a delivery window, so that every user has a moment that is
+due at once. Compare only figures of one run. Prints a line per round, and the figures as JSON on the last line. Exits
+with 1 if a notification was lost or duplicated, or if the ratio exceeds its limit.
 
 Usage: Benchmarks/windows.py [--binaries .build/release] [--users 1000] [--messages 10] [--rounds 3]
 """
@@ -21,7 +20,7 @@ from fanout import ROOT, Setup, call, cpu_seconds, run
 
 
 class WindowSetup(Setup):
-    """One device for each user, and messages that name the users."""
+    """One device per user, and messages to these users."""
 
     def register(self, start):
         devices = [
@@ -42,7 +41,7 @@ class WindowSetup(Setup):
         return body
 
     def send(self, has_window):
-        """Sends `--messages` messages and awaits their ends; returns (CPU µs a user, seconds)."""
+        """Sends `--messages` messages and waits until they have ended; returns (CPU µs per user, seconds)."""
         expected = self.options.devices
         before, started = cpu_seconds(self.peal.pid), time.monotonic()
         waiting = [
@@ -99,7 +98,7 @@ def main():
     options.provider = "apns"
     result = run(WindowSetup, measure, options)
     if result["ratio"] > options.ratio_max:
-        sys.exit("a figure is beyond its limit")
+        sys.exit("a figure exceeds its limit")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Peal at work: the simulated push networks, the server, devices, and pushes that arrive.
+"""Shows Peal with simulated push networks, devices and pushes.
 
-Starts `peal-sim` and `peal serve` (debug builds) with a database in a temporary folder, registers devices, pushes
-through the APIs, prints what every device received, and then keeps serving. With DEMO_EXIT=1 it ends instead: exit code
-0 when every device got exactly what it should. Whatever it started is stopped in the end.
+Starts `peal-sim` and `peal serve` (debug builds) with a database in a temporary folder, registers devices, sends pushes
+through the APIs, prints what every device received, and keeps the server running. With DEMO_EXIT=1 it exits instead,
+with 0 if every device received exactly what it should. All programs that it started are stopped at the end.
 """
 import json
 import os
@@ -20,13 +20,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOPIC = "local_seminars"
 SUBSCRIBED = ["Ada's phone", "Ben's phone", "Cleo's tablet"]
 OTHERS = ["Dan's phone", "Eve's phone"]
-# The complete example of Pivotal's documentation, with the expiry that it has there: 1 April 2016.
+# The complete example from Pivotal's documentation, with its expiry on 1 April 2016.
 SEED_PUSH = {
     "message": {"body": "Town Hall This Thursday: Forging, Cheese, And You"},
     "target": {"topics": [TOPIC]},
     "expiryTime": 1459468800000,
 }
-# The newer example of ContextPush's documentation, to go out at once.
+# The newer example from ContextPush's documentation, to be sent at once.
 SEED_MOMENT = {
     "platform": "ios",
     "user_id": "user@contextsdk.com",
@@ -42,7 +42,7 @@ ARRIVAL_SECONDS = 30
 
 
 class Stage:
-    """Progress for people, one line a step."""
+    """Prints progress, one line per step."""
 
     def __init__(self):
         self.started = time.monotonic()
@@ -52,7 +52,7 @@ class Stage:
 
 
 class Inbox:
-    """What the simulated network gave to each device."""
+    """What the simulated network delivered to each device."""
 
     def __init__(self, control_url, devices):
         self.control_url = control_url
@@ -64,14 +64,14 @@ class Inbox:
         return answer["items"] if isinstance(answer, dict) else answer
 
     def new(self, name):
-        """The items that came since the last call."""
+        """The items that arrived since the last call."""
         items = self.items(name)
         fresh = items[self.seen[name]:]
         self.seen[name] = len(items)
         return fresh
 
     def wait(self, names):
-        """Returns once each of `names` has an item that was not looked at."""
+        """Returns when each of `names` has an unseen item."""
         deadline = time.monotonic() + ARRIVAL_SECONDS
         while time.monotonic() < deadline:
             if all(len(self.items(name)) > self.seen[name] for name in names):
@@ -80,7 +80,7 @@ class Inbox:
 
 
 def text_of(payload):
-    """Title and body as the device would show them."""
+    """Title and body as the device shows them."""
     alert = payload.get("aps", {}).get("alert", "")
     if isinstance(alert, str):
         return alert
@@ -107,7 +107,7 @@ class Demonstration:
 
     def prepare(self):
         apns = self.simulator["apns"]
-        self.stage.say("making an app with its APNs credential and keys")
+        self.stage.say("creating an app with its APNs credential and keys")
         self.app = self.native.post("/apps", {"name": "Demonstration", "bundle_id": apns["bundle_id"]})["id"]
         credential = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
         credential["kind"] = "token"
@@ -119,7 +119,7 @@ class Demonstration:
             {"dialect": "pivotal-platform", "platform": "ios", "environment": "production"})
         self.pivotal = Pivotal(self.native.server_url, (key["application_uuid"], key["api_key"]))
         platform = Pivotal(self.native.server_url, (phones["platform_uuid"], phones["platform_secret"]))
-        self.stage.say(f"registering {len(self.devices)} devices, {len(SUBSCRIBED)} of them for {TOPIC}")
+        self.stage.say(f"registering {len(self.devices)} devices, {len(SUBSCRIBED)} of them subscribed to {TOPIC}")
         for name, token in self.devices.items():
             platform.post("/v1/registration", {
                 "os": "ios", "os_version": "18.1", "device_alias": name, "device_manufacturer": "Apple",
@@ -127,7 +127,7 @@ class Demonstration:
                 "tags": [TOPIC] if name in SUBSCRIBED else []})
 
     def push(self, api, send, receivers, others="not addressed"):
-        """Sends, waits for the end of the message and notes what each device received, and why `others` did not."""
+        """Sends, waits until the message has ended, and records what each device received, or why it did not (`others`)."""
         before = time.time()
         message = send()
         self.inbox.wait(receivers)
@@ -146,7 +146,7 @@ class Demonstration:
                 self.rows.append((api, name, text_of(item["payload"]), f"{took:.0f} ms"))
 
     def push_expired(self):
-        """The example verbatim: accepted, and every device counts as expired."""
+        """Sends the example verbatim: it is accepted, and every device counts as expired."""
         answer = self.pivotal.post("/v1/push", SEED_PUSH)
         report = self.native.finished(self.app, answer["receipt_id"], ARRIVAL_SECONDS)
         expired = report["counts"]["expired"]
@@ -157,7 +157,7 @@ class Demonstration:
             "Pivotal, verbatim", f"{expired} subscribed", f"nothing: expired in 2016, {expired} counted as expired", ""))
 
     def push_richie(self):
-        """A task of the same topic, under an id and a key that the app has had elsewhere."""
+        """Sends a task to the same topic, with an app id and a key that the app had at Richie."""
         self.native.call("PATCH", f"/apps/{self.app}", {"richie_app_id": "cheese-news"})
         key = self.native.post(f"/apps/{self.app}/keys", {"dialect": "richie"})
         richie = Richie(self.native.server_url, (key["username"], key["password"]))
@@ -166,7 +166,7 @@ class Demonstration:
         self.push("Richie", lambda: richie.task(task), SUBSCRIBED, "not subscribed")
 
     def push_to_user(self):
-        """ContextPush's example to a phone of its user, registered for this; held for a second, then sent."""
+        """Sends ContextPush's example to a phone of its user; the server holds it for a second."""
         name, apns = "James's phone", self.simulator["apns"]
         self.devices[name] = secrets.token_hex(32)
         self.inbox.seen[name] = 0
@@ -175,12 +175,12 @@ class Demonstration:
         key = self.native.post(f"/apps/{self.app}/keys", {"dialect": "contextpush"})["token"]
         body = dict(SEED_MOMENT, bundle_id=apns["bundle_id"])
         url = f"{self.native.server_url}/v1/campaigns/schedule_message_for_user"
-        # The key that the server makes is the message's id.
+        # The key that the server generates is the message's id.
         self.push("ContextPush", lambda: request(
             "POST", url, body, {"Authorization": f"Token {key}"})["idempotency_key"], [name])
 
     def push_devtodev(self):
-        """One phone by its token, one by its user, under an id and a key that the app has had elsewhere."""
+        """Sends to one phone by token and one by user, with an app id and a key that the app had at devtodev."""
         app_id, (first, second) = "0a1b2c3d-4e5f-4a6b-8c7d-8e9fa0b1c2d3", SUBSCRIBED[:2]
         self.native.call("PATCH", f"/apps/{self.app}", {"devtodev_app_id": app_id})
         key = self.native.post(f"/apps/{self.app}/keys", {"dialect": "devtodev"})
@@ -192,28 +192,28 @@ class Demonstration:
         self.push("devtodev", lambda: devtodev.push(audience, {"payload": payload}), [first, second])
 
     def expect_silence(self):
-        """Whatever would come a second time comes now."""
+        """Waits for duplicates."""
         time.sleep(1)
         for name in self.devices:
             for item in self.inbox.new(name):
-                self.problems.append(f"{name} received once more: {text_of(item['payload'])}")
+                self.problems.append(f"{name} received a duplicate: {text_of(item['payload'])}")
 
     def run(self):
         self.prepare()
         fresh = dict(SEED_PUSH, expiryTime=int(time.time() * 1000) + 3_600_000)
-        self.stage.say("pushing through Pivotal's API: the documentation's example, expiry moved ahead")
+        self.stage.say("pushing through Pivotal's API: the documentation's example with a later expiry")
         receipt = lambda: self.pivotal.post("/v1/push", fresh)["receipt_id"]
         self.push("Pivotal", receipt, SUBSCRIBED, "not subscribed")
-        self.stage.say("pushing the same verbatim: it expired in 2016")
+        self.stage.say("pushing the same example verbatim: it expired in 2016")
         self.push_expired()
         self.stage.say("pushing through Richie's API")
         self.push_richie()
-        self.stage.say("pushing through the native API to everybody")
+        self.stage.say("pushing through the native API to every device")
         hello = {"audience": {"all": True}, "content": {"title": "Hello", "body": "Peal speaks."}}
         self.push("native", lambda: self.native.post(f"/apps/{self.app}/messages", hello)["id"], list(self.devices))
         self.stage.say("scheduling through ContextPush's API: the documentation's example, traditional")
         self.push_to_user()
-        self.stage.say("pushing through devtodev's API, which answers when the push network has")
+        self.stage.say("pushing through devtodev's API, which answers after the push network has")
         self.push_devtodev()
         self.expect_silence()
         print()
@@ -225,7 +225,7 @@ class Demonstration:
 
 
 def invite(demonstration, admin_token):
-    """How to go on by hand."""
+    """Prints how to continue by hand."""
     server, app = demonstration.native.server_url, demonstration.app
     account = ":".join(demonstration.pivotal.account)
     device = next(iter(demonstration.devices.values()))
@@ -262,7 +262,7 @@ def main():
         demonstration = Demonstration(stage, server_url, admin_token, simulator)
         demonstration.run()
         if os.environ.get("DEMO_EXIT") == "1":
-            stage.say("done" if not demonstration.problems else "something went wrong")
+            stage.say("done" if not demonstration.problems else "failed")
             return 1 if demonstration.problems else 0
         invite(demonstration, admin_token)
         programs.wait()

@@ -1,4 +1,4 @@
-"""The HTTP requests of the demonstration."""
+"""The HTTP requests of the demo."""
 import base64
 import json
 import time
@@ -7,12 +7,12 @@ import urllib.request
 
 from demo_programs import Problem
 
-# Only loopback is talked to: a proxy from the environment must not stand in between.
+# All requests go to loopback: ignore a proxy from the environment.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def request(method, url, body=None, headers=None):
-    """The answer's JSON; anything but 2xx is a problem that shows what the server said."""
+    """Returns the response's JSON; raises a problem with the response for anything but 2xx."""
     data = None if body is None else json.dumps(body).encode()
     all_headers = {"Content-Type": "application/json", **(headers or {})}
     try:
@@ -41,7 +41,7 @@ class Native:
         return self.call("PUT", path, body)
 
     def finished(self, app, message, seconds):
-        """The message once every device has its outcome, or as it is after `seconds`."""
+        """Returns the message when it has ended, or its state after `seconds`."""
         deadline = time.monotonic() + seconds
         while True:
             report = self.call("GET", f"/apps/{app}/messages/{message}")
@@ -51,19 +51,19 @@ class Native:
 
 
 class Devtodev:
-    """devtodev's API, with a key of an app."""
+    """devtodev's API, with an app's key."""
 
     def __init__(self, server_url, user_token, app_id):
         self.url = f"{server_url}/api/v1/push/send"
         self.fields = {"user_token": user_token, "app_id": app_id, "campaign_tag": "demonstration"}
 
     def push(self, audience, ios):
-        """The message's id in the native API."""
+        """Sends a push; returns the message's id in the native API."""
         return request("POST", self.url, {**self.fields, "audience": audience, "ios": ios})["data"]["message_id"]
 
 
 class Pivotal:
-    """Pivotal's API, with the account of an application or of a platform."""
+    """Pivotal's API, with the credentials of an application or a platform."""
 
     def __init__(self, server_url, account):
         self.server_url = server_url

@@ -1,4 +1,4 @@
-"""Starts the programs of the demonstration and stops them again, however it ends."""
+"""Starts the programs of the demo and stops them at its end."""
 import ctypes
 import json
 import os
@@ -12,11 +12,11 @@ STOP_SECONDS = 30
 
 
 class Problem(Exception):
-    """What went wrong, for people."""
+    """A failure with a message for the user."""
 
 
 def die_with_parent():
-    """Lets the kernel end the child when this process is killed (Linux)."""
+    """Makes the kernel end the child if this process is killed (Linux)."""
     if sys.platform == "linux":
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
@@ -33,7 +33,7 @@ class Programs:
         self.running = []
 
     def __enter__(self):
-        # SIGINT as well: a shell that starts this in the background lets it be ignored.
+        # SIGINT too: a shell that starts this script in the background ignores it.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, exit_on)
         return self
@@ -74,7 +74,7 @@ class Programs:
         if not binary.exists():
             raise Problem(f"{binary} is not built; run make demo")
         log = self.folder / f"{name}.log"
-        # PEAL_ variables of the person's own shell would lead to another server or database.
+        # PEAL_ variables from the user's shell would point to another server or database.
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("PEAL_")}
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -83,7 +83,7 @@ class Programs:
         self.running.append((process, log))
 
     def appears(self, path, is_complete):
-        """The text of a file that a program writes once it is ready."""
+        """Waits for a file that a program writes when it is ready; returns its text."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             self.check()
@@ -93,14 +93,14 @@ class Programs:
         raise Problem(f"{path.name} did not appear within {START_SECONDS} seconds")
 
     def check(self):
-        """Raises a problem when a program has ended, with the last it said."""
+        """Raises a problem with the end of its log if a program has ended."""
         for process, log in self.running:
             if process.poll() is not None:
                 said = "\n".join(log.read_text(errors="replace").splitlines()[-10:])
                 raise Problem(f"{os.path.basename(process.args[0])} ended with {process.returncode}:\n{said}")
 
     def wait(self):
-        """Returns never: until it is interrupted, or a program ends."""
+        """Waits until it is interrupted or a program ends."""
         while True:
             self.check()
             time.sleep(0.5)

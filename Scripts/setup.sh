@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are missing, by name. Usage: Scripts/setup.sh build|test
-# build: what building and the demonstration need. test: what the tests and the benchmark need besides.
+# Installs missing Debian packages. Usage: Scripts/setup.sh build|test
+# build: packages for building Peal and running the demo. test: these, and packages for the tests and benchmarks.
 set -euo pipefail
 
 build=(ca-certificates git libsqlite3-dev python3 zlib1g-dev)
@@ -10,11 +10,11 @@ packages=("${build[@]}")
 if [ "${1:-test}" = test ]; then packages+=("${test[@]}"); fi
 
 if ! command -v swift >/dev/null; then
-    echo "setup: Swift 6.2 or later is needed and is not installed: https://www.swift.org/install/" >&2
+    echo "setup: Swift 6.2 or later is required: https://www.swift.org/install/" >&2
     exit 1
 fi
 if ! command -v dpkg-query >/dev/null; then
-    echo "setup: not a Debian system, so these must be there already: ${packages[*]}"
+    echo "setup: not a Debian system; make sure that the equivalents of these packages are installed: ${packages[*]}"
     exit 0
 fi
 
@@ -28,7 +28,7 @@ if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
 asRoot=()
 if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null; then
-        echo "setup: as root, run: apt-get install ${missing[*]}" >&2
+        echo "setup: run as root: apt-get install ${missing[*]}" >&2
         exit 1
     fi
     asRoot=(sudo)
@@ -37,5 +37,5 @@ install() {
     "${asRoot[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" </dev/null
 }
 echo "setup: installing ${missing[*]}"
-# The package lists of a fresh machine may be missing or stale: they are fetched only when they do not do.
+# On a fresh machine the package lists may be missing or stale: update them only if the first attempt fails.
 install || { "${asRoot[@]}" apt-get update && install; }

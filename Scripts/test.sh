@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds everything, runs every test and ends with the closing lines of both runners. Non-zero when anything failed.
+# Builds everything, runs every test and ends with a summary of each test runner. Exits with 1 when anything failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,7 +7,7 @@ logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 failures=()
 
-# Runs one step under its name; what it prints is shown and kept.
+# Runs a command as the named step: shows its output, keeps it for the summary, and notes whether it failed.
 step() {
     local name=$1
     shift
@@ -18,10 +18,10 @@ step() {
     return "$status"
 }
 
-# The last line of a step that looks like its summary.
+# The last line of a step's output that matches: its summary.
 closing() { grep -E "$2" "$logs/$1" 2>/dev/null | tail -n 1 || true; }
 
-# What failed in a step, by name and with the line that says why, for those who see only the end of the output.
+# The lines of a step's output that say what failed and why, because readers may see only the end of the output.
 complaints() { grep -hE "$2" "$logs/$1" 2>/dev/null | cut -c 1-400 | head -n 20 || true; }
 
 clients() {
@@ -30,10 +30,11 @@ clients() {
     .venv/bin/python -m pytest -rfE Tests/Clients
 }
 
-# A thousand tests at once on a few cores starve those that talk to real sockets and programs: eight at a time are as fast.
+# Run eight tests at a time: with more, tests that use real sockets and programs starve, and it is no faster.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 
 if step build swift build --build-tests --explicit-target-dependency-import-check error; then
+    step dependencies Scripts/check_dependencies.py
     step swift-test swift test --skip-build --disable-xctest
     if [ -f SDK/Package.swift ]; then step sdk-test swift test --package-path SDK --disable-xctest; fi
     step pytest clients
@@ -45,6 +46,7 @@ closing sdk-test '(Test run with|error:)'
 closing pytest '(passed|failed|error|no tests ran)'
 if [ ${#failures[@]} -gt 0 ]; then
     complaints build 'error:'
+    complaints dependencies '^error:'
     complaints swift-test '(recorded an issue|✘ Test ".*failed)'
     complaints sdk-test '(recorded an issue|✘ Test ".*failed)'
     complaints pytest '^(FAILED|ERROR) '

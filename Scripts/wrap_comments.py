@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Wraps comment lines of Swift files that are longer than 120 columns, which swift format leaves alone.
+"""Wraps comment lines longer than 120 columns in Swift files; swift format does not touch them.
 
-Usage: wrap_comments.py FILE… A line is cut at its last space that fits; what is left over begins the paragraph's next
-line, or makes one.
+Usage: wrap_comments.py FILE… Breaks a line at the last space that fits and moves the rest to the start of the next line
+of the paragraph, or to a new line.
 """
 import pathlib
 import re
@@ -10,8 +10,8 @@ import sys
 
 COLUMNS_MAX = 120
 COMMENT = re.compile(r"^(\s*///? )(.*)$")
-# What follows these begins something new: a list item, a table row, a fence, indented text.
-BEGINNING = re.compile(r"^\s*///? ([-*|]|```|\d+\.|\s)")
+# Lines that start a new block and take no text from the line before: list items, table rows, fences, indented text.
+BLOCK_START = re.compile(r"^\s*///? ([-*|]|```|\d+\.|\s)")
 
 
 def wrapped(lines):
@@ -25,7 +25,7 @@ def wrapped(lines):
             lines[number] = line[:cut]
             rest = comment[1] + line[cut + 1:]
             follower = lines[number + 1] if number + 1 < len(lines) else ""
-            if follower.startswith(comment[1]) and not BEGINNING.match(follower):
+            if follower.startswith(comment[1]) and not BLOCK_START.match(follower):
                 lines[number + 1] = rest + " " + follower[len(comment[1]):]
             else:
                 lines.insert(number + 1, rest)

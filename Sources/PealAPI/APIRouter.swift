@@ -20,10 +20,9 @@ package func buildRouter(_ services: APIServices) -> Router<APIContext> {
     return router(of: routes, services)
 }
 
-/// What the server answers, but for the document of it.
+/// What the server answers, except for the document of it.
 func dialectEndpoints(_ services: APIServices) -> [Endpoint] {
-    NativeRoutes(services).all + ContextPushRoutes(services).all + PivotalRoutes(services).all
-        + RichieRoutes(services).all + DevtodevRoutes(services).all + HealthRoutes(services).all
+    Dialects.all.flatMap { $0.endpoints(services) } + HealthRoutes(services).all
         + (services.options.servesMetrics ? HealthRoutes(services).metrics : [])
 }
 

@@ -45,7 +45,9 @@ package struct APIServices: Sendable {
     var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
     var credentials: CredentialVerbs { CredentialVerbs(store: store, engine: engine, providers: providers) }
     var keys: KeyVerbs {
-        KeyVerbs(store: store, hasher: hasher, randomness: randomness, adminTokenHash: adminTokenHash)
+        KeyVerbs(
+            store: store, hasher: hasher, randomness: randomness, adminTokenHash: adminTokenHash,
+            loneSecretDialects: Dialects.loneSecrets)
     }
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
     var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
@@ -67,7 +69,7 @@ package struct APIServices: Sendable {
 
 /// What the configuration says to the API.
 package struct APIOptions: Sendable {
-    /// Lifetime of a message that gives none; no message lives longer.
+    /// Life of a message without an expiry, and the longest that a platform's own expiry is worked for.
     package var messageLifeSeconds: Int64
     package var requestBodyBytesMax: Int
     /// Whether `/metrics` is served beside the API; false where it has a port of its own.

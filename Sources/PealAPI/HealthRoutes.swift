@@ -60,7 +60,7 @@ struct HealthRoutes: Sendable {
 enum OperationsDocument {
     static var document: DialectDocument {
         DialectDocument(
-            name: "Operations", text: "What monitors ask, and this document itself.", envelope: .native,
+            name: "Operations", text: "What monitors ask, and this document itself.", dialect: NativeDialect(),
             refusal: NativeDocument.refusal, operations: [alive, ready, metrics, openAPI],
             schemas: [("OperationsReadiness", readiness)])
     }

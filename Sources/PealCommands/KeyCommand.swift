@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import PealCore
+internal import PealServer
 
 /// `peal key`: the API keys of an app.
 struct KeyCommand: AsyncParsableCommand {
@@ -15,7 +15,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The API that accepts the key: \(APIKey.Dialect.allCases.map(\.rawValue).joined(separator: ", "))."))
+            "The API that accepts the key: \(servedKeyKinds.joined(separator: ", "))."))
     var dialect: String?
 
     @Option(

@@ -98,8 +98,8 @@ package enum Limits {
     package static let pageDevicesMax = 1024
     package static let pagesInFlightMax = 16
     package static let pagesInFlightPerSliceMax = 2
-    package static let pagesStillMax = 48
-    package static let slicesStillMax = 48
+    package static let pagesStalledMax = 48
+    package static let slicesStalledMax = 48
     package static let directDevicesMax = 128
     package static let listSliceKeysMax = 8192
     package static let leaseSeconds: Int64 = 30

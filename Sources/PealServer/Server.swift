@@ -128,6 +128,9 @@ package func migrateStore(_ configuration: ServerConfiguration) async throws -> 
     return "The database is at schema version \(version)."
 }
 
+/// The kinds of keys that the server can make, for help texts.
+package let servedKeyKinds: [String] = keyKindNames
+
 /// Runs the Pivotal heartbeat until the server stops.
 struct HeartbeatService: Service {
     let heartbeat: PivotalHeartbeat

@@ -58,7 +58,7 @@ struct CampaignTests {
                 for _ in 0..<count {
                     try store.insertMessage(
                         MessageDraft(
-                            id: services.randomness.timeOrderedIdentifier(at: clock.now), app: app, dialect: .native,
+                            id: services.randomness.timeOrderedIdentifier(at: clock.now), app: app, dialect: "native",
                             campaignID: "c", audience: Audience(), content: Content(), createdAt: clock.now,
                             expiresAt: clock.now))
                 }

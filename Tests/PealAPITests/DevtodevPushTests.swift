@@ -14,7 +14,7 @@ struct DevtodevPushTests {
             let draft = try await desk.draft(reply)
             let counts = #""audience":0,"successful":0,"erroneous":0,"error_details":[]"#
             #expect(reply.text == #"{"status_code":200,"data":{\#(counts),"message_id":"\#(draft.id)"},\#(counts)}"#)
-            #expect(draft.campaignID == "spring" && draft.dialect == .devtodev)
+            #expect(draft.campaignID == "spring" && draft.dialect == "devtodev")
             #expect(draft.audience.users == ["nobody"] && draft.audience.platforms == [.ios])
         }
     }

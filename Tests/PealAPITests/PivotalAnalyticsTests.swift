@@ -154,7 +154,7 @@ struct PivotalAnalyticsTests {
             let id = try #require(MessageID(listed["items.0.id"]?.stringValue ?? ""))
             let draft = try #require(await house.draft(id))
             let sentAt = String(house.clock.now.milliseconds)
-            #expect(draft.audience.topics == [Self.topic] && draft.dialect == .pivotal)
+            #expect(draft.audience.topics == [Self.topic] && draft.dialect == "pivotal")
             #expect(
                 draft.content.platforms[.ios]?.fields["payload"]?.text
                     == """

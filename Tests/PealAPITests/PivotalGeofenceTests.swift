@@ -199,7 +199,7 @@ struct PivotalGeofenceTests {
             #expect(try await fences.drafts() == [])
             _ = try await fences.fence([("tags", ["a"]), ("platform", "ios")])
             let draft = try #require(try await fences.drafts().first)
-            #expect(draft.dialect == .pivotal && draft.audience.topics == ["a"] && draft.audience.platforms == [.ios])
+            #expect(draft.dialect == "pivotal" && draft.audience.topics == ["a"] && draft.audience.platforms == [.ios])
             #expect(
                 draft.content.platforms[.ios]?.fields["payload"]?.text
                     == """

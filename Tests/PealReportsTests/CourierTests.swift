@@ -191,7 +191,7 @@ struct CourierTests {
         let webhook = try await desk.webhook(kind: .richieReport)
         for source in [nil, Array("{}".utf8)] {
             let draft = MessageDraft(
-                id: MessageID(high: 1, low: source == nil ? 1 : 2), app: desk.app, dialect: .richie,
+                id: MessageID(high: 1, low: source == nil ? 1 : 2), app: desk.app, dialect: "richie",
                 audience: Audience(), content: Content(), createdAt: desk.now, expiresAt: desk.now + .seconds(60),
                 source: source)
             try await desk.store.write(.intake) { [app = desk.app, now = desk.now] store in

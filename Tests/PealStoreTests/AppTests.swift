@@ -66,14 +66,14 @@ struct AppTests {
     func keys(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let key = APIKey(
-            id: KeyID(high: 1, low: 1), app: fixture.app, dialect: .pivotal, publicHalf: "public",
+            id: KeyID(high: 1, low: 1), app: fixture.app, dialect: "pivotal", publicHalf: "public",
             scopes: [.send, .read],
             platform: .ios, environment: .sandbox, createdAt: fixture.now, expiresAt: fixture.now + .seconds(1))
         let stored = StoredKey(
             key: key, secretHash: fixture.test.masterKey.hash("secret"), sharedSecret: "00ff")
         try await fixture.store.write(.control) { try $0.insertKey(stored) }
-        #expect(try await fixture.store.read { try $0.storedKey(.pivotal, publicHalf: "public") } == stored)
-        #expect(try await fixture.store.read { try $0.storedKey(.native, publicHalf: "public") } == nil)
+        #expect(try await fixture.store.read { try $0.storedKey("pivotal", publicHalf: "public") } == stored)
+        #expect(try await fixture.store.read { try $0.storedKey("native", publicHalf: "public") } == nil)
         var second = stored
         second.key.id = KeyID(high: 2, low: 2)
         let again = second
@@ -81,13 +81,13 @@ struct AppTests {
             try await fixture.store.write(.control) { try $0.insertKey(again) }
         }
         #expect(error?.code == .conflict)
-        second.key.dialect = .richie
+        second.key.dialect = "richie"
         let elsewhere = second
         try await fixture.store.write(.control) { try $0.insertKey(elsewhere) }
         #expect(try await fixture.store.read { try $0.keys(app: key.app).count } == 2)
         #expect(try await fixture.store.write(.control) { try !$0.deleteKey(key.id, app: key.app + 1) })
         #expect(try await fixture.store.write(.control) { try $0.deleteKey(key.id, app: key.app) })
-        #expect(try await fixture.store.read { try $0.storedKey(.pivotal, publicHalf: "public") } == nil)
+        #expect(try await fixture.store.read { try $0.storedKey("pivotal", publicHalf: "public") } == nil)
     }
 
     @Test(

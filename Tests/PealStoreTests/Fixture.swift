@@ -73,7 +73,7 @@ struct Fixture: Sendable {
         var content = Content()
         content.title = .plain("Title")
         return MessageDraft(
-            id: randomness.timeOrderedIdentifier(at: now), app: app, dialect: .native, audience: audience,
+            id: randomness.timeOrderedIdentifier(at: now), app: app, dialect: "native", audience: audience,
             content: content, options: options, startAt: startAt, createdAt: now,
             expiresAt: now + .seconds(lifeSeconds))
     }

@@ -184,7 +184,7 @@ struct MessageTests {
             fixture.time.advance(by: .seconds(1))
             var draft = fixture.draft(.all)
             draft.campaignID = number.isMultiple(of: 2) ? "even" : nil
-            draft.dialect = number == 4 ? .pivotal : .native
+            draft.dialect = number == 4 ? "pivotal" : "native"
             ids.append(draft.id)
             let stored = draft
             try await fixture.store.write(.intake) { try $0.insertMessage(stored) }
@@ -197,7 +197,7 @@ struct MessageTests {
         #expect(try await list(.init()) == ids.reversed())
         #expect(try await list(.init(), before: ids[2], limit: 1) == [ids[1]])
         #expect(try await list(.init(campaignID: "even")) == [ids[3], ids[1]])
-        #expect(try await list(.init(campaignID: "even", dialect: .native)) == [ids[1]])
+        #expect(try await list(.init(campaignID: "even", dialect: "native")) == [ids[1]])
         #expect(try await list(.init(state: .sent)) == [])
     }
 

@@ -47,7 +47,7 @@ import Testing
     func reasons() throws {
         let own = try repository.swiftFiles(under: "Sources/PealProviders").flatMap(DocumentRules.reasons)
         #expect(own.count > 40, "the words were not found")
-        let shared = DocumentRules.constants(try repository.file("Sources/PealDelivery/Sending/Fate.swift"))
+        let shared = DocumentRules.constants(try repository.file("Sources/PealDelivery/Sending/Reason.swift"))
         let named = shared.map { $0.prefix(1).uppercased() + $0.dropFirst() }
         let documents = try repository.paths(under: "docs/providers") + ["docs/states.md"]
         let listed = try documents.reduce(into: Set<String>()) { words, path in

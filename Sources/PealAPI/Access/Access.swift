@@ -1,91 +1,103 @@
 internal import PealCore
 
-/// Who may call an endpoint.
-enum Access: Sendable {
-    case everybody
-    /// Only the admin token.
-    case admin
-    /// The admin token, or any native key: the handler shows each only its own.
-    case anyNative
-    /// The admin token, or a native key with that right, within the app that the path names.
-    case app(APIKey.Scope)
-    /// A `contextpush` key with that right.
-    case contextpush(APIKey.Scope)
-    /// A `pivotal` key (application id and API key) with that right.
-    case pivotalApplication(APIKey.Scope)
-    /// A `pivotal-platform` key (platform id and secret).
-    case pivotalPlatform
-    /// A `richie` key (user name and password) with that right.
-    case richie(APIKey.Scope)
-    /// A `devtodev` key. Its secret stands in the query or in the body, so the handler admits the caller.
-    case userToken
-
-    /// What bodies may be called. devtodev's documents name no type, and its clients none or any.
-    var mediaTypes: MediaType.Tolerance {
-        switch self {
-        case .contextpush, .pivotalApplication, .pivotalPlatform, .richie: .clients
-        case .userToken: .everything
-        default: .none
-        }
+/// Who may call an endpoint. Each dialect names its own kinds of access beside its keys.
+struct Access: Sendable {
+    enum Role: Sendable {
+        case admin
+        /// The admin token or any key.
+        case anyKey
+        /// The admin token, or a key with that scope that belongs to the app in the path.
+        case appInPath(APIKey.Scope)
+        /// A key with that scope: the app follows from the key.
+        case appOfKey(APIKey.Scope)
     }
 
-    /// Whether `Idempotency-Key` is honoured: the native API's promise.
-    var isIdempotent: Bool {
-        switch self {
-        case .admin, .anyNative, .app: true
-        default: false
-        }
-    }
-}
+    /// nil = everybody may call it.
+    let authentication: Authentication?
+    let role: Role
 
-extension Access {
-    /// Whether anything must be shown.
-    var isGuarded: Bool { if case .everybody = self { false } else { true } }
+    init(_ authentication: Authentication, _ role: Role) {
+        self.authentication = authentication
+        self.role = role
+    }
+
+    private init() {
+        authentication = nil
+        role = .anyKey
+    }
+
+    static let everybody = Access()
+
+    /// Whether callers must prove who they are.
+    var isGuarded: Bool { authentication != nil }
 
     /// The security requirement of OpenAPI: a scheme and the role that is needed. Empty for everybody.
     var security: JSON {
-        switch self {
-        case .everybody: []
-        case .admin: Self.requirement("native", "admin")
-        case .anyNative: Self.requirement("native", nil)
-        case .app(let scope): Self.requirement("native", scope.rawValue)
-        case .contextpush(let scope): Self.requirement("contextpush", scope.rawValue)
-        case .richie(let scope): Self.requirement("richie", scope.rawValue)
-        case .pivotalApplication(let scope): Self.requirement("pivotal", scope.rawValue)
-        case .pivotalPlatform: Self.requirement("pivotal-platform", APIKey.Scope.devices.rawValue)
-        case .userToken: Self.requirement("devtodev", APIKey.Scope.send.rawValue)
+        guard let authentication else { return [] }
+        return [.object(JSON.Members([(authentication.key.name.rawValue, .array(roles.map(JSON.string)))]))]
+    }
+
+    private var roles: [String] {
+        switch role {
+        case .admin: ["admin"]
+        case .anyKey: []
+        case .appInPath(let scope), .appOfKey(let scope): [scope.rawValue]
         }
     }
 
-    private static func requirement(_ scheme: String, _ role: String?) -> JSON {
-        [.object(JSON.Members([(scheme, .array(role.map { [.string($0)] } ?? []))]))]
+    /// How callers of these endpoints prove who they are, by the name of the scheme.
+    static func securitySchemes(of endpoints: [Endpoint]) -> JSON {
+        var schemes: JSON.Members = .init()
+        for authentication in endpoints.compactMap(\.access.authentication) {
+            schemes[authentication.key.name.rawValue] = authentication.securityScheme
+        }
+        return .object(schemes)
+    }
+}
+
+/// How callers prove that they hold a key of one kind.
+struct Authentication: Sendable {
+    enum Scheme: Sendable {
+        /// `Authorization: Bearer …`.
+        case bearer
+        /// `Authorization: Token …`.
+        case token
+        /// `Authorization: Basic …`, with the public half as user name.
+        case basic
+        /// A parameter of that name in the query or in the body.
+        case parameter(String)
     }
 
-    /// How each scheme shows who calls.
-    static let securitySchemes: JSON = [
-        "native": [
-            "type": "http", "scheme": "bearer",
-            "description": "The admin token, or a key of dialect native, whose scopes are the roles.",
-        ],
-        "contextpush": [
-            "type": "apiKey", "in": "header", "name": "Authorization",
-            "description": "`Token CTX-…`: a key of dialect contextpush.",
-        ],
-        "richie": [
-            "type": "http", "scheme": "basic",
-            "description": "User name and password: a key of dialect richie.",
-        ],
-        "pivotal": [
-            "type": "http", "scheme": "basic",
-            "description": "Application UUID and API key: a key of dialect pivotal.",
-        ],
-        "pivotal-platform": [
-            "type": "http", "scheme": "basic",
-            "description": "Platform UUID and secret: a key of dialect pivotal-platform.",
-        ],
-        "devtodev": [
-            "type": "apiKey", "in": "query", "name": "user_token",
-            "description": "A key of dialect devtodev. It may stand in the body instead.",
-        ],
-    ]
+    let key: KeyKind
+    let scheme: Scheme
+    /// Whether the admin token opens these paths too.
+    let admitsAdmin: Bool
+    /// What callers are told who show no valid key.
+    let refusal: PealError
+    /// For the OpenAPI document.
+    let text: String
+
+    /// - Parameter needs: the message of the refusal.
+    init(_ key: KeyKind, _ scheme: Scheme, admitsAdmin: Bool = false, needs: String, text: String) {
+        self.key = key
+        self.scheme = scheme
+        self.admitsAdmin = admitsAdmin
+        var field: String?
+        if case .parameter(let name) = scheme { field = name }
+        refusal = PealError(.unauthorized, needs, field: field)
+        self.text = text
+    }
+
+    /// The refusal where a pair is asked for.
+    static let pair = "a valid name and secret are needed: Authorization: Basic …"
+
+    var securityScheme: JSON {
+        switch scheme {
+        case .bearer: ["type": "http", "scheme": "bearer", "description": .string(text)]
+        case .token: ["type": "apiKey", "in": "header", "name": "Authorization", "description": .string(text)]
+        case .basic: ["type": "http", "scheme": "basic", "description": .string(text)]
+        case .parameter(let name):
+            ["type": "apiKey", "in": "query", "name": .string(name), "description": .string(text)]
+        }
+    }
 }

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// Tells who calls and whether they may: 401 for who cannot prove anything, 403 for who may not do this.
+/// Finds out who calls and whether they may: 401 for who cannot prove anything, 403 for who may not do this.
 struct Gatekeeper: Sendable {
     let services: APIServices
     let ring: KeyRing
@@ -11,117 +11,118 @@ struct Gatekeeper: Sendable {
         ring = services.keyRing
     }
 
-    private static let loneSecret: [APIKey.Dialect] = [.contextpush, .devtodev, .device]
-    private static let withName: [APIKey.Dialect] = [.richie, .pivotal, .pivotalPlatform]
-
+    /// - Parameter parameters: those of the path.
     func admit(
         _ headers: HTTPFields, _ access: Access, parameters: [String: String], now: Timestamp
     ) async throws -> Caller {
-        switch access {
-        case .everybody, .userToken: return Caller(identity: .nobody)
+        guard let authentication = access.authentication else { return Caller(identity: .nobody) }
+        // What stands in the query or in the body is for the handler to read and admit.
+        if case .parameter = authentication.scheme { return Caller(identity: .nobody) }
+        var caller = try await caller(Authorization(headers[.authorization]), authentication, now: now)
+        switch access.role {
+        case .anyKey: break
         case .admin:
-            let caller = try await native(headers, now: now)
             guard caller.isAdmin else { throw PealError(.forbidden, "only the admin token may do this") }
-            return caller
-        case .anyNative: return try await native(headers, now: now)
-        case .app(let scope):
-            let caller = try await native(headers, now: now)
-            let admitted = try await within(parameters["app"] ?? "", caller)
+        case .appInPath(let scope):
+            caller = try await within(parameters["app"] ?? "", caller)
             try Self.require(scope, of: caller)
-            return admitted
-        case .contextpush(let scope):
-            let caller = try await contextPush(headers, now: now)
+        case .appOfKey(let scope):
+            caller = try await withinOwnApp(caller, authentication)
             try Self.require(scope, of: caller)
-            return caller
-        case .pivotalApplication(let scope):
-            let caller = try await named(.pivotal, headers, now: now)
-            try Self.require(scope, of: caller)
-            return caller
-        case .pivotalPlatform:
-            let caller = try await named(.pivotalPlatform, headers, now: now)
-            try Self.require(.devices, of: caller)
-            return caller
-        case .richie(let scope):
-            let caller = try await named(.richie, headers, now: now)
-            try Self.require(scope, of: caller)
-            return caller
         }
+        return caller
+    }
+
+    /// Admits the holder of a secret that stood in the query or in the body. Of several apps whose keys have it, the
+    /// key of `app` counts.
+    /// - Throws: `unauthorized` when no key has the secret; `forbidden` for the key of another dialect, the admin token,
+    ///   or a key without the scope.
+    func admit(
+        secret: String?, _ access: Access, for app: App?, now: Timestamp
+    ) async throws -> Caller {
+        guard let authentication = access.authentication, case .appOfKey(let scope) = access.role else {
+            return Caller(identity: .nobody)
+        }
+        let name = authentication.key.secret
+        guard let secret else { throw PealError(.unauthorized, "\(name) is required", field: name) }
+        guard let key = try await key(authentication.key, secret: secret, of: app?.key, now: now) else {
+            if isAdmin(secret) { throw Self.wrongDialect }
+            try await refuseOthers(.token(secret), authentication, now: now)
+            throw authentication.refusal
+        }
+        let caller = try await withinOwnApp(Caller(identity: .key(key)), authentication)
+        try Self.require(scope, of: caller)
+        return caller
     }
 
     /// Whether the headers hold the admin token: operations show more to it.
-    func isAdmin(_ headers: HTTPFields) -> Bool {
-        guard case .bearer(let secret) = Authorization(headers[.authorization]) else { return false }
-        return ConstantTime.areEqual(services.hasher.hash(secret), services.adminTokenHash)
+    func isAdmin(_ headers: HTTPFields) -> Bool { isAdmin(Authorization(headers[.authorization])) }
+
+    private func isAdmin(_ shown: Authorization?) -> Bool {
+        guard case .bearer(let secret) = shown else { return false }
+        return isAdmin(secret)
     }
 
-    private func native(_ headers: HTTPFields, now: Timestamp) async throws -> Caller {
-        if isAdmin(headers) { return Caller(identity: .admin) }
-        switch Authorization(headers[.authorization]) {
-        case .bearer(let secret):
-            if let key = try await ring.key([.native], secret: secret, now: now) {
-                return Caller(identity: .key(key))
-            }
-            if try await ring.key(Self.loneSecret, secret: secret, now: now) != nil { throw Self.wrongDialect }
-        case .token(let secret):
-            if try await ring.key(Self.loneSecret, secret: secret, now: now) != nil { throw Self.wrongDialect }
-        case .basic(let name, let secret):
-            if try await ring.key(Self.withName, publicHalf: name, secret: secret, now: now) != nil {
-                throw Self.wrongDialect
-            }
-        case nil: break
+    private func isAdmin(_ secret: String) -> Bool {
+        ConstantTime.areEqual(services.hasher.hash(secret), services.adminTokenHash)
+    }
+
+    private func caller(
+        _ shown: Authorization?, _ authentication: Authentication, now: Timestamp
+    ) async throws -> Caller {
+        if isAdmin(shown) {
+            guard authentication.admitsAdmin else { throw Self.wrongDialect }
+            return Caller(identity: .admin)
         }
-        throw PealError(.unauthorized, "a valid key is needed: Authorization: Bearer …")
+        let own = [authentication.key.name]
+        let key: StoredKey? =
+            switch (authentication.scheme, shown) {
+            case (.bearer, .bearer(let secret)), (.token, .token(let secret)):
+                try await ring.key(own, secret: secret, now: now)
+            case (.basic, .basic(let name, let secret)):
+                try await ring.key(own, publicHalf: name, secret: secret, now: now)
+            case (.bearer, _), (.token, _), (.basic, _), (.parameter, _): nil
+            }
+        if let key { return Caller(identity: .key(key)) }
+        if let shown { try await refuseOthers(shown, authentication, now: now) }
+        throw authentication.refusal
     }
 
-    private func contextPush(_ headers: HTTPFields, now: Timestamp) async throws -> Caller {
-        switch Authorization(headers[.authorization]) {
-        case .token(let secret):
-            if let key = try await ring.key([.contextpush], secret: secret, now: now) {
-                let app = try await services.store.read { try $0.app(key: key.key.app) }
-                guard let app else { break }
-                return Caller(identity: .key(key), app: app)
+    /// Tells the key of another dialect, which is forbidden, from what is no key at all. A dialect's own key that is
+    /// shown by another scheme counts as none: it would open the path by its own.
+    private func refuseOthers(
+        _ shown: Authorization, _ authentication: Authentication, now: Timestamp
+    ) async throws {
+        let key: StoredKey? =
+            switch shown {
+            case .bearer(let secret), .token(let secret):
+                try await ring.key(
+                    Dialects.loneSecrets.filter { $0 != authentication.key.name }, secret: secret, now: now)
+            case .basic(let name, let secret):
+                try await ring.key(Dialects.pairs, publicHalf: name, secret: secret, now: now)
             }
-            if try await ring.key([.native] + Self.loneSecret, secret: secret, now: now) != nil {
-                throw Self.wrongDialect
-            }
-        case .bearer(let secret):
-            if isAdmin(headers) { throw Self.wrongDialect }
-            // Its own key would open it, by its own scheme: that is 401.
-            if try await ring.key([.native, .devtodev, .device], secret: secret, now: now) != nil {
-                throw Self.wrongDialect
-            }
-        case .basic(let name, let secret):
-            if try await ring.key(Self.withName, publicHalf: name, secret: secret, now: now) != nil {
-                throw Self.wrongDialect
-            }
-        case nil: break
+        if key != nil { throw Self.wrongDialect }
+    }
+
+    private static let wrongDialect = PealError(.forbidden, "this key does not open this path")
+
+    private func key(
+        _ kind: KeyKind, secret: String, of app: AppKey?, now: Timestamp
+    ) async throws -> StoredKey? {
+        let first = try await ring.key([kind.name], secret: secret, now: now)
+        guard let app, kind.rules.isSharedByApps, first?.key.app != app else { return first }
+        return try await ring.sharedKey(kind.name, secret: secret, of: app, now: now) ?? first
+    }
+
+    /// - Throws: `unauthorized` when the app was deleted meanwhile.
+    private func withinOwnApp(_ caller: Caller, _ authentication: Authentication) async throws -> Caller {
+        var caller = caller
+        guard let key = caller.key, let app = try await services.store.read({ try $0.app(key: key.app) }) else {
+            throw authentication.refusal
         }
-        throw PealError(.unauthorized, "a valid key is needed: Authorization: Token CTX-…")
+        caller.app = app
+        return caller
     }
-
-    /// The holder of a key with a public half, within its app.
-    private func named(_ dialect: APIKey.Dialect, _ headers: HTTPFields, now: Timestamp) async throws -> Caller {
-        switch Authorization(headers[.authorization]) {
-        case .basic(let name, let secret):
-            if let key = try await ring.key([dialect], publicHalf: name, secret: secret, now: now) {
-                let app = try await services.store.read { try $0.app(key: key.key.app) }
-                guard let app else { break }
-                return Caller(identity: .key(key), app: app)
-            }
-            if try await ring.key(Self.withName, publicHalf: name, secret: secret, now: now) != nil {
-                throw Self.wrongDialect
-            }
-        case .bearer(let secret), .token(let secret):
-            if isAdmin(headers) { throw Self.wrongDialect }
-            if try await ring.key([.native] + Self.loneSecret, secret: secret, now: now) != nil {
-                throw Self.wrongDialect
-            }
-        case nil: break
-        }
-        throw PealError(.unauthorized, "a valid name and secret are needed: Authorization: Basic …")
-    }
-
-    static let wrongDialect = PealError(.forbidden, "this key does not open this path")
 
     /// The caller within the app that the path names. To a key every app but its own is forbidden, whether it exists
     /// or not.
@@ -141,52 +142,22 @@ struct Gatekeeper: Sendable {
         return caller
     }
 
-    static func require(_ scope: APIKey.Scope, of caller: Caller) throws(PealError) {
+    private static func require(_ scope: APIKey.Scope, of caller: Caller) throws(PealError) {
         guard caller.scopes.contains(scope) else {
             throw PealError(.forbidden, "this key lacks the scope \(scope.rawValue)")
         }
     }
 }
 
-extension Gatekeeper {
-    /// Admits a `devtodev` key with the right to send. Of several apps that have the secret it is the key of `app`.
-    /// - Throws: `unauthorized` where no key has the secret; `forbidden` for another dialect's key, the admin token, or
-    ///   a key without that right.
-    func admit(userToken: String?, for app: App?, now: Timestamp) async throws -> Caller {
-        guard let userToken else { throw PealError(.unauthorized, "user_token is required", field: "user_token") }
-        if let key = try await devtodevKey(userToken, of: app?.key, now: now) {
-            guard let app = try await services.store.read({ try $0.app(key: key.key.app) }) else {
-                throw Self.unknownUserToken
-            }
-            let caller = Caller(identity: .key(key), app: app)
-            try Self.require(.send, of: caller)
-            return caller
-        }
-        let isAdmin = ConstantTime.areEqual(services.hasher.hash(userToken), services.adminTokenHash)
-        let others: [APIKey.Dialect] = [.native, .contextpush, .device]
-        if isAdmin { throw Self.wrongDialect }
-        if try await ring.key(others, secret: userToken, now: now) != nil { throw Self.wrongDialect }
-        throw Self.unknownUserToken
-    }
-
-    private func devtodevKey(_ secret: String, of app: AppKey?, now: Timestamp) async throws -> StoredKey? {
-        let first = try await ring.key([.devtodev], secret: secret, now: now)
-        guard let app, first?.key.app != app else { return first }
-        return try await ring.sharedKey(secret: secret, of: app, now: now) ?? first
-    }
-
-    private static let unknownUserToken = PealError(.unauthorized, "user_token is unknown", field: "user_token")
-}
-
-/// The Authorization header. The scheme's letter case does not matter, nor how much white space follows it: real
+/// The Authorization header. Neither the letter case of the scheme matters nor how much white space follows it: real
 /// clients send two spaces.
 enum Authorization: Equatable {
     case bearer(String)
-    /// ContextPush's own scheme: `Token CTX-…`.
+    /// `Token …`, which is no registered scheme.
     case token(String)
     case basic(name: String, secret: String)
 
-    /// nil for another scheme or a value that is none.
+    /// nil for another scheme or an invalid value.
     init?(_ header: String?) {
         guard let header else { return nil }
         let parts = header.split(maxSplits: 1, whereSeparator: \.isWhitespace)
@@ -239,6 +210,6 @@ struct Caller: Sendable {
 
     var key: APIKey? { if case .key(let stored) = identity { stored.key } else { nil } }
 
-    /// The rights to pass on.
+    /// What the caller may do.
     var scopes: Set<APIKey.Scope> { isAdmin ? Set(APIKey.Scope.allCases) : key?.scopes ?? [] }
 }

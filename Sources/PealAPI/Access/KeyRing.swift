@@ -1,11 +1,11 @@
 internal import PealCore
 internal import Synchronization
 
-/// Finds keys by what a caller shows. A key that was found is remembered for a second, so that a burst of requests asks
-/// the store once; a key that is revoked here is forgotten at once.
+/// Finds keys by what a caller shows. A key that was found is cached for a second, so that a burst of requests reads the
+/// store once; a key that is revoked through this server is forgotten at once.
 final class KeyRing: Sendable {
     private struct Name: Hashable {
-        let dialect: APIKey.Dialect
+        let dialect: DialectName
         let publicHalf: String
     }
 
@@ -24,7 +24,7 @@ final class KeyRing: Sendable {
 
     private struct Memory {
         var entries: [Name: Entry] = [:]
-        /// Counts the times that everything was forgotten: what was read before is not remembered after.
+        /// Counts how often the cache was cleared: what was read before that is not cached after it.
         var age = 0
     }
 
@@ -34,8 +34,8 @@ final class KeyRing: Sendable {
         self.time = time
     }
 
-    /// The key of one of `dialects` whose lone secret is `secret`; expired ones do not count.
-    func key(_ dialects: [APIKey.Dialect], secret: String, now: Timestamp) async throws -> StoredKey? {
+    /// The key of one of `dialects` whose only secret is `secret`; expired keys do not count.
+    func key(_ dialects: [DialectName], secret: String, now: Timestamp) async throws -> StoredKey? {
         let hash = hasher.hash(secret)
         let publicHalf = KeyVerbs.publicHalf(ofHash: hash)
         for dialect in dialects {
@@ -44,16 +44,18 @@ final class KeyRing: Sendable {
         return nil
     }
 
-    /// The devtodev key of `app` with that secret, which another app had first.
-    func sharedKey(secret: String, of app: AppKey, now: Timestamp) async throws -> StoredKey? {
+    /// The key of `app` with that secret, which another app had first.
+    func sharedKey(
+        _ dialect: DialectName, secret: String, of app: AppKey, now: Timestamp
+    ) async throws -> StoredKey? {
         let hash = hasher.hash(secret)
         let publicHalf = KeyVerbs.publicHalf(ofHash: hash, in: app)
-        return try await key(.devtodev, publicHalf: publicHalf, hash: hash, now: now)
+        return try await key(dialect, publicHalf: publicHalf, hash: hash, now: now)
     }
 
-    /// The key of one of `dialects` with that public half, if `secret` is its own; expired ones do not count.
+    /// The key of one of `dialects` with that public half, if `secret` is its own; expired keys do not count.
     func key(
-        _ dialects: [APIKey.Dialect], publicHalf: String, secret: String, now: Timestamp
+        _ dialects: [DialectName], publicHalf: String, secret: String, now: Timestamp
     ) async throws -> StoredKey? {
         let hash = hasher.hash(secret)
         for dialect in dialects {
@@ -70,7 +72,7 @@ final class KeyRing: Sendable {
     }
 
     private func key(
-        _ dialect: APIKey.Dialect, publicHalf: String, hash: [UInt8], now: Timestamp
+        _ dialect: DialectName, publicHalf: String, hash: [UInt8], now: Timestamp
     ) async throws -> StoredKey? {
         let name = Name(dialect: dialect, publicHalf: publicHalf)
         let uptime = time.uptime

@@ -106,13 +106,17 @@ struct Fields {
     func choice<Choice: RawRepresentable & CaseIterable>(
         _ name: String, _: Choice.Type = Choice.self
     ) throws(PealError) -> Choice? where Choice.RawValue == String {
+        try choice(name, of: Choice.allCases.map(\.rawValue)).flatMap(Choice.init)
+    }
+
+    /// One of `words`.
+    func choice(_ name: String, of words: [String]) throws(PealError) -> String? {
         guard let value = self[name] else { return nil }
         guard let text = value.stringValue else { throw Self.wrongType(value, path(name), "a string") }
-        guard let choice = Choice(rawValue: text) else {
-            throw .invalid(
-                path(name), "\(path(name)) must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+        guard words.contains(text) else {
+            throw .invalid(path(name), "\(path(name)) must be one of \(words.joined(separator: ", "))")
         }
-        return choice
+        return text
     }
 
     func environment(_ name: String = "environment") throws(PealError) -> Environment? {

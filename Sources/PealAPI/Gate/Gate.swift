@@ -39,7 +39,8 @@ struct Gate: RouterMiddleware {
         } catch {
             let refusal = refusal(for: error, requestID: requestID)
             let raw = halves.first ?? "/"
-            answer = Envelope(path, raw: raw).answer(refusal, path: path?.text ?? String(raw), now: services.time.now)
+            answer = Dialects.owner(of: path, raw: raw).envelope.answer(
+                refusal, path: path?.text ?? String(raw), now: services.time.now)
             if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
         }
         answer.headers[.requestID] = requestID
@@ -75,8 +76,10 @@ struct Gate: RouterMiddleware {
         let now = services.time.now
         let caller = try await gatekeeper.admit(request.headers, endpoint.access, parameters: parameters, now: now)
         let query = try Query(query)
-        let body = try await body(of: request, access: endpoint.access)
-        let idempotent = try idempotentRequest(request, path: path, caller: caller, access: endpoint.access, body: body)
+        let dialect = Dialects.owner(of: path, raw: "")
+        let body = try await body(of: request, tolerance: dialect.mediaTypes)
+        let isRepeatable = request.method == .post && dialect.takesIdempotencyKey
+        let idempotent = isRepeatable ? try idempotentRequest(request, path: path, caller: caller, body: body) : nil
         let call = Call(
             method: request.method, path: path, parameters: parameters, query: query, headers: request.headers,
             caller: caller, body: body, now: now, idempotent: idempotent)
@@ -85,7 +88,7 @@ struct Gate: RouterMiddleware {
     }
 
     /// - Throws: `body_too_large`, `unsupported_media_type`.
-    private func body(of request: Request, access: Access) async throws -> [UInt8] {
+    private func body(of request: Request, tolerance: MediaType.Tolerance) async throws -> [UInt8] {
         guard request.method != .get, request.method != .head else { return [] }
         let limit = services.options.requestBodyBytesMax
         let tooLarge = PealError(.bodyTooLarge, "the body is larger than \(limit) bytes")
@@ -96,7 +99,7 @@ struct Gate: RouterMiddleware {
             guard bytes.count + buffer.readableBytes <= limit else { throw tooLarge }
             bytes.append(contentsOf: buffer.readableBytesView)
         }
-        if !bytes.isEmpty { try MediaType.check(request.headers[.contentType], tolerance: access.mediaTypes) }
+        if !bytes.isEmpty { try MediaType.check(request.headers[.contentType], tolerance: tolerance) }
         return bytes
     }
 
@@ -110,11 +113,9 @@ struct Gate: RouterMiddleware {
 
     /// - Throws: `invalid_field` for a key that is none.
     private func idempotentRequest(
-        _ request: Request, path: RequestPath, caller: Caller, access: Access, body: [UInt8]
+        _ request: Request, path: RequestPath, caller: Caller, body: [UInt8]
     ) throws(PealError) -> IdempotentRequest? {
-        guard request.method == .post, access.isIdempotent, let key = request.headers[.idempotencyKey] else {
-            return nil
-        }
+        guard let key = request.headers[.idempotencyKey] else { return nil }
         guard (1...Limits.idempotencyKeyCharactersMax).contains(key.utf8.count),
             key.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
         else {

@@ -10,11 +10,7 @@ struct APIDocument: Sendable {
 
     /// - Parameter now: what lies ahead in it lies ahead of this.
     static func dialects(at now: Timestamp) -> [DialectDocument] {
-        [
-            NativeDocument.document(at: now), ContextPushDocument.document, RichieDocument.document,
-            DevtodevDocument.document,
-            PivotalDocument.document, OperationsDocument.document,
-        ]
+        Dialects.all.compactMap { $0.document(at: now) } + [OperationsDocument.document]
     }
 
     var json: JSON {
@@ -59,13 +55,14 @@ struct APIDocument: Sendable {
 
     private static func json(_ operation: APIOperation, _ access: Access, _ dialect: DialectDocument) -> JSON {
         let inPath = operation.pathParameters.compactMap { name in dialect.pathParameters.first { $0.name == name } }
-        let isRepeatable = operation.method == .post && access.isIdempotent
+        let isRepeatable = operation.method == .post && dialect.dialect.takesIdempotencyKey
         let shared = isRepeatable && operation.namesIdempotencyKey ? [idempotencyKey] : []
         let parameters = (inPath + operation.parameters + shared).map(\.json)
         var answers = operation.answers.map { (String($0.status), $0.json) }
         // An answer of its own goes before the refusals of its status.
         let own = Set(operation.answers.map(\.status))
-        for (status, _) in dialect.refusals(operation.codes(access)) where !own.contains(status) {
+        for (status, _) in dialect.refusals(operation.codes(access, isRepeatable: isRepeatable))
+        where !own.contains(status) {
             answers.append((String(status), ["$ref": .string("#/components/responses/\(dialect.refusalName(status))")]))
         }
         return .compact([
@@ -88,7 +85,7 @@ struct APIDocument: Sendable {
             "schemas": .object(JSON.Members(schemas)),
             "responses": .object(JSON.Members(dialects.flatMap(\.responses))),
             "headers": Self.headers, "parameters": ["IdempotencyKey": Self.idempotencyKey.json],
-            "securitySchemes": Access.securitySchemes,
+            "securitySchemes": Access.securitySchemes(of: endpoints),
         ]
     }
 
@@ -109,8 +106,8 @@ struct DialectDocument: Sendable {
     /// The tag of its operations, and the beginning of the names of its refusals.
     let name: String
     let text: String
-    /// In whose words refusals are written.
-    let envelope: Envelope
+    /// Whose operations they are, and in whose words refusals are written.
+    let dialect: any Dialect
     /// The body of a refusal.
     let refusal: Schema
     /// Every parameter that stands in a path, by name.
@@ -136,7 +133,7 @@ struct DialectDocument: Sendable {
     }
 
     private func answer(_ code: PealError.Code) -> Answer {
-        envelope.answer(PealError(code, ""), path: "/", now: Timestamp(milliseconds: 0))
+        dialect.envelope.answer(PealError(code, ""), path: "/", now: Timestamp(milliseconds: 0))
     }
 
     private func response(_ codes: [PealError.Code]) -> JSON {

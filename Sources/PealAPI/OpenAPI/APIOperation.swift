@@ -37,7 +37,8 @@ struct APIOperation: Sendable {
     }
 
     /// Every code that a caller may be told.
-    func codes(_ access: Access) -> Set<PealError.Code> {
+    /// - Parameter isRepeatable: whether it takes `Idempotency-Key`.
+    func codes(_ access: Access, isRepeatable: Bool) -> Set<PealError.Code> {
         // A broken escape in a query is refused everywhere.
         var codes: Set<PealError.Code> = [.invalidField, .unavailable, .internal]
         codes.formUnion(refusals)
@@ -45,7 +46,7 @@ struct APIOperation: Sendable {
         if !pathParameters.isEmpty { codes.insert(.notFound) }
         if method != .get { codes.formUnion([.bodyTooLarge, .unsupportedMediaType, .rateLimited]) }
         if body != nil { codes.formUnion([.invalidJSON, .missingField, .notSupported]) }
-        if method == .post, access.isIdempotent { codes.formUnion([.conflict, .idempotencyMismatch]) }
+        if isRepeatable { codes.formUnion([.conflict, .idempotencyMismatch]) }
         return codes
     }
 }

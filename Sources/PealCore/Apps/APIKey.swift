@@ -2,19 +2,19 @@
 package struct APIKey: Sendable, Hashable {
     package var id: KeyID
     package var app: AppKey
-    package var dialect: Dialect
-    /// The half that may be shown and must be unique on the server (a user name, an application id); for dialects with
-    /// one token the first characters of its hash.
+    package var dialect: DialectName
+    /// The half that may be shown and must be unique on the server, such as a user name or an application id. Of a key
+    /// with one secret only, the first characters of its hash.
     package var publicHalf: String
     package var scopes: Set<Scope>
-    /// Of `pivotal-platform` keys: the platform and environment their devices register for.
+    /// Of keys for the devices of one platform: the platform and environment that they register for.
     package var platform: Platform?
     package var environment: Environment?
     package var createdAt: Timestamp
     package var expiresAt: Timestamp?
 
     package init(
-        id: KeyID, app: AppKey, dialect: Dialect, publicHalf: String, scopes: Set<Scope>, platform: Platform? = nil,
+        id: KeyID, app: AppKey, dialect: DialectName, publicHalf: String, scopes: Set<Scope>, platform: Platform? = nil,
         environment: Environment? = nil, createdAt: Timestamp, expiresAt: Timestamp? = nil
     ) {
         self.id = id
@@ -33,22 +33,15 @@ package struct APIKey: Sendable, Hashable {
 
         package static let usual: Set<Scope> = [.send, .read, .devices]
     }
-
-    /// Which HTTP vocabulary the key opens.
-    package enum Dialect: String, CaseIterable, Sendable, Hashable {
-        case native, contextpush, richie, devtodev, pivotal
-        case pivotalPlatform = "pivotal-platform"
-        case device
-    }
 }
 
-/// A key with what proves it: the keyed hash of its secret, and where the secret must be read again (`shared_secret`)
-/// that one, which the store seals.
+/// A key with what proves it: the keyed hash of its secret, and the shared secret, if any, which must be read again and
+/// which the store seals.
 package struct StoredKey: Sendable, Hashable {
     package var key: APIKey
     /// HMAC-SHA256 of the secret half.
     package var secretHash: [UInt8]
-    /// Hex text of the secret that signs custom user ids; nil where the dialect has none.
+    /// Hex text of the secret that signs user ids; nil where the kind of key has none.
     package var sharedSecret: String?
 
     package init(key: APIKey, secretHash: [UInt8], sharedSecret: String? = nil) {
@@ -59,7 +52,7 @@ package struct StoredKey: Sendable, Hashable {
 }
 
 /// Hashes secrets that are only compared: HMAC-SHA256 under a key derived from the master key, so that a stolen
-/// database lets nobody in.
+/// database opens nothing.
 package protocol KeyHasher: Sendable {
     /// 32 bytes.
     func hash(_ secret: String) -> [UInt8]

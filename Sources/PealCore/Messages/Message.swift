@@ -3,7 +3,7 @@ package struct Message: Sendable, Hashable {
     package var id: MessageID
     package var app: AppKey
     package var state: State
-    package var dialect: APIKey.Dialect
+    package var dialect: DialectName
     package var campaignID: String?
     package var createdAt: Timestamp
     /// When sending starts; nil = at once.
@@ -20,7 +20,7 @@ package struct Message: Sendable, Hashable {
     package var windowUntil: Timestamp?
 
     package init(
-        id: MessageID, app: AppKey, state: State, dialect: APIKey.Dialect, campaignID: String?, createdAt: Timestamp,
+        id: MessageID, app: AppKey, state: State, dialect: DialectName, campaignID: String?, createdAt: Timestamp,
         startAt: Timestamp?, expiresAt: Timestamp, cutoffAt: Timestamp? = nil, firstSentAt: Timestamp? = nil,
         endedAt: Timestamp? = nil, failure: String? = nil, windowUntil: Timestamp? = nil
     ) {
@@ -80,7 +80,7 @@ extension Message {
 package struct MessageDraft: Sendable, Hashable {
     package var id: MessageID
     package var app: AppKey
-    package var dialect: APIKey.Dialect
+    package var dialect: DialectName
     package var campaignID: String?
     package var audience: Audience
     package var content: Content
@@ -96,7 +96,7 @@ package struct MessageDraft: Sendable, Hashable {
     package var window: DeliveryWindow?
 
     package init(
-        id: MessageID, app: AppKey, dialect: APIKey.Dialect, campaignID: String? = nil, audience: Audience,
+        id: MessageID, app: AppKey, dialect: DialectName, campaignID: String? = nil, audience: Audience,
         content: Content, options: MessageOptions = .init(), startAt: Timestamp? = nil, createdAt: Timestamp,
         expiresAt: Timestamp, source: [UInt8]? = nil, window: DeliveryWindow? = nil
     ) {
@@ -130,9 +130,9 @@ extension Message {
 package struct MessageFilter: Sendable, Hashable {
     package var state: Message.State?
     package var campaignID: String?
-    package var dialect: APIKey.Dialect?
+    package var dialect: DialectName?
 
-    package init(state: Message.State? = nil, campaignID: String? = nil, dialect: APIKey.Dialect? = nil) {
+    package init(state: Message.State? = nil, campaignID: String? = nil, dialect: DialectName? = nil) {
         self.state = state
         self.campaignID = campaignID
         self.dialect = dialect

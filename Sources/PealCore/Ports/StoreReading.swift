@@ -12,8 +12,8 @@ package protocol StoreReading {
     /// A server-wide value, as the hash of the first start's admin token.
     func setting(_ name: String) throws -> [UInt8]?
 
-    /// The key with that public half; expired ones too.
-    func storedKey(_ dialect: APIKey.Dialect, publicHalf: String) throws -> StoredKey?
+    /// The key with that public half, even when it has expired.
+    func storedKey(_ dialect: DialectName, publicHalf: String) throws -> StoredKey?
     func keys(app: AppKey) throws -> [APIKey]
 
     func credential(

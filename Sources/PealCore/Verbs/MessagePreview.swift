@@ -43,23 +43,26 @@ package struct MessagePreview: Sendable {
     private func requests(
         _ draft: MessageDraft, app: App, _ records: [CredentialRecord], platform: Platform, counts: Bool
     ) -> [Request] {
-        var options = draft.options.resolved(for: platform, in: draft.content)
-        if draft.window != nil { options = options.inWindow(of: draft.id, on: platform) }
-        let route = Self.route(to: platform, draft, options, records)
+        let job = DeliveryJob(draft)
+        let route = Self.route(to: platform, draft, job.options(on: platform), records)
         guard let provider = route.provider.flatMap({ providers[$0] }) else { return [] }
         let locales: [String?] = draft.content.locales.isEmpty ? [nil] : draft.content.locales.sorted()
         return locales.map { locale in
             let order = RenderOrder(
-                message: draft.id, content: draft.content, options: options, locale: locale, route: route,
-                providerAppID: Self.providerAppID(on: route, app: app, records),
-                expiresAt: draft.window == nil
-                    ? options.expiry(start: draft.startAt ?? draft.createdAt) : draft.expiresAt,
-                now: draft.createdAt)
+                job, route: route, providerAppID: Self.providerAppID(on: route, app: app, records), locale: locale,
+                now: Self.sentAt(draft))
             let result = Result { () throws(ContentRefusal) in try provider.render(order) }
             return Request(
                 route: route, locale: locale, counts: counts,
                 result: result.mapError { Self.place($0, platform, draft.content) })
         }
+    }
+
+    /// When the first request is sent: at the start, and with a window when the alert is due. In an experiment that is
+    /// the instant of its traditional arm.
+    private static func sentAt(_ draft: MessageDraft) -> Timestamp {
+        guard let window = draft.window else { return draft.startAt ?? draft.createdAt }
+        return window.terms(window.method.arm ?? .traditional, now: draft.createdAt).fallbackAt
     }
 
     /// The channel's route, else the environment asked for, else the one that the app has a credential for.
@@ -114,7 +117,7 @@ extension MessagePreview {
                     Route(platform, .production).provider.map(providers.contains) ?? false
                 })
             if records.isEmpty { counting = [.ios] }
-            if draft.dialect == .native || draft.dialect == .devtodev {
+            if draft.dialect == "native" || draft.dialect == "devtodev" {
                 counting.formUnion(draft.content.platforms.keys)
                 counting.formUnion(addressed.union(audience.platforms ?? []))
             } else {

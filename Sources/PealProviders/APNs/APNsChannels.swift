@@ -166,9 +166,9 @@ struct APNsChannelRefusal {
         case (400, "FeatureNotEnabled"):
             return PealError(.conflict, "broadcasts are not enabled for the app at Apple: \(words)")
         case (403, _): return PealError(.conflict, "the credential was refused: \(words)")
-        case (429, _): return PealError(.rateLimited, told, retryAfterSeconds: retryAfterSeconds ?? 60)
-        case (500..., _): return PealError(.unavailable, told, retryAfterSeconds: retryAfterSeconds)
-        default: return PealError(.conflict, told)
+        case (429, _): return PealError(.rateLimited, words, retryAfterSeconds: retryAfterSeconds ?? 60)
+        case (500..., _): return PealError(.unavailable, words, retryAfterSeconds: retryAfterSeconds)
+        default: return PealError(.conflict, words)
         }
     }
 }

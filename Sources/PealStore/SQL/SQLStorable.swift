@@ -81,7 +81,7 @@ extension Route: SQLStorable {}
 extension Platform: SQLStorable {}
 extension Environment: SQLStorable {}
 extension ProviderName: SQLStorable {}
-extension APIKey.Dialect: SQLStorable {}
+extension DialectName: SQLStorable {}
 extension Message.State: SQLStorable {}
 extension Slice.State: SQLStorable {}
 extension Slice.Lane: SQLStorable {}

@@ -5,16 +5,16 @@ extension StoreSession {
         "id, app, dialect, public_half, scopes, platform, environment, created_at, expires_at"
 
     private static func key(_ row: any SQLRow) throws -> APIKey {
-        guard let dialect = APIKey.Dialect(rawValue: row.text(2)) else { throw PealError.damaged("a key's dialect") }
         let scopes = row.text(4).split(separator: " ").compactMap { APIKey.Scope(rawValue: String($0)) }
         return APIKey(
-            id: try row.id(0), app: row.int(1), dialect: dialect, publicHalf: row.text(3), scopes: Set(scopes),
+            id: try row.id(0), app: row.int(1), dialect: DialectName(rawValue: row.text(2)), publicHalf: row.text(3),
+            scopes: Set(scopes),
             platform: row.textIfPresent(5).flatMap(Platform.init(rawValue:)),
             environment: row.textIfPresent(6).flatMap(Environment.init(rawValue:)),
             createdAt: row.time(7), expiresAt: row.timeIfPresent(8))
     }
 
-    func storedKey(_ dialect: APIKey.Dialect, publicHalf: String) throws -> StoredKey? {
+    func storedKey(_ dialect: DialectName, publicHalf: String) throws -> StoredKey? {
         try connection.first(
             "SELECT \(Self.columns), secret_hash, shared_secret FROM api_key WHERE dialect = $1 AND public_half = $2",
             [.text(dialect.rawValue), .text(publicHalf)]

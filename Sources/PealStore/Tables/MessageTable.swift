@@ -7,13 +7,11 @@ extension StoreSession {
         """
 
     private static func message(_ row: any SQLRow) throws -> Message {
-        guard let state = Message.State(rawValue: row.int(2)), let dialect = APIKey.Dialect(rawValue: row.text(3))
-        else {
-            throw PealError.damaged("a message")
-        }
+        guard let state = Message.State(rawValue: row.int(2)) else { throw PealError.damaged("a message") }
         return Message(
-            id: try row.id(1), app: row.int(0), state: state, dialect: dialect, campaignID: row.textIfPresent(4),
-            createdAt: row.time(5), startAt: row.timeIfPresent(6), expiresAt: row.time(7),
+            id: try row.id(1), app: row.int(0), state: state, dialect: DialectName(rawValue: row.text(3)),
+            campaignID: row.textIfPresent(4), createdAt: row.time(5), startAt: row.timeIfPresent(6),
+            expiresAt: row.time(7),
             cutoffAt: row.timeIfPresent(8), firstSentAt: row.timeIfPresent(9), endedAt: row.timeIfPresent(10),
             failure: row.textIfPresent(11), windowUntil: row.timeIfPresent(12))
     }

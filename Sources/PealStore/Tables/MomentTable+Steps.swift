@@ -184,7 +184,7 @@ private struct AlertGroups {
 extension StoreSession {
     func tell(_ notice: MomentStep.Notice, of moment: Moment, now: Timestamp) throws {
         guard let writer = context.noticeWriter, let message = try message(app: moment.app, id: moment.message),
-            message.dialect == .contextpush
+            message.dialect == "contextpush"
         else { return }
         let source = try connection.first(
             "SELECT source FROM message_content WHERE app = $1 AND message = $2",

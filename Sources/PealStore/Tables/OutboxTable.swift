@@ -18,7 +18,7 @@ extension StoreSession {
 
     /// Tells of the end of a message that has no slices any more: only then do its counts add up.
     func reportEnd(_ message: Message, state: Message.State, at: Timestamp) throws {
-        let kinds: [Webhook.Kind] = message.dialect == .richie ? [.events, .richieReport] : [.events]
+        let kinds: [Webhook.Kind] = message.dialect == "richie" ? [.events, .richieReport] : [.events]
         _ = try enqueue(OutboxEvent(endOf: message.id, app: message.app, state: state, at: at), for: kinds)
     }
 

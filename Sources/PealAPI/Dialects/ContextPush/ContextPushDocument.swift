@@ -5,7 +5,7 @@ internal import PealCore
 enum ContextPushDocument {
     static var document: DialectDocument {
         DialectDocument(
-            name: "ContextPush", text: "One person's message, sent at a good moment.", envelope: .contextpush,
+            name: "ContextPush", text: "One person's message, sent at a good moment.", dialect: ContextPushDialect(),
             refusal: refusal(), operations: [schedule, cancel],
             schemas: [
                 ("ContextPushSchedule", scheduled), ("ContextPushCancel", cancelled),

@@ -2,8 +2,8 @@ internal import HTTPTypes
 internal import PealCore
 
 /// `{"error":{"code","message","field"}}`, and 422 for a platform that there is not.
-enum ContextPushEnvelope {
-    static func answer(_ error: PealError) -> Answer {
+struct ContextPushEnvelope: Envelope {
+    func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
         let isPlatform = error.field == "platform" && error.code == .notSupported
         let status = isPlatform ? 422 : error.code.httpStatus
         var answer = Answer(HTTPResponse.Status(code: status), ["error": NativeEnvelope.json(error)])

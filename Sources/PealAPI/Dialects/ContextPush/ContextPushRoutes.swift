@@ -9,8 +9,8 @@ struct ContextPushRoutes: Sendable {
 
     var all: [Endpoint] {
         [
-            Endpoint(.post, "/v1/campaigns/schedule_message_for_user", .contextpush(.send), schedule),
-            Endpoint(.post, "/v1/campaigns/cancel_message_for_user", .contextpush(.send), cancel),
+            Endpoint(.post, "/v1/campaigns/schedule_message_for_user", .contextPush(.send), schedule),
+            Endpoint(.post, "/v1/campaigns/cancel_message_for_user", .contextPush(.send), cancel),
         ]
     }
 

@@ -18,11 +18,13 @@ struct ContextPushReader {
         var audience = Audience()
         audience.users = [target.userID]
         audience.platforms = [target.platform]
+        let sent = try ContextPushContent.content(
+            content, key: target.key ?? id.description, platform: target.platform)
+        let life = MessageLife(
+            MessageOptions(), sent, window: window, start: now, secondsMax: limits.messageLifeSeconds)
         return MessageDraft(
-            id: id, app: app, dialect: .contextpush, campaignID: target.campaignID, audience: audience,
-            content: try ContextPushContent.content(
-                content, key: target.key ?? id.description, platform: target.platform),
-            createdAt: now, expiresAt: until + .seconds(Limits.momentRecoverySeconds), source: source, window: window)
+            id: id, app: app, dialect: .contextPush, campaignID: target.campaignID, audience: audience,
+            content: sent, createdAt: now, expiresAt: life.end, source: source, window: window)
     }
 
     /// An instant goes before a number of hours.

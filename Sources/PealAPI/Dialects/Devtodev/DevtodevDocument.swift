@@ -5,7 +5,7 @@ internal import PealCore
 enum DevtodevDocument {
     static var document: DialectDocument {
         DialectDocument(
-            name: "Devtodev", text: "Pushes that are answered when they are sent.", envelope: .devtodev,
+            name: "Devtodev", text: "Pushes that are answered when they are sent.", dialect: DevtodevDialect(),
             refusal: refusal, operations: [send, categories],
             schemas: [
                 ("DevtodevPush", DevtodevSchema.push), ("DevtodevAudience", DevtodevSchema.element),

@@ -2,8 +2,8 @@ internal import HTTPTypes
 internal import PealCore
 
 /// `{"status_code","errors":[{"code","msg"}]}`; the status of the answer is the one in the body.
-enum DevtodevEnvelope {
-    static func answer(_ error: PealError) -> Answer {
+struct DevtodevEnvelope: Envelope {
+    func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
         let code = DevtodevCode(error)
         let status = code.status(of: error)
         var message = error.message
@@ -45,7 +45,7 @@ enum DevtodevRefusals {
 /// The members of a request that hold the fields of a message.
 struct DevtodevSpelling {
     /// What the request calls its Windows object.
-    let windowsName: String
+    var windowsName = "uwp"
 
     func path(of field: MessageField) -> String {
         guard let platform = field.platform else { return "payload" }

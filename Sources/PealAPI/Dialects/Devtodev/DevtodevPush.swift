@@ -15,7 +15,7 @@ struct DevtodevPush: Sendable {
         let body = try Tolerance(try call.object())
         let named = try await app(body)
         let caller = try await Gatekeeper(services).admit(
-            userToken: Self.userToken(body, call.query), for: named, now: call.now)
+            secret: Self.userToken(body, call.query), .userToken, for: named, now: call.now)
         let app = try Self.app(body, named, caller)
         let pack = try DevtodevPack.request(body, call, app: app)
         do {
@@ -185,7 +185,7 @@ struct DevtodevReader {
         let draft = MessageDraft(
             id: id, app: app.key, dialect: .devtodev, campaignID: campaign, audience: audience.audience,
             content: content, options: options, createdAt: now,
-            expiresAt: Lifetime.end(options, content, start: now, lifeSecondsMax: lifeSecondsMax))
+            expiresAt: MessageLife(options, content, start: now, secondsMax: lifeSecondsMax).end)
         return Request(
             draft: draft, skipped: audience.skipped, notes: notes, windowsName: windowsName ?? "uwp")
     }

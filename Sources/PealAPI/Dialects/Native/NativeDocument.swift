@@ -16,7 +16,7 @@ enum NativeDocument {
     static func document(at now: Timestamp) -> DialectDocument {
         DialectDocument(
             name: "Native", text: "Apps, credentials, keys, devices, messages and what became of them.",
-            envelope: .native, refusal: refusal, pathParameters: pathParameters,
+            dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
             operations: apps + credentials + keys + devices + topics + messages + states + channels + webhooks
                 + campaigns,
             schemas: [("NativeFuture", .future(after: now))] + appSchemas + credentialSchemas + keySchemas

@@ -48,37 +48,23 @@ struct NativeKeys: Sendable {
         return Answer(.noContent)
     }
 
-    /// Names under which a dialect's values are given and shown.
-    private static func names(
-        _ dialect: APIKey.Dialect
-    ) -> (publicHalf: String?, secret: String, sharedSecret: String?) {
-        switch dialect {
-        case .native, .contextpush: (nil, "token", nil)
-        case .devtodev: (nil, "user_token", nil)
-        case .richie: ("username", "password", nil)
-        case .pivotal: ("application_uuid", "api_key", "shared_secret")
-        case .pivotalPlatform: ("platform_uuid", "platform_secret", nil)
-        case .device: (nil, "token", "shared_secret")
-        }
-    }
-
     private static func draft(_ fields: Fields, now: Timestamp) throws(PealError) -> KeyDraft {
-        guard let dialect = try fields.choice("dialect", APIKey.Dialect.self) else { throw .missing("dialect") }
-        var draft = KeyDraft(dialect: dialect)
+        guard let name = try fields.choice("dialect", of: keyKindNames), let kind = Dialects.key(.init(rawValue: name))
+        else { throw .missing("dialect") }
+        var draft = KeyDraft(rules: kind.rules)
         draft.scopes = try scopes(fields)
         if let end = try fields.time("expires_at") {
             guard end > now else { throw .invalid("expires_at", "expires_at must lie in the future") }
             draft.expiresAt = end
         }
-        if dialect == .pivotalPlatform {
+        if kind.namesPlatform {
             guard let platform = try fields.platform() else { throw .missing("platform") }
             draft.platform = platform
             draft.environment = try fields.environment() ?? .production
         }
-        let names = names(dialect)
-        if let name = names.publicHalf { draft.publicHalf = try ascii(fields, name, without: ":") }
-        draft.secret = try ascii(fields, names.secret)
-        if let name = names.sharedSecret { draft.sharedSecret = try hex(fields, name) }
+        if let name = kind.publicHalf { draft.publicHalf = try ascii(fields, name, without: ":") }
+        draft.secret = try ascii(fields, kind.secret)
+        if let name = kind.sharedSecret { draft.sharedSecret = try hex(fields, name) }
         return draft
     }
 
@@ -127,15 +113,15 @@ struct NativeKeys: Sendable {
     }
 
     private static func publicHalf(_ key: APIKey) -> (String, JSON?) {
-        (names(key.dialect).publicHalf ?? "public_half", .string(key.publicHalf))
+        (Dialects.key(key.dialect)?.publicHalf ?? "public_half", .string(key.publicHalf))
     }
 
     private static func values(_ made: KeyVerbs.Made) -> [(String, JSON?)] {
-        let names = names(made.stored.key.dialect)
+        guard let kind = Dialects.key(made.stored.key.dialect) else { return [] }
         return [
-            (names.publicHalf ?? "", names.publicHalf.map { _ in .string(made.stored.key.publicHalf) }),
-            (names.secret, .string(made.secret)),
-            (names.sharedSecret ?? "", made.stored.sharedSecret.map(JSON.string)),
+            (kind.publicHalf ?? "", kind.publicHalf.map { _ in .string(made.stored.key.publicHalf) }),
+            (kind.secret, .string(made.secret)),
+            (kind.sharedSecret ?? "", made.stored.sharedSecret.map(JSON.string)),
         ]
     }
 }
@@ -170,11 +156,11 @@ extension NativeDocument {
     ]
 
     static let keySchemas: [(name: String, schema: Schema)] = [
-        ("NativeKeyDraft", .one(of: APIKey.Dialect.allCases.map(draft))),
+        ("NativeKeyDraft", .one(of: Dialects.keys.map(draft))),
         (
             "NativeKey",
             .object([
-                .required("id", .uuid), .required("dialect", .words(APIKey.Dialect.self)),
+                .required("id", .uuid), .required("dialect", .words(keyKindNames)),
                 .required("scopes", .list(.words(APIKey.Scope.self))), .optional("platform", platform),
                 .optional("environment", .words(Environment.self)), .required("created_at", .time),
                 .required("expires_at", Schema.time.orNull),
@@ -188,29 +174,18 @@ extension NativeDocument {
     private static let publicHalf = Schema.text(1...Limits.nameCharactersMax, pattern: "[!-9;-~]+")
     private static let sharedSecret = Schema.text(pattern: "([0-9A-Fa-f]{2}){16,64}")
 
-    private static func draft(_ dialect: APIKey.Dialect) -> Schema {
-        let values: [Property] =
-            switch dialect {
-            case .native, .contextpush: [.nullable("token", value)]
-            case .devtodev: [.nullable("user_token", value)]
-            case .richie: [.nullable("username", publicHalf), .nullable("password", value)]
-            case .pivotal:
-                [
-                    .nullable("application_uuid", publicHalf), .nullable("api_key", value),
-                    .nullable("shared_secret", sharedSecret),
-                ]
-            case .pivotalPlatform:
-                [
-                    .required("platform", platform), .nullable("environment", environment),
-                    .nullable("platform_uuid", publicHalf), .nullable("platform_secret", value),
-                ]
-            case .device: [.nullable("token", value), .nullable("shared_secret", sharedSecret)]
-            }
-        return .object(
-            [
-                .required("dialect", .word(dialect.rawValue)),
-                .nullable("scopes", .list(.words(APIKey.Scope.self), 1...APIKey.Scope.allCases.count)),
-                .nullable("expires_at", future),
-            ] + values)
+    private static func draft(_ kind: KeyKind) -> Schema {
+        var properties: [Property] = [
+            .required("dialect", .word(kind.name.rawValue)),
+            .nullable("scopes", .list(.words(APIKey.Scope.self), 1...APIKey.Scope.allCases.count)),
+            .nullable("expires_at", future),
+        ]
+        if kind.namesPlatform {
+            properties += [.required("platform", platform), .nullable("environment", environment)]
+        }
+        if let name = kind.publicHalf { properties.append(.nullable(name, publicHalf)) }
+        properties.append(.nullable(kind.secret, value))
+        if let name = kind.sharedSecret { properties.append(.nullable(name, sharedSecret)) }
+        return .object(properties)
     }
 }

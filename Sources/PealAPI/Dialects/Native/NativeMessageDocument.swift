@@ -28,7 +28,7 @@ extension NativeDocument {
             parameters: page(.id) + [
                 .query("state", NativeReportSchema.state, "Only those in this state."),
                 .query("campaign_id", .text, "Only those of this campaign."),
-                .query("dialect", .words(APIKey.Dialect.self), "Only those that came in this dialect."),
+                .query("dialect", .words(keyKindNames), "Only those that came in this dialect."),
             ], answers: [list(of: "NativeMessage")]),
         APIOperation(id: "getMessage", method: .get, path: message, summary: "Show a message", answers: [shown]),
         APIOperation(
@@ -207,7 +207,7 @@ enum NativeReportSchema {
     private static let audience = Schema.object([.required("devices", .count), .required("platforms", platforms)])
 
     private static let message = Schema.object([
-        .required("id", .uuid), .required("state", state), .required("dialect", .words(APIKey.Dialect.self)),
+        .required("id", .uuid), .required("state", state), .required("dialect", .words(keyKindNames)),
         .optional("campaign_id", .text), .optional("failure", .text), .required("created_at", .time),
         .optional("start_at", .time), .required("expires_at", .time), .required("audience", audience),
         .required("counts", .named("NativeCounts")), .required("by_platform", .map(.named("NativeCounts"))),

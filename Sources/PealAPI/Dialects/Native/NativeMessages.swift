@@ -113,11 +113,10 @@ struct NativeMessages: Sendable {
             filter.state = state
         }
         if let name = query["dialect"] {
-            guard let dialect = APIKey.Dialect(rawValue: name) else {
-                let names = APIKey.Dialect.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .invalid("dialect", "dialect must be one of \(names)")
+            guard keyKindNames.contains(name) else {
+                throw .invalid("dialect", "dialect must be one of \(keyKindNames.joined(separator: ", "))")
             }
-            filter.dialect = dialect
+            filter.dialect = DialectName(rawValue: name)
         }
         return filter
     }

@@ -5,7 +5,7 @@ internal import PealCore
 enum PivotalDocument {
     static var document: DialectDocument {
         DialectDocument(
-            name: "Pivotal", text: "The API of Pivotal Push 1.8.", envelope: .pivotal, refusal: refusal,
+            name: "Pivotal", text: "The API of Pivotal Push 1.8.", dialect: PivotalDialect(), refusal: refusal,
             pathParameters: [
                 .path("id", .text(1...Int.max), "Its id."),
                 .path("tag", .printable(1...Limits.topicBytesMax), "A tag's name."),

@@ -2,14 +2,14 @@ internal import HTTPTypes
 internal import PealCore
 
 /// The error body of the Spring server that this API came from: `{"timestamp","status","error","message","path"}`.
-enum PivotalEnvelope {
-    static func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
+struct PivotalEnvelope: Envelope {
+    func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
         let status = HTTPResponse.Status(code: error.code.httpStatus)
         var answer = Answer(
             status,
             [
                 "timestamp": .integer(now.milliseconds), "status": .integer(status.code),
-                "error": .string(phrase(error.code)), "message": .string(error.messageNamingField),
+                "error": .string(Self.phrase(error.code)), "message": .string(error.messageNamingField),
                 "path": .string(path),
             ])
         if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }

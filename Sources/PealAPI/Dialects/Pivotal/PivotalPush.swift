@@ -47,11 +47,10 @@ struct PivotalReader {
         } else {
             content.platforms[.ios]?.options.life = .until(Timestamp(seconds: Limits.pivotalExpirationSeconds))
         }
-        let end = Lifetime.end(
-            options, content, start: timing.startAt ?? now, lifeSecondsMax: lifeSecondsMax)
+        let life = MessageLife(options, content, start: timing.startAt ?? now, secondsMax: lifeSecondsMax)
         let draft = MessageDraft(
             id: id, app: app.key, dialect: .pivotal, audience: audience, content: content, options: options,
-            startAt: timing.startAt, createdAt: createdAt, expiresAt: end,
+            startAt: timing.startAt, createdAt: createdAt, expiresAt: life.end,
             source: timing.startAt == nil ? nil : json.bytes)
         return (draft, timing)
     }

@@ -5,7 +5,7 @@ internal import PealCore
 enum RichieDocument {
     static var document: DialectDocument {
         DialectDocument(
-            name: "Richie", text: "Tasks to topics and to users.", envelope: .richie,
+            name: "Richie", text: "Tasks to topics and to users.", dialect: RichieDialect(),
             refusal: .object([.required("error", .text)]), operations: [send],
             schemas: [
                 ("RichieTask", task), ("RichieApple", apple), ("RichieAndroid", android),

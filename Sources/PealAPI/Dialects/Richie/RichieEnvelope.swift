@@ -2,8 +2,8 @@ internal import HTTPTypes
 internal import PealCore
 
 /// The error body of this API: `{"error":"…"}`, one sentence that names the field at fault.
-enum RichieEnvelope {
-    static func answer(_ error: PealError) -> Answer {
+struct RichieEnvelope: Envelope {
+    func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
         let status = error.code == .payloadTooLarge ? 413 : error.code.httpStatus
         var answer = Answer(HTTPResponse.Status(code: status), ["error": .string(error.messageNamingField)])
         if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }

@@ -17,7 +17,9 @@ struct RichieReader {
         let draft = MessageDraft(
             id: id, app: app.key, dialect: .richie, audience: audience, content: content.content, options: options,
             createdAt: now,
-            expiresAt: Lifetime.end(options, content.content, start: now, lifeSecondsMax: limits.messageLifeSeconds),
+            expiresAt: MessageLife(
+                options, content.content, start: now, secondsMax: limits.messageLifeSeconds
+            ).end,
             source: RichieReport.part(appID: name, target: target, payloads: content.reported).bytes)
         return (draft, content.warnings)
     }

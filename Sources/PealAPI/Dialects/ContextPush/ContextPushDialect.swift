@@ -1,0 +1,33 @@
+internal import PealCore
+
+/// ContextPush: one person's message, sent at a good moment.
+struct ContextPushDialect: Dialect {
+    let name = DialectName.contextPush
+    let paths = ["/v1/campaigns"]
+    let keys = [KeyKind.contextPush]
+    let envelope: any Envelope = ContextPushEnvelope()
+
+    func endpoints(_ services: APIServices) -> [Endpoint] { ContextPushRoutes(services).all }
+
+    func spelling(of field: MessageField) -> String { ContextPushSpelling.path(of: field) }
+
+    func document(at now: Timestamp) -> DialectDocument? { ContextPushDocument.document }
+}
+
+extension DialectName {
+    static let contextPush: DialectName = "contextpush"
+}
+
+extension KeyKind {
+    static let contextPush = KeyKind(
+        .contextPush, usualScopes: [.send, .read], secret: ("token", .base64URL(prefix: "CTX-", byteCount: 32)))
+}
+
+extension Access {
+    private static let token = Authentication(
+        .contextPush, .token, needs: "a valid key is needed: Authorization: Token CTX-…",
+        text: "`Token CTX-…`: a key of dialect contextpush.")
+
+    /// A key with that scope.
+    static func contextPush(_ scope: APIKey.Scope) -> Access { Access(token, .appOfKey(scope)) }
+}

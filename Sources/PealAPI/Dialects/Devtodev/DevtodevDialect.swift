@@ -1,0 +1,34 @@
+internal import PealCore
+
+/// The devtodev Push API. Its documents name no media type, and its clients send none or any.
+struct DevtodevDialect: Dialect {
+    let name = DialectName.devtodev
+    let paths = ["/api", "/v1/devtodev"]
+    let keys = [KeyKind.devtodev]
+    let envelope: any Envelope = DevtodevEnvelope()
+    let mediaTypes = MediaType.Tolerance.everything
+
+    func endpoints(_ services: APIServices) -> [Endpoint] { DevtodevRoutes(services).all }
+
+    func spelling(of field: MessageField) -> String { DevtodevSpelling().path(of: field) }
+
+    func document(at now: Timestamp) -> DialectDocument? { DevtodevDocument.document }
+}
+
+extension DialectName {
+    static let devtodev: DialectName = "devtodev"
+}
+
+extension KeyKind {
+    static let devtodev = KeyKind(
+        .devtodev, usualScopes: [.send, .read], secret: ("user_token", .hex(byteCount: 32)), isSharedByApps: true)
+}
+
+extension Access {
+    private static let key = Authentication(
+        .devtodev, .parameter("user_token"), needs: "user_token is unknown",
+        text: "A key of dialect devtodev. It may stand in the body instead.")
+
+    /// A key in the query or in the body: the handler reads it and has the caller admitted.
+    static let userToken = Access(key, .appOfKey(.send))
+}

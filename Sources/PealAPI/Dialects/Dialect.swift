@@ -1,0 +1,94 @@
+internal import PealCore
+
+/// One HTTP vocabulary over the core: it reads its own requests, calls the core's verbs, and answers in its own words.
+/// Everything that the server has to know of a dialect is here; `Dialects.all` is the only list of them.
+protocol Dialect: Sendable {
+    /// As messages are stored and shown with it.
+    var name: DialectName { get }
+    /// The paths that belong to it, each with all below it. Of several dialects the longest path decides.
+    var paths: [String] { get }
+    /// The kinds of keys that open it.
+    var keys: [KeyKind] { get }
+    var envelope: any Envelope { get }
+    /// What it takes for JSON.
+    var mediaTypes: MediaType.Tolerance { get }
+    /// Whether its POST requests may carry `Idempotency-Key`.
+    var takesIdempotencyKey: Bool { get }
+    func endpoints(_ services: APIServices) -> [Endpoint]
+    /// The path in its requests that holds a message's field.
+    func spelling(of field: MessageField) -> String
+    /// Its part of the OpenAPI document; nil where it has no endpoints yet.
+    /// - Parameter now: times that must lie in the future are later than this.
+    func document(at now: Timestamp) -> DialectDocument?
+}
+
+extension Dialect {
+    var mediaTypes: MediaType.Tolerance { .clients }
+    var takesIdempotencyKey: Bool { false }
+}
+
+/// Every dialect that the server speaks.
+enum Dialects {
+    static let all: [any Dialect] = [
+        NativeDialect(), PivotalDialect(), RichieDialect(), ContextPushDialect(), DevtodevDialect(), DeviceDialect(),
+    ]
+
+    static let keys: [KeyKind] = all.flatMap(\.keys)
+
+    /// The kinds of keys that have one secret only.
+    static let loneSecrets: [DialectName] = keys.filter { $0.publicHalf == nil }.map(\.name)
+    /// The kinds of keys that have a public half beside the secret.
+    static let pairs: [DialectName] = keys.filter { $0.publicHalf != nil }.map(\.name)
+
+    static func key(_ name: DialectName) -> KeyKind? { keys.first { $0.name == name } }
+
+    /// The dialect that a path belongs to, in whose words a refusal is written: the path alone decides. What belongs to
+    /// no other is the native API's.
+    /// - Parameter raw: the path as it came, for one whose escapes are broken.
+    static func owner(of path: RequestPath?, raw: some StringProtocol) -> any Dialect {
+        let segments = path?.segments ?? raw.split(separator: "/").map { String($0) }
+        return owners.first { segments.starts(with: $0.path) }?.dialect ?? NativeDialect()
+    }
+
+    private struct Owner {
+        let path: [String]
+        let dialect: any Dialect
+    }
+
+    /// The longest paths first.
+    private static let owners = all.flatMap { dialect in
+        dialect.paths.map { Owner(path: $0.split(separator: "/").map { String($0) }, dialect: dialect) }
+    }.sorted { $0.path.count > $1.path.count }
+}
+
+/// The names of all kinds of keys, in the order of the dialects.
+package let keyKindNames: [String] = Dialects.keys.map(\.name.rawValue)
+
+/// One kind of key: what the core must know of it, and the names of its values where keys are made and shown.
+struct KeyKind: Sendable {
+    let rules: KeyRules
+    /// The member that holds the secret.
+    let secret: String
+    /// The member that holds the public half; nil where the key has one secret only.
+    let publicHalf: String?
+    /// The member that holds the shared secret; nil where there is none.
+    let sharedSecret: String?
+    /// Whether a key is for the devices of one platform.
+    let namesPlatform: Bool
+
+    var name: DialectName { rules.dialect }
+
+    init(
+        _ name: DialectName, usualScopes: Set<APIKey.Scope>,
+        secret: (name: String, pattern: KeyRules.Pattern), publicHalf: (name: String, pattern: KeyRules.Pattern)? = nil,
+        sharedSecret: String? = nil, namesPlatform: Bool = false, isSharedByApps: Bool = false
+    ) {
+        rules = KeyRules(
+            dialect: name, usualScopes: usualScopes, secret: secret.pattern, publicHalf: publicHalf?.pattern,
+            hasSharedSecret: sharedSecret != nil, isSharedByApps: isSharedByApps)
+        self.secret = secret.name
+        self.publicHalf = publicHalf?.name
+        self.sharedSecret = sharedSecret
+        self.namesPlatform = namesPlatform
+    }
+}

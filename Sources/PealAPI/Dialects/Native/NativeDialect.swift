@@ -1,0 +1,40 @@
+internal import PealCore
+
+/// Peal's own API.
+struct NativeDialect: Dialect {
+    let name = DialectName.native
+    let paths = ["/"]
+    let keys = [KeyKind.native]
+    let envelope: any Envelope = NativeEnvelope()
+    let mediaTypes = MediaType.Tolerance.none
+    let takesIdempotencyKey = true
+
+    func endpoints(_ services: APIServices) -> [Endpoint] { NativeRoutes(services).all }
+
+    func spelling(of field: MessageField) -> String { NativeSpelling.path(of: field) }
+
+    func document(at now: Timestamp) -> DialectDocument? { NativeDocument.document(at: now) }
+}
+
+extension DialectName {
+    static let native: DialectName = "native"
+}
+
+extension KeyKind {
+    static let native = KeyKind(
+        .native, usualScopes: APIKey.Scope.usual, secret: ("token", .base64URL(prefix: "peal_", byteCount: 32)))
+}
+
+extension Access {
+    private static let key = Authentication(
+        .native, .bearer, admitsAdmin: true, needs: "a valid key is needed: Authorization: Bearer …",
+        text: "The admin token, or a key of dialect native, whose scopes are the roles.")
+
+    /// Only the admin token.
+    static let admin = Access(key, .admin)
+    /// The admin token, or any native key: the handler shows each only its own.
+    static let anyNative = Access(key, .anyKey)
+
+    /// The admin token, or a native key with that scope, within the app that the path names.
+    static func app(_ scope: APIKey.Scope) -> Access { Access(key, .appInPath(scope)) }
+}

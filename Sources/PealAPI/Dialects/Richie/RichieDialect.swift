@@ -1,0 +1,33 @@
+internal import PealCore
+
+/// The Richie Push API.
+struct RichieDialect: Dialect {
+    let name = DialectName.richie
+    let paths = ["/push"]
+    let keys = [KeyKind.richie]
+    let envelope: any Envelope = RichieEnvelope()
+
+    func endpoints(_ services: APIServices) -> [Endpoint] { RichieRoutes(services).all }
+
+    func spelling(of field: MessageField) -> String { RichieSpelling.path(of: field) }
+
+    func document(at now: Timestamp) -> DialectDocument? { RichieDocument.document }
+}
+
+extension DialectName {
+    static let richie: DialectName = "richie"
+}
+
+extension KeyKind {
+    static let richie = KeyKind(
+        .richie, usualScopes: [.send, .read], secret: ("password", .hex(byteCount: 32)),
+        publicHalf: ("username", .hex(prefix: "peal-", byteCount: 8)))
+}
+
+extension Access {
+    private static let userName = Authentication(
+        .richie, .basic, needs: Authentication.pair, text: "User name and password: a key of dialect richie.")
+
+    /// A key with that scope.
+    static func richie(_ scope: APIKey.Scope) -> Access { Access(userName, .appOfKey(scope)) }
+}

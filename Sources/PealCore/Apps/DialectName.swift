@@ -1,0 +1,56 @@
+/// The name of an HTTP vocabulary, or of one kind of its keys. Messages and keys are stored with it, and the API shows
+/// it. Which names there are is up to whoever declares the dialects: the core and the store only compare them.
+package struct DialectName: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package init(stringLiteral value: String) { rawValue = value }
+
+    package var description: String { rawValue }
+}
+
+/// What keys of one kind look like and what they may do. A dialect declares one for each kind of key that opens it.
+package struct KeyRules: Sendable, Hashable {
+    package let dialect: DialectName
+    /// The scopes of a key whose author names none.
+    package let usualScopes: Set<APIKey.Scope>
+    /// How a new secret is made.
+    package let secret: Pattern
+    /// How a new public half is made; nil where a key has one secret only.
+    package let publicHalf: Pattern?
+    /// Whether a key carries a second secret, which signs user ids.
+    package let hasSharedSecret: Bool
+    /// Whether several apps may have keys with the same secret: it belongs to a person, and requests name the app.
+    package let isSharedByApps: Bool
+
+    package init(
+        dialect: DialectName, usualScopes: Set<APIKey.Scope>, secret: Pattern, publicHalf: Pattern? = nil,
+        hasSharedSecret: Bool = false, isSharedByApps: Bool = false
+    ) {
+        self.dialect = dialect
+        self.usualScopes = usualScopes
+        self.secret = secret
+        self.publicHalf = publicHalf
+        self.hasSharedSecret = hasSharedSecret
+        self.isSharedByApps = isSharedByApps
+    }
+
+    /// The form of a random value.
+    package enum Pattern: Sendable, Hashable {
+        case uuid
+        case hex(prefix: String = "", byteCount: Int)
+        case base64URL(prefix: String, byteCount: Int)
+
+        func value(_ randomness: any Randomness) -> String {
+            switch self {
+            case .uuid:
+                let id: KeyID = randomness.identifier()
+                return id.description
+            case .hex(let prefix, let byteCount): return prefix + Hex.encode(randomness.bytes(byteCount))
+            case .base64URL(let prefix, let byteCount):
+                return prefix + Base64URL.encode(randomness.bytes(byteCount))
+            }
+        }
+    }
+}
