@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
+import NIOHTTP1
 import PealCore
 
 /// Sends notifications by pigeon, one request for each loft.
