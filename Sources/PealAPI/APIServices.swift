@@ -56,7 +56,11 @@ package struct APIServices: Sendable {
     var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
     var moments: MomentVerbs { MomentVerbs(store: store, engine: engine) }
     var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: webhookRules) }
-    var preview: MessagePreview { MessagePreview(providers: providers) }
+    var preview: MessagePreview {
+        MessagePreview(
+            providers: providers,
+            dialectsNamingPlatforms: Set(Dialects.all.filter(\.authorsNamePlatforms).map(\.name)))
+    }
 
     /// What may be told of an app's credentials.
     func credentialRecords(_ app: App) async throws -> [CredentialRecord] {

@@ -37,10 +37,11 @@ struct PivotalReader {
         _ json: JSON, id: MessageID, app: App, createdAt: Timestamp, now: Timestamp
     ) throws(PealError) -> (draft: MessageDraft, timing: PivotalTiming) {
         let body = try Tolerance(json)
-        let settings = app.settings.pivotal
+        let settings = app.settings
         let timing = try PivotalTiming(body, settings: settings, now: now)
         let audience = try PivotalTarget.audience(body)
-        var content = try PivotalContent.content(body, receipt: settings.sendReceipt ? id.description : nil)
+        var content = try PivotalContent.content(
+            body, receipt: settings[PivotalSettings.sendReceipt] ? id.description : nil)
         var options = MessageOptions()
         if let end = timing.expiresAt {
             options.life = .until(end)
@@ -147,14 +148,14 @@ struct PivotalTiming {
     private static let monthSeconds: Int64 = 30 * 24 * 3600
 
     /// - Throws: `invalid_field` when both schedule fields are set, or a scheduled push would end before it starts.
-    init(_ body: Tolerance, settings: AppSettings.Pivotal, now: Timestamp) throws(PealError) {
+    init(_ body: Tolerance, settings: AppSettings, now: Timestamp) throws(PealError) {
         let at = try body.milliseconds("scheduleAt")
         var delay = try body.integer("scheduleIn").flatMap { $0 == 0 ? nil : $0 }
         if at != nil, delay != nil {
             throw .invalid("scheduleIn", "scheduleAt and scheduleIn must not both be set")
         }
         isSuspicious = delay.map { $0 > Self.monthSeconds && $0.isMultiple(of: 1000) } ?? false
-        if isSuspicious, settings.scheduleInMillisHeuristic { delay = delay.map { $0 / 1000 } }
+        if isSuspicious, settings[PivotalSettings.scheduleInMillisHeuristic] { delay = delay.map { $0 / 1000 } }
         if let delay, !(0...Limits.ttlSecondsMax).contains(delay) {
             throw .invalid("scheduleIn", "scheduleIn must be 0 to \(Limits.ttlSecondsMax) seconds")
         }

@@ -67,7 +67,7 @@ struct PivotalRegistration: Sendable {
         let userID = try await userID(body, realm.app, now: call.now)
         let reader = realm.reader(services.addressRules)
         let result = try await services.devices.change(id, app: realm.app.key, call.verb) { known throws(PealError) in
-            if known == nil, !realm.app.settings.pivotal.upsertOnPut { throw .notFound("device") }
+            if known == nil, !realm.app.settings[PivotalSettings.upsertOnPut] { throw .notFound("device") }
             if let known, !realm.holds(known) { throw .notFound("device") }
             return try reader.registration(
                 body, id: id, over: known, userID: userID, isWhole: false,
@@ -113,7 +113,7 @@ struct PivotalRegistration: Sendable {
     /// The user that the body gives, proved where the app asks for proof; nil where it gives none.
     private func userID(_ body: Tolerance, _ app: App, now: Timestamp) async throws -> String? {
         let name = "custom_user_id"
-        guard app.settings.pivotal.verifyCustomUserID else {
+        guard app.settings[PivotalSettings.verifyCustomUserID] else {
             return try body.text(name, bytesMax: Limits.userIDBytesMax).map(checked)
         }
         guard let signed = try body.text(name, bytesMax: Limits.signedUserIDBytesMax) else { return nil }

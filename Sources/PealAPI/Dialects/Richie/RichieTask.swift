@@ -10,7 +10,8 @@ struct RichieReader {
         _ body: Tolerance, id: MessageID, app: App, name: String, now: Timestamp
     ) throws(PealError) -> (draft: MessageDraft, warnings: [String]) {
         let target = try RichieTarget(body, limits)
-        let content = try RichieContent(body, taskID: id.description, allowsHTTP: app.settings.richie.allowHTTPLinks)
+        let content = try RichieContent(
+            body, taskID: id.description, allowsHTTP: app.settings[RichieSettings.allowHTTPLinks])
         var audience = target.audience
         audience.platforms = Set(content.content.platforms.keys)
         let options = MessageOptions()
