@@ -86,8 +86,8 @@ struct PKCS12Contents {
     /// Unencrypted safe bags that hold no key, as they came.
     private(set) var bags: [ArraySlice<UInt8>] = []
 
-    /// nil when it is not an archive, or one that is locked by a public key in place of a passphrase. Tools write BER as
-    /// well as DER.
+    /// nil when it is not an archive, or one that is locked by a public key in place of a passphrase. Tools write both
+    /// BER and DER.
     init?(_ archive: [UInt8]) {
         guard let infos = Self.infos(in: archive) else { return nil }
         for info in infos {
