@@ -3,7 +3,7 @@ internal import PealCore
 /// Makes the content for WNS from `uwp` (Windows 10) or `win` (also Windows 8.1).
 enum DevtodevWindows {
     /// - Parameter isLegacy: whether the templates must be those of Windows 8.1.
-    /// - Throws: `missing_field` where nothing is said; `invalid_field`.
+    /// - Throws: `missing_field` for an object without content; `invalid_field`.
     static func content(_ message: Tolerance, isLegacy: Bool) throws(PealError) -> Content.PlatformContent {
         let options = try DevtodevOptions(message, platform: .windows)
         let own: WNSContent
@@ -67,10 +67,10 @@ enum DevtodevToast {
             launch: launch)
     }
 
-    /// Of the catalogue's templates the one with that many texts.
+    /// The catalogue's template with that many texts.
     private static func number(_ texts: [String]) -> Int { texts.count == 1 ? 1 : texts.count == 2 ? 2 : 4 }
 
-    /// What the app is told: as given, else `data` and the action as one JSON text.
+    /// The app's launch argument: as given, otherwise `data` and the action as one JSON text.
     private static func launch(_ given: Tolerance) throws(PealError) -> String? {
         if let launch = try given.freeText("launch") { return launch }
         var notes: [String] = []
@@ -122,7 +122,7 @@ enum DevtodevTile {
         return texts.isEmpty ? "TileSquare150x150Image" : "TileSquare150x150PeekImageAndText02"
     }
 
-    /// A tile whose sizes say different things; nil where no size is given.
+    /// A tile with a different content for each size; nil if no size is given.
     private static func document(_ given: Tolerance) throws(PealError) -> XMLElement? {
         var bindings: [XMLElement] = []
         for (name, template) in sizes {

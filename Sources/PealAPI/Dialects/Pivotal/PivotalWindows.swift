@@ -6,7 +6,7 @@ enum PivotalWindows {
     /// The toast of a text alone (Microsoft: "The toast template catalog").
     private static let toastTemplate = "ToastText01"
 
-    /// - Parameter body: the message's, for a push that gives Windows nothing of its own.
+    /// - Parameter body: the message's, for a push without a part for Windows.
     static func windows(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { _ in
@@ -38,7 +38,7 @@ enum PivotalWindows {
         custom[name].flatMap { Tolerance.plainText($0.value)?.lowercased() }
     }
 
-    /// `textFieldN` stands at N − 1 of the texts and `imageFieldN` of the images; what no field is for is null, and
+    /// `textFieldN` is at index N − 1 of the texts and `imageFieldN` of the images; what no field is for is null, and
     /// members of other names follow the texts in the order of their names.
     /// - Parameter text: where there would be none.
     private static func templateFields(_ given: JSON.Members, text fallback: String?) -> JSON {
@@ -75,7 +75,7 @@ enum PivotalWindows {
         value.isNull ? .null : .string(Tolerance.plainText(value) ?? value.text)
     }
 
-    /// - Parameter body: the message's, for a push that gives Windows Phone nothing of its own.
+    /// - Parameter body: the message's, for a push without a part for Windows Phone.
     static func phone(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { Content.PlatformContent(MPNSContent(toast: $0)) }
