@@ -5,7 +5,7 @@ import PealCore
 import Testing
 
 /// A running `peal serve` and a client to it.
-struct Server: Sendable {
+struct RunningServer: Sendable {
     let program: RunningProgram
     let address: String
 
