@@ -115,7 +115,7 @@ private enum HotStatements {
         "topic.named": TopicTable.named("", now: now),
         "topic.firstMember": SubscriptionTable.firstMember(app: 1, topic: 1),
 
-        "webhook.enqueue": OutboxTable.enqueue(event, for: .events, gathering: .zero),
+        "webhook.enqueue": OutboxTable.enqueue(event, for: "events", gathering: .zero),
         "webhook.nextQueue": OutboxTable.nextQueue(after: webhook), "webhook.oldestDue": OutboxTable.oldestDue(webhook),
         "webhook.queueLength": OutboxTable.length(webhook, max: 1),
         "webhook.events": OutboxTable.events(webhook, limit: 1),
