@@ -57,9 +57,9 @@ struct CodingTests {
     }
 
     @Test(
-        "windows cover every key once, whatever the size",
+        "key ranges cover every key once, whatever the size",
         arguments: [1, 100, 4096, 4097, 70_000, 1_000_000, 50_000_000])
-    func windows(_ lastKey: DeviceKey) {
+    func keyRanges(_ lastKey: DeviceKey) {
         for audience in [0, 1, 1000, Int(lastKey)] {
             let plan = KeyRangePlan(lastKey: lastKey, audience: audience)
             var next: DeviceKey = 1
@@ -75,8 +75,8 @@ struct CodingTests {
         }
     }
 
-    @Test("a window holds a page at least and a send has eight slices, where the app is large enough")
-    func windowSizes() {
+    @Test("a key range has at least a page of devices and a send eight slices, if the app is large enough")
+    func keyRangeSizes() {
         #expect(KeyRangePlan(lastKey: 10_000_000, audience: 10_000_000).keys == 65_536)
         #expect(KeyRangePlan(lastKey: 10_000_000, audience: 100).keys == 1 << 22)
         #expect(KeyRangePlan(lastKey: 40_000, audience: 40_000).count >= 8)

@@ -56,7 +56,7 @@ struct CredentialTests {
         #expect(try await fixture.store.read { try $0.credentialRecords(app: app).count } == 5)
     }
 
-    @Test("that end are told with the earliest first, those that are stopped with the latest, of every app")
+    @Test("of all apps are listed: expiring ones with the earliest first, stopped ones with the latest")
     func listed() async throws {
         let fixture = try await Fixture(.sqlite)
         let other = try await fixture.test.makeApp("Other", randomness: .init(seed: 9))

@@ -46,7 +46,7 @@ struct EngineTests {
         #expect(try await test.store.read { try $0.setting("kept") } == [1])
     }
 
-    @Test("beyond the limit of waiting writes callers are told to come back")
+    @Test("above the limit of waiting writes callers are asked to retry")
     func tooMany() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         let gate = DispatchSemaphore(value: 0)

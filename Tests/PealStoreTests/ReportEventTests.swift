@@ -26,7 +26,7 @@ struct ReportEventTests {
         #expect(before == from)
     }
 
-    @Test("a sent message is told once its last device is settled", arguments: StoreUnderTest.allCases)
+    @Test("a sent message is reported once its last device is settled", arguments: StoreUnderTest.allCases)
     func sent(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let place = try await webhook(fixture)
@@ -44,7 +44,7 @@ struct ReportEventTests {
         #expect(gone == nil)
     }
 
-    @Test("a message to nobody is told at once", arguments: StoreUnderTest.allCases)
+    @Test("a message to nobody is reported at once", arguments: StoreUnderTest.allCases)
     func nobody(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let place = try await webhook(fixture)
@@ -55,7 +55,7 @@ struct ReportEventTests {
     }
 
     @Test(
-        "a message cancelled before it was cut is told at once, a later one when its rest is settled",
+        "a message cancelled before it was cut is reported at once, a later one when its rest is settled",
         arguments: StoreUnderTest.allCases)
     func cancelled(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
@@ -73,7 +73,7 @@ struct ReportEventTests {
         #expect(try await types(place, fixture) == ["message.cancelled", "message.cancelled"])
     }
 
-    @Test("a message that cannot be planned is told as failed", arguments: StoreUnderTest.allCases)
+    @Test("a message that cannot be planned is reported as failed", arguments: StoreUnderTest.allCases)
     func failed(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let place = try await webhook(fixture)
@@ -83,7 +83,7 @@ struct ReportEventTests {
         #expect(try await types(place, fixture) == ["message.failed"])
     }
 
-    @Test("a paused message that is over is told as expired", arguments: StoreUnderTest.allCases)
+    @Test("a paused message that is over is reported as expired", arguments: StoreUnderTest.allCases)
     func expired(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let place = try await webhook(fixture)
@@ -113,9 +113,9 @@ struct ReportEventTests {
             }
         }
         #expect(try await types(events, fixture).count == 2)
-        let told = try await fixture.store.read { try $0.outboxEvents(for: single, limit: 9) }
-        #expect(told.count == 1)
-        let message = try #require(told.first?.message)
+        let reported = try await fixture.store.read { try $0.outboxEvents(for: single, limit: 9) }
+        #expect(reported.count == 1)
+        let message = try #require(reported.first?.message)
         let facts = try await fixture.store.read { [app = fixture.app] in try $0.facts(app: app, message: message) }
         #expect(facts?.source == Array("{}".utf8))
         #expect(facts?.report.message.dialect == "single")

@@ -39,7 +39,7 @@ struct WebhookStoreTests {
         #expect(error?.code == .internal)
     }
 
-    @Test("a webhook is replaced in place, and by another kind anew", arguments: StoreUnderTest.allCases)
+    @Test("a webhook is replaced in place, and one of another kind is a new one", arguments: StoreUnderTest.allCases)
     func replacement(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let first = try await Self.put(Self.webhook(fixture), fixture).webhook
@@ -183,7 +183,7 @@ struct WebhookStoreTests {
         #expect(try await lease(webhook, fixture).count == 1)
     }
 
-    @Test("a failed delivery is tried anew, a delivered one never", arguments: StoreUnderTest.allCases)
+    @Test("a failed delivery is retried, a delivered one never", arguments: StoreUnderTest.allCases)
     func retry(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let (webhook, leased) = try await cut(fixture, count: 2)

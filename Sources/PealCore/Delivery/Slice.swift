@@ -5,7 +5,8 @@ package struct Slice: Sendable, Hashable {
         package let app: AppKey
         package let message: MessageID
         package let route: Route
-        /// The first key of its key range; `addressRange` for addresses that no device has, `momentRange` for moments.
+        /// The first key of the key range; `addressRange` for addresses that no device has, `momentRange` for alerts of
+        /// moments.
         package let rangeStart: Int64
         /// 0 for the range itself, a random positive number for each list cut out of it.
         package let part: Int64
