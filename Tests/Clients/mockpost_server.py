@@ -8,11 +8,11 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 
 from free_port import free_port
 from peal_server import OPENER
+from waiting import wait_until
 
 START_SECONDS_MAX = 30
 NGINX = """
@@ -32,15 +32,15 @@ http {{
 
 
 def wait_for(port, process):
-    end = time.monotonic() + START_SECONDS_MAX
-    while True:
+    def listens():
         assert process.poll() is None, f"the program for port {port} ended"
-        assert time.monotonic() < end, f"nobody listens on {port}"
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
         except OSError:
-            time.sleep(0.05)
+            return False
+        return True
+
+    wait_until(listens, START_SECONDS_MAX, lambda: f"nothing listens on port {port}")
 
 
 class MockPost:

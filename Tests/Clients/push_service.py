@@ -11,7 +11,6 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 
 import http_ece
@@ -19,6 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from free_port import free_port
 from py_vapid import Vapid02
+from waiting import wait_until
 
 START_SECONDS_MAX = 60
 
@@ -146,10 +146,12 @@ class MockPost:
                 command, cwd=directory, env={**os.environ, **own}, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT,
             )  # fmt: skip
-        end = time.monotonic() + START_SECONDS_MAX
-        while not self.answers():
-            assert self.process.poll() is None and time.monotonic() < end, self.log_file.read_text()
-            time.sleep(0.05)
+
+        def is_ready():
+            assert self.process.poll() is None, self.log_file.read_text()
+            return self.answers()
+
+        wait_until(is_ready, START_SECONDS_MAX, self.log_file.read_text)
 
     def answers(self):
         try:

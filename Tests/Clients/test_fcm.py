@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from fcm_schema import validator
 from mockpost_server import MockPost, TokenEndpoint
 from peal_server import Refused
+from waiting import wait_until
 
 RICH = {
     "notification": {"body": "Ten o'clock", "image": "https://example.com/i.png"},
@@ -101,10 +102,7 @@ def fault(simulator, device, value):
 
 
 def wait_for_health(peal, app, reason):
-    end = time.monotonic() + 20
-    while reason not in json.dumps(peal.get(f"/apps/{app}/credentials")):
-        assert time.monotonic() < end, peal.get(f"/apps/{app}/credentials")
-        time.sleep(0.1)
+    wait_until(lambda: reason in json.dumps(peal.get(f"/apps/{app}/credentials")), seconds=20)
 
 
 @pytest.mark.parametrize("mode", ["strict", "fast"])

@@ -11,6 +11,7 @@ import uuid
 import pytest
 from peal_server import PROGRAM
 from pivotal_server import PivotalServer
+from waiting import wait_until
 
 LINES = 10_000
 
@@ -31,13 +32,14 @@ def command(peal, app, *arguments, wait=True):
 def listed(peal, app):
     """Every device of the app, by id, without what only the server decides."""
     devices, cursor = {}, None
-    while True:
+    for _ in range(1000):
         page = peal.get(f"/apps/{app}/devices", limit=200, **({"cursor": cursor} if cursor else {}))
         for device in page["items"]:
             devices[device["id"]] = {key: value for key, value in device.items() if key != "registered_at"}
         cursor = page["next_cursor"]
         if not cursor:
             return devices
+    raise AssertionError("the list has no end")
 
 
 def device(number):
@@ -77,9 +79,12 @@ def test_bad_lines_are_told_and_a_killed_import_goes_on_exactly_once(serve, tmp_
     arguments = ["import", file, "--resume-file", resume, "--errors", errors, "--json"]
 
     process = command(peal, app, *arguments, wait=False)
-    while not (tmp_path / "resume").exists():
+
+    def has_begun():
         assert process.poll() is None, process.communicate()
-        time.sleep(0.001)
+        return (tmp_path / "resume").exists()
+
+    wait_until(has_begun, seconds=60, pause=0.001)
     process.kill()
     process.communicate()
     done = json.loads((tmp_path / "resume").read_text())["done"]
@@ -223,7 +228,7 @@ def test_a_pivotal_server_that_passes_the_filter_over_has_nobody_subscribed_to_e
         app = peal.app()
         source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
         status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source)
-        assert status == 0 and "nobody is subscribed" in warned
+        assert status == 0 and "no device is subscribed" in warned
         assert json.loads(output)["subscriptions"] == 0
         assert topics_of(listed(peal, app), 1) == []
     finally:

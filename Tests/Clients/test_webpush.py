@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives import serialization
 from peal_server import Refused, SigningKey
 from push_service import MockPost, PushService, base64url
 from torture_server import write_certificate
+from waiting import wait_until
 
 SUBJECT = "mailto:push@example.com"
 GREETING = {"title": "Grüße", "body": "Hello"}
@@ -195,11 +196,12 @@ def test_tokens_that_are_refused_again_stop_the_app_and_cost_nothing(app, servic
     service.answers["/push/a"] = [(403, {}, b'{"reason": "BadJwtToken"}')]
     (device,) = register(peal, app, service.browser("/push/a"))
     message = peal.send(app, content=GREETING)
-    end = time.monotonic() + 15
-    while (health := peal.get(f"/apps/{app}/credentials")["items"][0]["health"])["state"] != "stopped":
-        assert time.monotonic() < end, health
-        time.sleep(0.1)
-    assert health["reason"] == "BadJwtToken"
+
+    def stopped():
+        health = peal.get(f"/apps/{app}/credentials")["items"][0]["health"]
+        return health["state"] == "stopped" and health
+
+    assert wait_until(stopped, seconds=15)["reason"] == "BadJwtToken"
     assert peal.message(app, message)["counts"]["pending"] == 1
     assert peal.get(f"/apps/{app}/devices/{device}")["state"] == "active"
     assert len(service.requests) == 2

@@ -6,11 +6,11 @@ import hmac
 import json
 import pathlib
 import socket
-import time
 import urllib.parse
 
 from conftest import Simulator
 from peal_server import ROOT, Peal
+from waiting import wait_until
 
 FIXTURES = ROOT / "Tests" / "Fixtures" / "seeds" / "pivotal"
 # The environment variables' prefix of the push networks.
@@ -60,7 +60,7 @@ class Reply:
         return json.loads(self.body)
 
 
-class PivotalWorld:
+class PivotalFixture:
     def __init__(self, directory, clock=None):
         environment = clock.environment if clock else {}
         self.clock = clock
@@ -155,10 +155,9 @@ class PivotalWorld:
 
     def ended(self, message, seconds=30):
         """The receipt of a push once every device has its outcome."""
-        end = time.monotonic() + seconds
-        while True:
-            receipt = self.call("GET", f"/v1/receipts/{message}").json
-            if receipt["state"] in ("sent", "expired", "failed", "cancelled"):
-                return receipt
-            assert time.monotonic() < end, f"{receipt}\n{self.peal.log[-2000:]}"
-            time.sleep(0.05)
+
+        def receipt():
+            shown = self.call("GET", f"/v1/receipts/{message}").json
+            return shown["state"] in ("sent", "expired", "failed", "cancelled") and shown
+
+        return wait_until(receipt, seconds, lambda: self.peal.log[-2000:])
