@@ -1,4 +1,4 @@
-"""nghttpd and nginx as push networks: what they log of the requests is read back."""
+"""nghttpd and nginx as push networks, whose logs of the requests are read."""
 
 import json
 import re
@@ -51,7 +51,7 @@ class ForeignServer:
 
 
 class Nghttpd(ForeignServer):
-    """nghttp2's server with its verbose log of every frame; answers 404 to what is no file."""
+    """nghttp2's server with its verbose log of every frame; answers 404 to anything that is not a file."""
 
     def __init__(self, directory, ca_file, key_file):
         super().__init__(directory, "nghttpd", ca_file, key_file)
@@ -92,7 +92,7 @@ def read_blocks(log):
 
 
 class Nginx(ForeignServer):
-    """nginx with an access log of one JSON object a request; answers 200 to everything."""
+    """nginx with an access log of one JSON object per request; answers 200 to everything."""
 
     FIELDS = ("authorization", "apns_topic", "apns_push_type", "apns_priority", "apns_expiration", "apns_id",
               "apns_collapse_id", "content_type", "content_length", "user_agent")  # fmt: skip

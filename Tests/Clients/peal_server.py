@@ -1,4 +1,4 @@
-"""Runs `peal serve` for tests that send through it, and speaks its native API."""
+"""Runs `peal serve` for tests that send through it, and uses its native API."""
 
 import json
 import os
@@ -62,7 +62,7 @@ class Peal:
         self.start()
 
     def start(self):
-        """Starts the program, also again on the same database after `stop` or `kill`."""
+        """Starts the program; after `stop` or `kill`, again on the same database."""
         port_file = self.directory / "port"
         port_file.unlink(missing_ok=True)
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}

@@ -46,7 +46,7 @@ class ContextPushFixture:
                 PEAL_CONTEXTPUSH_TRADITIONAL_HOLD_SECONDS=hold,
             )
         )
-        # The documentation's bundle id names the app; the credential is the simulator's.
+        # The app has the bundle id of the documentation, and the credential that of the simulator.
         self.app = self.peal.app(bundle_id=BUNDLE)
         key = SigningKey(apns["key_id"], apns["team_id"])
         key.private_key = self.simulator.private_key
@@ -86,7 +86,7 @@ def contextpush(simulate, serve):
 
 @pytest.fixture
 def moved(tmp_path):
-    """A fixture by a clock that the test moves, and the clock."""
+    """A fixture with a clock that the test moves, and the clock."""
     if not MovedClock.is_possible():
         pytest.skip("the clock of programs cannot be moved here")
     clock = MovedClock(tmp_path)
@@ -201,7 +201,7 @@ def test_the_last_request_counts_and_a_cancelled_one_never_comes(contextpush):
     assert refusal.value.status == 409
     assert json.loads(refusal.value.text)["error"]["state"] == "sent"
     assert contextpush.schedule(body)["status"] == "delivered"
-    # Another one is cancelled in time, twice.
+    # Another message is cancelled in time, twice.
     other = {**body, "idempotency_key": "other"}
     contextpush.schedule(other)
     for _ in range(2):
@@ -221,7 +221,8 @@ def test_one_of_several_devices_is_reached_and_a_dead_one_hands_on(contextpush, 
     fault = {"status": 410, "reason": "Unregistered", "timestamp": int(time.time() * 1000) + 5000}
     assert contextpush.simulator.control("PUT", f"/faults/devices/{newer}", fault)[0] == 200
     content = {"title": "t", "body": "b", "userInfo": {"order": 17, "ratio": 1.0}}
-    contextpush.schedule(seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k", content=content))
+    body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k", content=content)
+    contextpush.schedule(body)
     items = contextpush.inbox(older)
     assert len(items) == 1
     failed, delivered = items_of(receiver, 2)
@@ -361,7 +362,7 @@ def test_native_spelling_gives_the_same_request(contextpush, platform):
     )
     _, second = contextpush.inbox(address, 2)
     for item in (first, second):
-        # FCM is told the time that is left.
+        # FCM gets the remaining time.
         item["payload"].get("android", {}).pop("ttl", None)
     assert json.dumps(second["payload"]) == json.dumps(first["payload"])
     made = {"apns-id", "apns-collapse-id"}

@@ -1,4 +1,4 @@
-"""`peal` sends through FCM HTTP v1: to the simulator, by the official schema, and to a server that others wrote."""
+"""`peal` sends through FCM HTTP v1: to the simulator, against the official schema, and to a server of other authors."""
 
 import json
 import pathlib
@@ -90,7 +90,7 @@ def connected(simulate, serve):
 
 
 def phones(peal, app, count, **fields):
-    """Registers Android devices. Gives their addresses."""
+    """Registers Android devices. Returns their addresses."""
     addresses = [f"phone-{number}:APA91b-{number:05}" for number in range(count)]
     peal.devices(app, [{"platform": "android", "address": address, **fields} for address in addresses])
     return addresses

@@ -1,4 +1,4 @@
-"""All five push networks at once: what one says or does not say is no other's matter."""
+"""All five push networks at once: no network affects another."""
 
 import json
 import socket
@@ -14,7 +14,7 @@ PLATFORMS = ("ios", "android", "windows", "windows_phone", "web")
 
 
 class Networks:
-    """A server whose push networks are all the simulator's, and an app with credentials for each."""
+    """A server that uses the simulator for all push networks, and an app with credentials for each."""
 
     def __init__(self, simulate, serve):
         self.simulator = simulate()
@@ -60,7 +60,7 @@ class Networks:
         }[platform]
 
     def register(self, count):
-        """Gives the devices' ids by platform."""
+        """Returns the devices' ids by platform."""
         return {
             platform: self.peal.devices(
                 self.app,

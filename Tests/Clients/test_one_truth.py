@@ -20,7 +20,7 @@ SECONDS_BETWEEN = 60
 
 
 def request(item, message):
-    """The request that `item` came with: its text, and the instants and seconds that it tells."""
+    """The request of `item`: its text, and the instants and durations in it."""
     headers, payload = dict(item["headers"]), copy.deepcopy(item["payload"])
     times = {name: int(headers[name]) for name in ("apns-expiration", "x-wns-ttl") if name in headers}
     if ttl := payload.get("android", {}).get("ttl"):
@@ -76,7 +76,7 @@ def test_a_comparison_notices_what_a_dialect_would_drop():
 
 
 def devtodev_truth(devtodev, platforms, content, **options):
-    """Sends `platforms` in devtodev's words to one new address each, and `content` to the same ones."""
+    """Sends `platforms` through devtodev to one new address each, and `content` natively to the same ones."""
     addresses = {
         "ios": ("ios", secrets.token_hex(32)),
         "android": ("android", "fcm:" + secrets.token_hex(16)),
@@ -168,7 +168,7 @@ def test_pivotal_on_four_platforms(pivotal, inbox, expiry):  # noqa: F811
     if expiry:
         body["options"] = {"expires_at": "2100-01-01T00:00:00Z"}
     else:
-        # Without an expiry Apple is told the last second of its clock; the others have their own.
+        # Without an expiry, Apple gets the latest possible time; the others have their own.
         body["content"]["ios"]["options"] = {"expires_at": "2038-01-19T03:14:07Z"}
     message = pivotal.peal.send(pivotal.app, body)
     pivotal.peal.wait(pivotal.app, message)

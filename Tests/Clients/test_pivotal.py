@@ -1,4 +1,4 @@
-"""The Pivotal API with the real programs: the vendor's SDKs to the octet, and every example as far as the inbox."""
+"""The Pivotal API with the real programs: the vendor's SDKs byte by byte, and every example to the inbox."""
 
 import copy
 import json
@@ -26,7 +26,7 @@ def pivotal(tmp_path_factory):
 
 @pytest.fixture
 def inbox(pivotal):
-    """The simulator's, emptied."""
+    """The simulator's inbox, emptied."""
     pivotal.simulator.control("DELETE", "/inbox")
     return pivotal.simulator.inbox
 
@@ -37,7 +37,7 @@ def filled(value, receipt):
 
 
 def received(pivotal, items):
-    """What each device of the fixtures was shown: of FCM what reaches the app."""
+    """What each device received; with FCM, what reaches the app."""
     shown = {}
     for item in items:
         payload = item["payload"]
@@ -73,7 +73,7 @@ def test_an_example_arrives_as_documented(pivotal, inbox, name):
 
 
 def scheduled(pivotal, schedule, example, inbox):
-    """Checks that the push waits, and lets its time come. Gives the receipt."""
+    """Checks that the push waits, and moves the clock until it is due. Returns the receipt."""
     path = f"/v1/schedules/{schedule}"
     shown = pivotal.call("GET", path).json
     assert {"message": shown["push"]["message"], "target": shown["push"]["target"]} == {
@@ -261,7 +261,7 @@ PUSH = {
 
 
 def native_spelling(receipt):
-    """What PUSH says, in the native API's words."""
+    """PUSH in the native API."""
     aps = {"alert": {"title": "T", "body": "Hello"}, "badge": 3, "sound": "s", "content-available": 1}
     return {
         "body": "Hello",
@@ -277,7 +277,7 @@ def native_spelling(receipt):
 
 
 def bare(item):
-    """An item of the inbox without what is every notification's own."""
+    """An item of the inbox without what differs between notifications."""
     item = copy.deepcopy(item)
     for name in ("seq", "at", "id", "apns_id"):
         item.pop(name, None)

@@ -1,4 +1,4 @@
-"""Receivers that verify with the reference library of Standard Webhooks, told by a real server."""
+"""Receivers of a real server's webhooks, which verify them with the reference library of Standard Webhooks."""
 
 import base64
 import datetime
@@ -20,7 +20,7 @@ WAIT_SECONDS_MAX = 30
 
 
 class Receiver:
-    """An HTTP server on loopback that keeps what it got, and answers with `statuses` in turn and then with 204."""
+    """An HTTP server on loopback that keeps its requests, and answers with `statuses` in turn and then with 204."""
 
     def __init__(self, statuses=(), identity=None):
         self.statuses = list(statuses)
@@ -108,7 +108,7 @@ def test_a_sent_message_is_told_and_its_signature_is_good(simulate, serve, recei
     peal.put(f"/apps/{app}/webhooks/main", body)
     message = peal.send(app)
     ((headers, bytes_received),) = receiver.wait(1)
-    # Raises where id, time, signature and body do not fit together.
+    # Raises when id, time, signature and body do not match.
     event = Webhook(secret).verify(bytes_received, headers)
     assert event["type"] == "message.sent"
     assert event["data"] == peal.message(app, message)

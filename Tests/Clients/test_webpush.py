@@ -14,7 +14,7 @@ from waiting import wait_until
 SUBJECT = "mailto:push@example.com"
 GREETING = {"title": "Grüße", "body": "Hello"}
 
-# The message, what the browser reads, and what the push service is told besides.
+# The message, what the browser reads, and the headers for the push service.
 MESSAGES = {
     "a greeting": ({}, GREETING, {"ttl": None, "urgency": "high"}),
     "with every common field": (
@@ -77,12 +77,12 @@ def put_key(peal, app, **fields):
 
 
 def register(peal, app, *browsers):
-    """Gives the devices' ids in order."""
+    """Returns the devices' ids in order."""
     return peal.devices(app, [{"platform": "web", "address": browser.address} for browser in browsers])
 
 
 def report(peal, app, **fields):
-    """Sends a greeting, or what `fields` say, and gives the report once everything is decided."""
+    """Sends a greeting, or `fields`, and returns the report once every outcome is known."""
     return peal.wait(app, peal.send(app, **{"content": GREETING, **fields}))
 
 

@@ -52,12 +52,12 @@ class Windows:
         self.peal.devices(self.app, [{"platform": platform, "address": address} for address in addresses])
 
     def send(self, content, **fields):
-        """Sends to everybody and waits. Gives the message."""
+        """Sends to all devices and waits. Returns the message."""
         message = self.peal.send(self.app, {"audience": {"all": True}, "content": content, **fields})
         return self.peal.wait(self.app, message)
 
     def only(self, query=""):
-        """The one notification that arrived."""
+        """The only notification in the inbox."""
         (item,) = self.simulator.inbox(query)
         return item
 
