@@ -2,29 +2,29 @@ internal import PealCore
 
 /// Groups waiting events into requests and decides which requests are due.
 struct BatchPlan {
-    let kind: Webhook.Kind
+    let form: Webhook.Form
 
     /// How many events to read for `requestCount` requests: twice as many as fit if types can be mixed.
     func eventsToRead(requestCount: Int) -> Int {
-        kind.itemsPerRequestMax == 1 ? requestCount : 2 * kind.itemsPerRequestMax * requestCount
+        form.itemsPerRequestMax == 1 ? requestCount : 2 * form.itemsPerRequestMax * requestCount
     }
 
     /// The requests that are due, oldest first. Each has events of one type, and is full or starts with an event that
     /// has waited long enough.
     /// - Parameter events: the oldest waiting events, in order.
     func batches(_ events: [OutboxEvent], now: Timestamp) -> [[OutboxEvent]] {
-        guard kind.itemsPerRequestMax > 1 else { return events.filter { $0.dueAt <= now }.map { [$0] } }
+        guard form.itemsPerRequestMax > 1 else { return events.filter { $0.dueAt <= now }.map { [$0] } }
         var open: [String: Batch] = [:]
         var batches: [Batch] = []
         for (position, event) in events.enumerated() {
             var batch = open[event.type] ?? Batch(position: position)
-            if !batch.hasRoom(for: event, itemsMax: kind.itemsPerRequestMax) {
+            if !batch.hasRoom(for: event, itemsMax: form.itemsPerRequestMax) {
                 batch.isFull = true
                 batches.append(batch)
                 batch = Batch(position: position)
             }
             batch.add(event)
-            batch.isFull = batch.events.count == kind.itemsPerRequestMax
+            batch.isFull = batch.events.count == form.itemsPerRequestMax
             open[event.type] = batch
         }
         batches += open.values

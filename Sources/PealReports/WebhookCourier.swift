@@ -18,11 +18,11 @@ package final class WebhookCourier: Service {
     private let stop = Signal()
 
     /// - Parameters:
-    ///   - composers: the report composer of each kind of webhook.
+    ///   - composers: compose the reports of messages, and determine the requests of each kind of webhook.
     ///   - randomness: generates the ids of this process and its deliveries, and spreads retries.
     ///   - isOnlyProcess: whether no other process can hold a lease. Then a start takes back all leases.
     package init(
-        store: any Store, transport: any WebhookTransport, composers: [Webhook.Kind: any ReportComposer],
+        store: any Store, transport: any WebhookTransport, composers: ReportComposers,
         rules: WebhookRules, time: any TimeSource, randomness: any Randomness,
         logger: Logger = Logger(label: "peal.webhooks"), isOnlyProcess: Bool = true
     ) {
@@ -101,7 +101,7 @@ package final class WebhookCourier: Service {
 final class CourierContext: Sendable {
     let store: any Store
     let transport: any WebhookTransport
-    let writer: BodyWriter
+    let composers: ReportComposers
     let rules: WebhookRules
     let time: any TimeSource
     let randomness: any Randomness
@@ -117,12 +117,12 @@ final class CourierContext: Sendable {
     let idle = Signal()
 
     init(
-        store: any Store, transport: any WebhookTransport, composers: [Webhook.Kind: any ReportComposer],
+        store: any Store, transport: any WebhookTransport, composers: ReportComposers,
         rules: WebhookRules, time: any TimeSource, randomness: any Randomness, logger: Logger
     ) {
         self.store = store
         self.transport = transport
-        writer = BodyWriter(composers: composers)
+        self.composers = composers
         self.rules = rules
         self.time = time
         self.randomness = randomness
@@ -150,8 +150,8 @@ final class CourierContext: Sendable {
     }
 
     /// How many requests to send to a webhook at once: one while its receiver fails.
-    func room(for webhook: Webhook) -> Int {
-        failing.withLock { $0.contains(webhook.place) } ? 1 : webhook.kind.requestsInFlightMax
+    func room(for webhook: Webhook, _ form: Webhook.Form) -> Int {
+        failing.withLock { $0.contains(webhook.place) } ? 1 : form.requestsInFlightMax
     }
 
     func note(_ place: WebhookPlace, isFailing: Bool) {

@@ -1,5 +1,5 @@
 import HTTPTypes
-import PealAPI
+@testable import PealAPI
 import PealCore
 import Testing
 
@@ -21,12 +21,12 @@ struct RichieReportTests {
         (ios.accepted, ios.rejected, ios.retired) = (5, 1, 2)
         (android.accepted, android.expired, android.suppressed) = (7, 10, 100)
         let counts = [Platform.ios: ios, .android: android]
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let draft = try await richie.draft(
                 try await richie.post(
                     #"{"app_id":"an-app","topics":["food","all_users"],"payloads":{"ios":{"aps":{"alert":"b"}},"#
                         + #""android":{"data":{"title":"t","alert":{"body":"b"}},"x":1}}}"#))
-            let told = RichieReport().compose(Self.facts(draft, counts))
+            let told = RichieReport().report(Self.facts(draft, counts))
             let task = draft.id.description
             let expected = """
                 {"app_id":"an-app","completion_time_ms":765,"deletions":2,"failures":111,"payloads":{"android":\
@@ -37,15 +37,15 @@ struct RichieReportTests {
         }
     }
 
-    @Test("of tasks to users name them in place of topics, and tell the id also where it had no room")
+    @Test("of tasks to users list them in place of topics, and have the id even if payloads had no room for it")
     func users() async throws {
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let body = String(repeating: "x", count: 4010)
             let draft = try await richie.draft(
                 try await richie.post(
                     #"{"app_id":"an-app","external_user_ids":["u",7,{}],"payloads":{"android":{"data":"#
                         + #"{"alert":{"body":"\#(body)","k":"0123456789012345678901234567"}}}}}"#))
-            let told = try #require(RichieReport().compose(Self.facts(draft, [:])))
+            let told = try #require(RichieReport().report(Self.facts(draft, [:])))
             #expect(told["external_user_ids"] == ["u", "7"] && told["topics"] == nil)
             #expect(told["payloads"]?["android"]?["data"]?["task_id"] == .string(draft.id.description))
             #expect(draft.content.platforms[.android]?.fields["data"]?["task_id"] == nil)
@@ -54,12 +54,12 @@ struct RichieReportTests {
 
     @Test("are made of no other message")
     func others() async throws {
-        try await RichieHouse.open { richie in
-            let reply = try await richie.house.admin(
+        try await RichieFixture.open { richie in
+            let reply = try await richie.fixture.admin(
                 .post, "…/messages", ["audience": ["all": true], "content": ["body": "b"]])
             let id = try #require(MessageID(reply["id"]?.stringValue ?? ""))
-            let draft = try #require(await richie.house.draft(id))
-            #expect(RichieReport().compose(Self.facts(draft, [:])) == nil)
+            let draft = try #require(await richie.fixture.draft(id))
+            #expect(RichieReport().report(Self.facts(draft, [:])) == nil)
         }
     }
 }

@@ -7,13 +7,6 @@ import Testing
 
 @Suite("The courier", .timeLimit(.minutes(2)))
 struct CourierTests {
-    private struct Composer: ReportComposer {
-        func compose(_ facts: MessageFacts) -> JSON? {
-            facts.source == nil
-                ? nil : ["state": .string(facts.report.message.state.name), "app": .string(facts.app.name)]
-        }
-    }
-
     @Test("each event is sent in a request of its own, with type, time and data")
     func events() async throws {
         let fixture = try await CourierFixture()
@@ -31,16 +24,16 @@ struct CourierTests {
         #expect(deliveries.allSatisfy { $0.state == .delivered && $0.attempts == 1 && $0.lastStatus == 204 })
     }
 
-    @Test("ContextPush's events are gathered for 5 s, a hundred per request, in order")
+    @Test("events are gathered for 5 s, a hundred per request, in order")
     func gathered() async throws {
         let fixture = try await CourierFixture()
-        let webhook = try await fixture.webhook(kind: .contextpush, authentication: .secret("s"))
+        let webhook = try await fixture.webhook(form: .gathered, authentication: .secret("s"))
         let transport = ScriptedTransport(status: 200)
         let courier = fixture.courier(transport)
-        try await fixture.enqueue(1...99, for: .contextpush)
+        try await fixture.enqueue(1...99, for: .gathered)
         await courier.runOnce()
         #expect(transport.requests.isEmpty)
-        try await fixture.enqueue(100...150, for: .contextpush)
+        try await fixture.enqueue(100...150, for: .gathered)
         await courier.runOnce()
         let hundred = JSON.array((1...100).map { .integer($0) }).text
         #expect(transport.requests.map(\.text) == [hundred])
@@ -105,8 +98,8 @@ struct CourierTests {
     @Test("410 disables the webhook and drops waiting events")
     func gone() async throws {
         let fixture = try await CourierFixture()
-        let webhook = try await fixture.webhook(kind: .contextpush, authentication: .secret("s"))
-        try await fixture.enqueue(1...150, for: .contextpush)
+        let webhook = try await fixture.webhook(form: .gathered, authentication: .secret("s"))
+        try await fixture.enqueue(1...150, for: .gathered)
         let transport = ScriptedTransport(status: 410)
         let courier = fixture.courier(transport)
         await courier.runOnce()
@@ -192,10 +185,10 @@ struct CourierTests {
     @Test("the report of a message is composed when it is sent")
     func composed() async throws {
         let fixture = try await CourierFixture()
-        let webhook = try await fixture.webhook(kind: .richieReport)
+        let webhook = try await fixture.webhook(form: .single)
         for source in [nil, Array("{}".utf8)] {
             let draft = MessageDraft(
-                id: MessageID(high: 1, low: source == nil ? 1 : 2), app: fixture.app, dialect: "richie",
+                id: MessageID(high: 1, low: source == nil ? 1 : 2), app: fixture.app, dialect: "single",
                 audience: Audience(), content: Content(), createdAt: fixture.now, expiresAt: fixture.now + .seconds(60),
                 source: source)
             try await fixture.store.write(.intake) { [app = fixture.app, now = fixture.now] store in
@@ -204,7 +197,7 @@ struct CourierTests {
             }
         }
         let transport = ScriptedTransport(status: 200)
-        await fixture.courier(transport, composers: [.richieReport: Composer()]).runOnce()
+        await fixture.courier(transport).runOnce()
         #expect(transport.requests.map(\.text) == [#"{"state":"sent","app":"Test"}"#])
         let deliveries = try await fixture.deliveries(webhook)
         #expect(Set(deliveries.map(\.state)) == [.delivered, .failed])

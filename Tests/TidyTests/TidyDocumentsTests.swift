@@ -28,7 +28,8 @@ import Testing
 
     @Test("configuration.md lists every limit")
     func limits() throws {
-        let names = DocumentRules.constants(try repository.file("Sources/PealCore/Limits.swift"))
+        let files = try repository.swiftFiles(under: "Sources")
+        let names = files.flatMap(DocumentRules.limits)
         #expect(names.count > 30, "the limits were not found")
         let listed = DocumentRules.quoted(try repository.file("docs/configuration.md"))
         #expect(names.filter { !listed.contains($0) } == [])

@@ -3,13 +3,19 @@
 ///
 /// A refusal of a platform counts where the author or the app speaks to that platform: its object is in the content,
 /// the audience names it, or the app has a credential for it. A platform of an audience like `all` that the app never
-/// had anything to do with refuses nothing. While an app has no credential at all, iOS counts. Dialects other than
-/// the native one and devtodev's, whose pushes name their platforms, fill in every platform by themselves, and Windows
-/// as nobody ever checked it: there credentials for iOS and Android count.
+/// had anything to do with refuses nothing. While an app has no credential at all, iOS counts. Dialects whose
+/// authors do not name platforms fill in every platform by themselves, and Windows as nobody ever checked it: there
+/// only credentials for iOS and Android count.
 package struct MessagePreview: Sendable {
     package let providers: [ProviderName: any Provider]
 
-    package init(providers: [ProviderName: any Provider]) { self.providers = providers }
+    /// The dialects whose authors name platforms. The others fill in every platform by themselves.
+    private let dialectsNamingPlatforms: Set<DialectName>
+
+    package init(providers: [ProviderName: any Provider], dialectsNamingPlatforms: Set<DialectName>) {
+        self.providers = providers
+        self.dialectsNamingPlatforms = dialectsNamingPlatforms
+    }
 
     /// One request as a device of that platform and locale will get it, or why none can be made.
     package struct Request: Sendable {
@@ -26,13 +32,13 @@ package struct MessagePreview: Sendable {
     /// Every platform of the audience that has a provider here, in every locale of the content.
     /// - Parameter records: the app's credentials.
     package func requests(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) -> [Request] {
-        let reach = Reach(draft, records)
+        let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))
         return reach.platforms.flatMap { requests(draft, app: app, records, platform: $0, counts: reach.counts($0)) }
     }
 
     /// - Throws: the first refusal of a provider that counts, naming the field.
     package func check(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(PealError) {
-        let reach = Reach(draft, records)
+        let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))
         for platform in reach.platforms where reach.counts(platform) {
             for request in requests(draft, app: app, records, platform: platform, counts: true) {
                 _ = try request.result.get()
@@ -104,7 +110,8 @@ extension MessagePreview {
         let platforms: [Platform]
         private let counting: Set<Platform>
 
-        init(_ draft: MessageDraft, _ records: [CredentialRecord]) {
+        /// - Parameter namesPlatforms: whether the author names platforms, and not the dialect.
+        init(_ draft: MessageDraft, _ records: [CredentialRecord], namesPlatforms: Bool) {
             let audience = draft.audience
             let isAddressed =
                 audience.isExplicit && audience.devices.isEmpty && audience.users.isEmpty
@@ -119,7 +126,7 @@ extension MessagePreview {
                     Route(platform, .production).provider.map(providers.contains) ?? false
                 })
             if records.isEmpty { counting = [.ios] }
-            if draft.dialect == "native" || draft.dialect == "devtodev" {
+            if namesPlatforms {
                 counting.formUnion(draft.content.platforms.keys)
                 counting.formUnion(addressed.union(audience.platforms ?? []))
             } else {

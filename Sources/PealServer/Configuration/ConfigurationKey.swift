@@ -1,3 +1,4 @@
+internal import PealAPI
 internal import PealCore
 
 /// A configuration key. It documents itself: `peal serve --print-config` and the table in `docs/configuration.md` are

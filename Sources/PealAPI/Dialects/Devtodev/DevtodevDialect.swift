@@ -1,4 +1,4 @@
-internal import PealCore
+package import PealCore
 
 /// The devtodev Push API. Its documents name no media type, and its clients send none or any.
 struct DevtodevDialect: Dialect {
@@ -6,6 +6,8 @@ struct DevtodevDialect: Dialect {
     let paths = ["/api", "/v1/devtodev"]
     let keys = [KeyKind.devtodev]
     let envelope: any Envelope = DevtodevEnvelope()
+    let namesApps = true
+    let authorsNamePlatforms = true
     let mediaTypes = MediaType.Tolerance.everything
 
     func endpoints(_ services: APIServices) -> [Endpoint] { DevtodevRoutes(services).all }
@@ -25,8 +27,22 @@ extension KeyKind {
 extension Access {
     private static let key = Authentication(
         .devtodev, .parameter("user_token"), needs: "user_token is unknown",
-        text: "A key of dialect devtodev. It may stand in the body instead.")
+        text: "A key of dialect devtodev. The body may hold it instead.")
 
-    /// A key in the query or in the body: the handler reads it and has the caller admitted.
+    /// A key in the query or in the body: the handler reads it and admits the caller.
     static let userToken = Access(key, .appOfKey(.send))
+}
+
+extension Limits {
+    package static let devtodevAudienceMax = 1000
+    /// The lifetime of a push that does not state one.
+    package static let devtodevLifeSeconds: Int64 = 7 * 24 * 3600
+    package static let devtodevCollapseKeyBytesMax = 64
+    /// How long a `pack_id` counts as a repetition.
+    package static let devtodevPackSeconds: Int64 = 600
+    /// How long a request waits for the push networks.
+    package static let devtodevAnswerSeconds: Int64 = 30
+    package static let devtodevPollMillisecondsMin: Int64 = 10
+    package static let devtodevPollMillisecondsMax: Int64 = 250
+    package static let devtodevCategoriesCachedSeconds = 3600
 }

@@ -20,7 +20,8 @@ struct NativeApps: Sendable {
         let fields = try Fields(try call.object())
         var app = App(
             id: try Self.id(fields) ?? services.randomness.timeOrderedIdentifier(at: call.now), key: 0,
-            name: try fields.requiredText("name"), createdAt: call.now)
+            name: try fields.requiredText("name"),
+            settings: AppSettings().completed(Dialects.settings), createdAt: call.now)
         try Self.edit(&app, fields)
         return Answer(try await services.apps.create(app, call.verb) { Reply(status: 201, Self.json($0)) })
     }
@@ -64,19 +65,25 @@ struct NativeApps: Sendable {
     /// Takes over what `fields` mention; null clears.
     private static func edit(_ app: inout App, _ fields: Fields) throws(PealError) {
         if fields.mentions("bundle_id") { app.bundleID = try fields.text("bundle_id") }
-        if fields.mentions("richie_app_id") { app.richieAppID = try fields.text("richie_app_id") }
-        if fields.mentions("devtodev_app_id") { app.devtodevAppID = try fields.text("devtodev_app_id") }
-        if let settings = fields["settings"] { try app.settings.apply(settings) }
+        for (dialect, member) in dialectIDs where fields.mentions(member) {
+            app.dialectIDs[dialect] = try fields.text(member)
+        }
+        if let settings = fields["settings"] { try app.settings.apply(settings, declared: Dialects.settings) }
     }
 
+    /// The members that hold what dialects call the app.
+    static let dialectIDs = Dialects.all.filter(\.namesApps).map { (dialect: $0.name, member: "\($0.name)_app_id") }
+
     private static func json(_ app: App) -> JSON {
-        [
-            "id": .string(app.id.description), "name": .string(app.name),
-            "bundle_id": app.bundleID.map(JSON.string) ?? .null,
-            "richie_app_id": app.richieAppID.map(JSON.string) ?? .null,
-            "devtodev_app_id": app.devtodevAppID.map(JSON.string) ?? .null,
-            "settings": app.settings.json, "created_at": .string(app.createdAt.description),
-        ]
+        .compact(
+            [
+                ("id", .string(app.id.description)), ("name", .string(app.name)),
+                ("bundle_id", app.bundleID.map(JSON.string) ?? .null),
+            ]
+                + dialectIDs.map { dialect, member in (member, app.dialectIDs[dialect].map(JSON.string) ?? .null) } + [
+                    ("settings", app.settings.completed(Dialects.settings).json),
+                    ("created_at", .string(app.createdAt.description)),
+                ])
     }
 }
 
@@ -113,11 +120,10 @@ extension NativeDocument {
     static let appSchemas: [(name: String, schema: Schema)] = [
         (
             "NativeApp",
-            .object([
-                .required("id", .uuid), .required("name", .text), .required("bundle_id", Schema.text.orNull),
-                .required("richie_app_id", Schema.text.orNull), .required("devtodev_app_id", Schema.text.orNull),
-                .required("settings", .object), .required("created_at", .time),
-            ])
+            .object(
+                [.required("id", .uuid), .required("name", .text), .required("bundle_id", Schema.text.orNull)]
+                    + NativeApps.dialectIDs.map { .required($0.member, Schema.text.orNull) }
+                    + [.required("settings", .object), .required("created_at", .time)])
         ),
         ("NativeAppDraft", .object([.required("name", name), .nullable("id", .uuid)] + facts)),
         ("NativeAppChange", .object([.optional("name", name)] + facts)),
@@ -131,22 +137,20 @@ extension NativeDocument {
         ),
     ]
 
-    private static let facts: [Property] = [
-        .nullable("bundle_id", name), .nullable("richie_app_id", name), .nullable("devtodev_app_id", name),
-        .nullable("settings", .named("NativeSettings")),
-    ]
+    private static let facts: [Property] =
+        [.nullable("bundle_id", name)] + NativeApps.dialectIDs.map { .nullable($0.member, name) }
+        + [.nullable("settings", .named("NativeSettings"))]
 
-    private static let settings = Schema.object([
-        group(
-            "pivotal",
-            ["verify_custom_user_id", "upsert_on_put", "send_receipt", "schedule_in_millis_heuristic", "heartbeat"]),
-        group("richie", ["lenient_json", "allow_http_links"]),
-        .nullable(
-            "contextpush", .object([.nullable("share", Schema.number.with("minimum", 0).with("maximum", 1))])),
-        group("device", ["verify_user_id"]),
-    ])
+    private static let settings = Schema.object(
+        Dialects.all.filter { !$0.settings.isEmpty }.flatMap { dialect in
+            let sections = Dictionary(grouping: dialect.settings, by: \.section)
+            return sections.sorted { $0.key < $1.key }.map { section, settings -> Property in
+                .nullable(section, .object(settings.map { Property.nullable($0.name, schema($0)) }))
+            }
+        })
 
-    private static func group(_ name: String, _ flags: [String]) -> Property {
-        .nullable(name, .object(flags.map { .nullable($0, .flag) }))
+    /// A flag, or a share of a whole.
+    private static func schema(_ setting: any DeclaredSetting) -> Schema {
+        setting.standardJSON.boolValue == nil ? Schema.number.with("minimum", 0).with("maximum", 1) : .flag
     }
 }

@@ -108,9 +108,12 @@ enum WebhookReader {
     static func draft(_ body: JSON, name: String, app: AppKey) throws(PealError) -> WebhookVerbs.Draft {
         let fields = try Fields(body)
         let url = try fields.requiredText("url", charactersMax: Limits.webhookURLBytesMax)
-        guard let kind: Webhook.Kind = try fields.choice("kind") else { throw .missing("kind") }
+        let kinds = reportComposers.all.map(\.form.kind.rawValue)
+        guard let kind = try fields.choice("kind", of: kinds).map({ Webhook.Kind(rawValue: $0) }) else {
+            throw .missing("kind")
+        }
         let authentication = try authentication(try fields.requiredObject("authentication"))
-        if case .secret = authentication, kind != .contextpush {
+        if case .secret = authentication, reportComposers[kind]?.form.secretHeader == nil {
             throw .invalid("authentication.type", "secret is ContextPush's; give basic, bearer, header or signature")
         }
         return WebhookVerbs.Draft(app: app, name: name, url: url, kind: kind, authentication: authentication)
@@ -224,16 +227,21 @@ extension NativeDocument {
             + #"([/?][A-Za-z0-9._~:/?@!$&'()*+,;=%\[\]-]*)?"#
     ).described("https, without user name and fragment; what PEAL_WEBHOOKS_ALLOWED_HOSTS lists may be private.")
 
-    private static let draft = Schema.any(of: [
-        .object([
-            .required("url", url), .required("kind", .words(Webhook.Kind.self)),
-            .required("authentication", .one(of: [basic, bearer, header, signature])),
-        ]),
-        .object([
-            .required("url", url), .required("kind", .word(Webhook.Kind.contextpush.rawValue)),
-            .required("authentication", secret),
-        ]),
-    ])
+    private static let kinds = reportComposers.all.map(\.form.kind.rawValue)
+
+    private static let draft = Schema.any(
+        of: [
+            .object([
+                .required("url", url), .required("kind", .words(kinds)),
+                .required("authentication", .one(of: [basic, bearer, header, signature])),
+            ])
+        ]
+            + reportComposers.all.filter { $0.form.secretHeader != nil }.map { composer in
+                .object([
+                    .required("url", url), .required("kind", .word(composer.form.kind.rawValue)),
+                    .required("authentication", secret),
+                ])
+            })
 
     private static let blackInk = "[!-~]([ -~]*[!-~])?"
     private static let characters = 1...Limits.webhookSecretBytesMax
@@ -278,7 +286,7 @@ extension NativeDocument {
     ])
 
     private static let shown = Schema.object([
-        .required("name", .text), .required("url", .text), .required("kind", .words(Webhook.Kind.self)),
+        .required("name", .text), .required("url", .text), .required("kind", .words(kinds)),
         .required("authentication", .object([.required("type", .text)])),
         .required("state", .words(["active", "disabled"])), .required("created_at", .time),
         .required("changed_at", .time), .optional("disabled_at", .time),

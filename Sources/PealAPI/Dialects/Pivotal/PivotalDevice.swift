@@ -3,17 +3,17 @@ internal import PealCore
 /// Reads and writes a registration.
 struct PivotalDevice {
     let rules: AddressRules
-    /// Of the platform key: what its devices are.
+    /// The platform of the key's devices.
     let platform: Platform
     let environment: Environment
 
-    /// Takes over what the body gives; in a POST everything else is cleared.
-    /// - Parameter userID: already verified; nil where the body gives none.
+    /// Applies the members of the body; a POST clears everything else.
+    /// - Parameter userID: already verified; nil if the body has none.
     func registration(
         _ body: Tolerance, id: DeviceID, over known: Device?, userID: String?, isWhole: Bool, now: Timestamp
     ) throws(PealError) -> DeviceRegistration {
         let platform = try platform(of: body) ?? known?.platform ?? platform
-        // A retired device's address may be another device's by now.
+        // The address of a retired device may belong to another device by now.
         var address = known?.retirement == nil ? known?.address : nil
         var detail = isWhole ? DeviceDetail() : known?.detail ?? DeviceDetail()
         if let text = try body.text("registration_token", bytesMax: Limits.addressBytesMax) {
@@ -49,7 +49,7 @@ struct PivotalDevice {
         }
     }
 
-    /// A text that is sent empty is kept and echoed so.
+    /// An empty string is stored and returned as it is.
     private func apply(_ body: Tolerance, to detail: inout DeviceDetail) throws(PealError) {
         if let os = try Self.given(body, "os") { detail.vendorOS = os }
         if let version = try Self.given(body, "os_version") { detail.osVersion = version }
@@ -62,8 +62,8 @@ struct PivotalDevice {
         body.isCleared(name) ? "" : try body.text(name)
     }
 
-    /// Names without regard to letter case. A list is the whole set; an object `{subscribe, unsubscribe}` is a change,
-    /// and in a POST its `subscribe` is the set.
+    /// Names are not case-sensitive. A list is the whole set; an object `{subscribe, unsubscribe}` is a change, and in
+    /// a POST its `subscribe` is the set.
     private func topics(_ body: Tolerance, over known: [String], isWhole: Bool) throws(PealError) -> [String]? {
         let count = Limits.topicsPerDeviceMax
         // Newer versions call tags topics.
@@ -78,7 +78,7 @@ struct PivotalDevice {
         let remove = Self.lowered(
             try change.texts("unsubscribe", countMax: count, bytesMax: Limits.topicBytesMax))
         let topics = Set(known).subtracting(remove).union(add)
-        guard topics.count <= count else { throw .invalid(path, "a device may have \(count) tags at most") }
+        guard topics.count <= count else { throw .invalid(path, "a device may have at most \(count) tags") }
         return topics.sorted()
     }
 
@@ -86,7 +86,7 @@ struct PivotalDevice {
 }
 
 extension PivotalDevice {
-    /// A registration as the device itself is told.
+    /// A registration as the device itself receives it.
     /// - Parameter variant: the platform's id.
     static func json(_ device: Device, variant: String, now: Timestamp) -> JSON {
         let own: [(String, JSON)] = [
@@ -119,7 +119,7 @@ extension PivotalDevice {
                 ]))
     }
 
-    /// What the client said of the device, as it was sent.
+    /// The client's description of the device, as received.
     private static func facts(_ device: Device) -> [(String, JSON)] {
         [
             ("os", .string(device.detail.vendorOS ?? PivotalPlatform.os(device.platform))),

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Reads geofences, locations and groups. A body that changes one gives only what is to change.
+/// Reads geofences, locations and groups. A change has only the members that change.
 enum PivotalGeofenceReader {
     static func plan(_ body: Tolerance) throws(PealError) -> Geofence.Plan {
         guard let word = try body.text("trigger_type") else { throw .missing("trigger_type") }
@@ -25,7 +25,7 @@ enum PivotalGeofenceReader {
         if gives(body, "locations") {
             plan.locationIDs = try ids(body, "locations", countMax: Limits.geofenceLocationsMax)
             guard !plan.locationIDs.isEmpty else {
-                throw PealError(.missingField, "locations must name one at least", field: "locations")
+                throw PealError(.missingField, "locations must name at least one", field: "locations")
             }
         }
         if let data = try body.object("data") { plan.data = try checked(data) }
@@ -99,7 +99,7 @@ enum PivotalGeofenceReader {
 
     private static func reach(_ body: Tolerance) throws(PealError) -> Geofence.Reach {
         guard let word = try body.text("platform")?.lowercased() else { return .all }
-        // The SDK calls itself by the network it uses.
+        // The SDK sends the name of its push network.
         let name = word.hasPrefix("android") ? "android" : word
         guard let reach = Geofence.Reach(rawValue: name) else {
             throw .invalid("platform", "platform must be android, ios or all")
@@ -110,20 +110,20 @@ enum PivotalGeofenceReader {
     private static func checked(_ data: Tolerance) throws(PealError) -> JSON.Members {
         let json = JSON.object(data.members)
         guard json.bytes.count <= Limits.geofenceDataBytesMax else {
-            throw .invalid(data.path, "\(data.path) may be \(Limits.geofenceDataBytesMax) bytes long at most")
+            throw .invalid(data.path, "\(data.path) may be at most \(Limits.geofenceDataBytesMax) bytes long")
         }
         try ControlCharacters.refuse(in: json, data.path, except: ControlCharacters.inContent)
         return data.members
     }
 
-    /// Ids as numbers or texts, or the objects that answers hold; each once.
+    /// Ids as numbers or strings, or the objects in answers; each once.
     private static func ids(_ body: Tolerance, _ name: String, countMax: Int) throws(PealError) -> [Int64] {
         guard let (value, path) = body[name] else { return [] }
         guard let elements = value.arrayValue else {
             throw .invalid(path, "\(path) must be an array, not \(value.typeName)")
         }
         guard elements.count <= countMax else {
-            throw .invalid(path, "\(path) may hold \(countMax) elements at most")
+            throw .invalid(path, "\(path) may have at most \(countMax) elements")
         }
         var ids: [Int64] = []
         for (index, element) in elements.enumerated() {
@@ -136,7 +136,7 @@ enum PivotalGeofenceReader {
         return ids
     }
 
-    /// A number's own text.
+    /// The number as written.
     private static func number(
         _ body: Tolerance, _ name: String, in range: ClosedRange<Double>
     ) throws(PealError) -> String? {
@@ -150,8 +150,8 @@ enum PivotalGeofenceReader {
     }
 }
 
-/// Writes geofences, locations and groups. Where the documents and the SDKs name a member differently, both names are
-/// written.
+/// Writes geofences, locations and groups. If the documents and the SDKs name a member differently, it is written under
+/// both names.
 enum PivotalGeofenceWriter {
     static func json(_ geofence: Geofence) -> JSON {
         let plan = geofence.plan
@@ -194,7 +194,7 @@ enum PivotalGeofenceWriter {
         ]
     }
 
-    /// - Parameter name: of the list; its total is called after it.
+    /// - Parameter name: of the list; the name of its total is derived from it.
     static func json<Item>(
         _ page: NumberedPage<Item>, _ query: NumberedPageQuery, list name: String, total: String,
         _ json: (Item) -> JSON
@@ -209,7 +209,7 @@ enum PivotalGeofenceWriter {
     /// 0 = at once.
     private static func time(_ instant: Timestamp?) -> JSON { .integer(instant?.milliseconds ?? 0) }
 
-    /// As a number where the text is one in JSON too (`+5` and `05` are not).
+    /// As a number if the text is a JSON number (`+5` and `05` are not).
     private static func radius(_ text: String) -> JSON {
         (try? JSONParser.parse(text)) ?? .number(String(Double(text) ?? 0))
     }

@@ -21,7 +21,7 @@ struct PivotalLocations: Sendable {
                 try await verbs.create(try PivotalGeofenceReader.place(body), app: app, call.verb)
             },
             change: { id, body, app, call in
-                // Geofences have locations: devices are told of the change.
+                // Geofences use locations: devices must fetch them again.
                 try await services.geofences(try call.app(), at: call.now).updateLocation(id, app: app, call.verb) {
                     place throws(PealError) in try PivotalGeofenceReader.apply(body, to: &place)
                 }
@@ -47,20 +47,20 @@ struct PivotalLocations: Sendable {
     }
 }
 
-/// The endpoints of what backends manage by number: list, create, read, change, remove.
+/// The endpoints of objects that backends manage by number: list, create, read, change, delete.
 struct PivotalCollection<Item: Sendable>: Sendable {
-    /// All mean the same.
+    /// Several paths for the same objects.
     let paths: [String]
-    /// What one is called in refusals.
+    /// The name of one in refusals.
     let noun: String
-    /// The members of a page that hold the items and how many there are.
+    /// The members of a page that hold the items and their number.
     let listName: String
     let totalName: String
     let json: @Sendable (Item) -> JSON
     let list: @Sendable (AppKey, NumberedPageQuery) async throws -> NumberedPage<Item>
     let find: @Sendable (AppKey, Int64) async throws -> Item?
     let create: @Sendable (Tolerance, AppKey, Call) async throws -> Item
-    /// Changes what the body gives.
+    /// Changes the members in the body.
     let change: @Sendable (Int64, Tolerance, AppKey, Call) async throws -> Item
     let remove: @Sendable (Int64, AppKey, Call) async throws -> Void
 

@@ -67,7 +67,7 @@ struct PivotalRegistration: Sendable {
         let userID = try await userID(body, realm.app, now: call.now)
         let reader = realm.reader(services.addressRules)
         let result = try await services.devices.change(id, app: realm.app.key, call.verb) { known throws(PealError) in
-            if known == nil, !realm.app.settings.pivotal.upsertOnPut { throw .notFound("device") }
+            if known == nil, !realm.app.settings[PivotalSettings.upsertOnPut] { throw .notFound("device") }
             if let known, !realm.holds(known) { throw .notFound("device") }
             return try reader.registration(
                 body, id: id, over: known, userID: userID, isWhole: false,
@@ -101,19 +101,20 @@ struct PivotalRegistration: Sendable {
         return Answer(.ok, .integer(count))
     }
 
-    /// The vendor's SDKs cap the id at 255 characters, whatever their bytes.
+    /// The vendor's SDKs limit the id to 255 characters, not bytes.
     private func checked(_ id: String) throws(PealError) -> String {
         let text = try Fields.text(.string(id), "custom_user_id", bytesMax: Limits.userIDBytesMax)
         guard text.unicodeScalars.count <= Limits.nameCharactersMax else {
-            throw .invalid("custom_user_id", "custom_user_id may be \(Limits.nameCharactersMax) characters long")
+            throw .invalid(
+                "custom_user_id", "custom_user_id may be at most \(Limits.nameCharactersMax) characters long")
         }
         return text
     }
 
-    /// The user that the body gives, proved where the app asks for proof; nil where it gives none.
+    /// The user in the body, verified if the app requires it; nil if there is none.
     private func userID(_ body: Tolerance, _ app: App, now: Timestamp) async throws -> String? {
         let name = "custom_user_id"
-        guard app.settings.pivotal.verifyCustomUserID else {
+        guard app.settings[PivotalSettings.verifyCustomUserID] else {
             return try body.text(name, bytesMax: Limits.userIDBytesMax).map(checked)
         }
         guard let signed = try body.text(name, bytesMax: Limits.signedUserIDBytesMax) else { return nil }
@@ -131,11 +132,11 @@ struct PivotalRegistration: Sendable {
     }
 }
 
-/// A user's id signed by the app's backend: a compact JWS (RFC 7515) with HS256 over `{"custom_user_id":"…"}`, its key
-/// the bytes behind the shared secret's hexadecimal digits.
+/// A user's id signed by the app's backend: a compact JWS (RFC 7515) with HS256 over `{"custom_user_id":"…"}`. The key
+/// is the shared secret, decoded from hexadecimal digits.
 enum CustomUserID {
-    /// The id in `signed`, if one of the secrets signed it and it has not expired. Where the payload tells its end, in
-    /// `exp` (RFC 7519 §4.1.4), that counts; extensions that must be understood (`crit`, RFC 7515 §4.1.11) are not.
+    /// The id in `signed`, if one of the secrets signed it and it has not expired according to `exp` (RFC 7519 §4.1.4).
+    /// Tokens with critical extensions (`crit`, RFC 7515 §4.1.11) are refused.
     /// - Parameter secrets: hexadecimal text.
     static func verified(_ signed: String, secrets: [String], now: Timestamp) -> String? {
         let parts = signed.split(separator: ".", omittingEmptySubsequences: false)
@@ -175,7 +176,7 @@ struct PivotalRegistrations: Sendable {
         ]
     }
 
-    /// Narrowed by `q`, `platform`, `platformUuid` and `topic`, all of them together.
+    /// Devices that match all of `q`, `platform`, `platformUuid` and `topic`.
     private func list(_ call: Call) async throws -> Answer {
         let app = try call.app().key
         let asked = try PivotalPage(call.query, sizeMin: 0)

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// `/v2/topics`: topics by number, made and removed one by one or in batches.
+/// `/v2/topics`: topics by number, created and deleted one by one or in batches.
 struct PivotalTopics: Sendable {
     private let services: APIServices
 
@@ -51,7 +51,7 @@ struct PivotalTopics: Sendable {
             ]))
     }
 
-    /// - Throws: `not_found` for a number that no living topic has.
+    /// - Throws: `not_found` for a number without a current topic.
     private func delete(_ call: Call) async throws -> Answer {
         guard let number = Int64(call.parameter("id")),
             try await services.topics.delete([number], app: try call.app().key, call.verb) == 1
@@ -73,11 +73,11 @@ struct PivotalTopics: Sendable {
     }
 }
 
-/// Reads topics that are to be made or removed.
+/// Reads the topics to create or delete.
 enum PivotalTopicReader {
     typealias Draft = (name: String, expiresAt: Timestamp?)
 
-    /// A name, which is brought to lower case, and at most one of `expireAt` and `timeToLive`.
+    /// A name, which is converted to lower case, and at most one of `expireAt` and `timeToLive`.
     static func draft(_ topic: Tolerance, now: Timestamp) throws(PealError) -> Draft {
         guard let name = try topic.text("name", bytesMax: Limits.topicBytesMax) else {
             throw .missing(topic.path("name"))
@@ -85,7 +85,7 @@ enum PivotalTopicReader {
         return (name.lowercased(), try expiry(topic, now: now))
     }
 
-    /// nil = never.
+    /// nil for never.
     private static func expiry(_ topic: Tolerance, now: Timestamp) throws(PealError) -> Timestamp? {
         let end = try topic.milliseconds("expireAt")
         guard let seconds = try topic.integer("timeToLive") else {
@@ -101,7 +101,7 @@ enum PivotalTopicReader {
         return now + .seconds(seconds)
     }
 
-    /// `topics` of a batch; a text is a name alone.
+    /// `topics` of a batch; a string is a name alone.
     static func drafts(_ body: Tolerance, now: Timestamp) throws(PealError) -> [Draft] {
         let elements = try body.elements("topics", countMax: Limits.topicsPerBatchMax)
         guard let elements else { throw .missing("topics") }
@@ -127,7 +127,7 @@ enum PivotalTopicReader {
     }
 }
 
-/// `/v1/tags…`: topics as the API's versions up to 1.5 called them, by name.
+/// `/v1/tags…`: topics by name, which the API called tags up to version 1.5.
 struct PivotalTags: Sendable {
     private let services: APIServices
 
@@ -142,12 +142,12 @@ struct PivotalTags: Sendable {
             Endpoint(.post, "/v1/tags/batch", .pivotalApplication(.devices), subscribe),
             Endpoint(.post, "/v1/tags/:tag", .pivotalApplication(.devices), make),
             Endpoint(.delete, "/v1/tags/:tag", .pivotalApplication(.devices), delete),
-            // A tag may be called so: only POST means batches.
+            // A tag may be named `batch`: only POST is for batches.
             Endpoint(.delete, "/v1/tags/batch", .pivotalApplication(.devices), delete),
         ]
     }
 
-    /// The tag that the path ends with, in lower case.
+    /// The tag at the end of the path, in lower case.
     private static func tag(_ call: Call) throws(PealError) -> String {
         let name = call.path.segments.last ?? ""
         return try Fields.text(.string(name), "tag", bytesMax: Limits.topicBytesMax).lowercased()
@@ -173,7 +173,7 @@ struct PivotalTags: Sendable {
         return Answer(.ok, .array(found.items.map { PivotalDevice.taggedJSON($0, now: call.now) }))
     }
 
-    /// A bare integer: on every platform, or on that which the path names by its uuid or its word.
+    /// A bare integer: on every platform, or on the one that the path gives by UUID or name.
     private func count(_ call: Call) async throws -> Answer {
         let (app, tag) = (try call.app().key, try Self.tag(call))
         let platform = call.parameters["platform"]
@@ -199,7 +199,7 @@ struct PivotalTags: Sendable {
         return Answer(.noContent)
     }
 
-    /// All of the batch or none of it; which devices could not be subscribed is told one by one.
+    /// All of the batch or none of it. The answer lists each device that could not be subscribed.
     private func subscribe(_ call: Call) async throws -> Answer {
         let batch = try PivotalTagBatch(try call.array(), rules: services.addressRules)
         guard batch.faults.isEmpty else { return Answer(.badRequest, .array(batch.faults)) }
@@ -223,13 +223,13 @@ struct PivotalTagBatch {
     }
 
     private(set) var items: [Item] = []
-    /// As the answer shows them.
+    /// As in the answer.
     private(set) var faults: [JSON] = []
 
-    /// - Throws: `invalid_field` for what is no list of objects, or too long.
+    /// - Throws: `invalid_field` for anything except a list of objects, and for too long a list.
     init(_ elements: [JSON], rules: AddressRules) throws(PealError) {
         guard elements.count <= Limits.devicesPerBatchMax else {
-            throw .invalid("body", "the body may hold \(Limits.devicesPerBatchMax) elements at most")
+            throw .invalid("body", "the body may have at most \(Limits.devicesPerBatchMax) elements")
         }
         for (index, element) in elements.enumerated() {
             let fields = try Tolerance(element, path: "[\(index)]")
@@ -261,7 +261,7 @@ struct PivotalTagBatch {
             guard let id = DeviceID(value) else { throw .notFound("device") }
             return SubscriptionDraft(target: .device(id), topics: topics)
         }
-        // The text alone does not tell the push network.
+        // The token alone does not show the push network.
         let addresses = PivotalPlatform.allRoutes.filter { $0 != .webPush }.compactMap { route in
             try? rules.address(.string(value), platform: route.platform, environment: route.environment)
         }

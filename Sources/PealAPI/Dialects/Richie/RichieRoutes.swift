@@ -21,7 +21,7 @@ struct RichieTasks: Sendable {
 
     private func send(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        let body = try Tolerance(try call.object(allowsTrailingCommas: app.settings.richie.lenientJSON))
+        let body = try Tolerance(try call.object(allowsTrailingCommas: app.settings[RichieSettings.lenientJSON]))
         let name = try await appID(body, of: app)
         let reader = RichieReader(limits: services.options)
         let (draft, warnings) = try reader.draft(
@@ -35,20 +35,20 @@ struct RichieTasks: Sendable {
     }
 
     /// The app's name in the request, as sent: its `richie_app_id` or its id.
-    /// - Throws: `forbidden` for another app of this server, `not_found` for one that it does not have.
+    /// - Throws: `forbidden` for another app of this server, `not_found` for an unknown one.
     private func appID(_ body: Tolerance, of app: App) async throws -> String {
         guard let name = try body.text("app_id") else { throw PealError.missing("app_id") }
-        let own = [app.richieAppID, app.id.description].compactMap { $0 }
+        let own = [app.dialectIDs[.richie], app.id.description].compactMap { $0 }
         if own.contains(where: { $0.utf8.elementsEqual(name.utf8) }) { return name }
         let isKnown = try await services.store.read { store in
-            try store.hasApp(richieAppID: name) || AppID(name).map { try store.app($0) != nil } ?? false
+            try store.hasApp(dialect: .richie, id: name) || AppID(name).map { try store.app($0) != nil } ?? false
         }
         throw isKnown
             ? PealError(.forbidden, "these credentials belong to another app", field: "app_id")
             : PealError(.notFound, "app not found", field: "app_id")
     }
 
-    /// What an operator may want to know of a task that was accepted, without anything that it says.
+    /// Logs warnings about an accepted task for the operator, without any of its content.
     private static func log(_ warnings: [String], _ draft: MessageDraft, _ logger: Logger) {
         for warning in warnings {
             logger.warning(
