@@ -105,7 +105,7 @@ struct CredentialPutCommand: AsyncParsableCommand {
 struct CredentialFiles: ParsableArguments {
     @Option(
         help:
-            "APNs: signing key (.p8), or the certificate's private key in PEM; MPNS: private key in PEM; Web Push: VAPID private key in base64url."
+            "APNs: signing key (.p8) or the certificate's private key (PEM); MPNS: same; Web Push: VAPID key (base64url)."
     )
     var privateKeyFile: String?
 

@@ -18,7 +18,7 @@ package final class WebhookCourier: Service {
     private let stop = Signal()
 
     /// - Parameters:
-    ///   - composers: compose the reports of messages, and say how the requests of each kind of webhook look.
+    ///   - composers: compose the reports of messages, and determine the requests of each kind of webhook.
     ///   - randomness: generates the ids of this process and its deliveries, and spreads retries.
     ///   - isOnlyProcess: whether no other process can hold a lease. Then a start takes back all leases.
     package init(

@@ -15,8 +15,8 @@ package struct WebhookRequest: Sendable, Hashable {
 
     /// - Parameters:
     ///   - target: the webhook's URL, checked.
-    ///   - form: of the webhook's kind.
-    ///   - now: the time of this attempt. A signature covers it, so that nobody can replay the request later.
+    ///   - form: the form of requests of the webhook's kind.
+    ///   - now: the time of this attempt. It is part of the signature, which prevents replays.
     init(
         _ delivery: WebhookDelivery, body: [UInt8], to target: WebhookRules.Target, of webhook: Webhook,
         _ form: Webhook.Form, now: Timestamp
@@ -33,7 +33,7 @@ package struct WebhookRequest: Sendable, Hashable {
         self.headers = headers.map { Header(name: $0, value: $1) }
     }
 
-    /// Headers that identify the delivery, so that the receiver can recognize a repetition.
+    /// Headers that identify the delivery, so that the receiver can recognise a repetition.
     private static func naming(
         _ delivery: WebhookDelivery, _ form: Webhook.Form, now: Timestamp
     ) -> [(String, String)] {
@@ -80,9 +80,9 @@ struct BodyWriter: Sendable {
     let composer: any ReportComposer
 
     /// - Parameters:
-    ///   - events: of one request.
-    ///   - facts: about the messages whose report is composed now.
-    /// - Returns: nil when a report cannot be made.
+    ///   - events: the events of one request.
+    ///   - facts: about the messages whose reports are composed now.
+    /// - Returns: nil when a report cannot be composed.
     func body(_ events: [OutboxEvent], facts: [MessageID: MessageFacts]) -> [UInt8]? {
         let items = events.compactMap { item($0, facts: facts) }
         guard items.count == events.count, let event = events.first, let item = items.first else { return nil }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The control interface: reads and empties the inbox, sets faults and the states of channels, and asks each network for
-/// what is its own.
+/// The control interface: reads and empties the inbox, sets faults and the states of channels, and asks each network
+/// for what is its own.
 struct ControlRoutes: Responder {
     let parts: SimulatorParts
     private var shared: SharedParts { parts.shared }

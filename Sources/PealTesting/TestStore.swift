@@ -65,7 +65,7 @@ package enum StoreUnderTest: String, CaseIterable, Sendable {
     case sqlite
 
     /// A fresh database with this program's schema.
-    /// - Parameter composers: decide which webhooks are sent what.
+    /// - Parameter composers: compose the reports and events for webhooks.
     package func open(composers: ReportComposers = .test) async throws -> TestStore {
         switch self {
         case .sqlite: try await TestStore(directory: TestStore.freshDirectory(), composers: composers)

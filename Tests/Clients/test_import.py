@@ -228,7 +228,7 @@ def test_a_pivotal_server_that_passes_the_filter_over_has_nobody_subscribed_to_e
         app = peal.app()
         source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
         status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source)
-        assert status == 0 and "nobody is subscribed" in warned
+        assert status == 0 and "no device is subscribed" in warned
         assert json.loads(output)["subscriptions"] == 0
         assert topics_of(listed(peal, app), 1) == []
     finally:

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The courier", .timeLimit(.minutes(2)))
 struct CourierTests {
-    @Test("each event goes in a request of its own, with type, time and data")
+    @Test("each event is sent in a request of its own, with type, time and data")
     func events() async throws {
         let fixture = try await CourierFixture()
         let webhook = try await fixture.webhook()
@@ -24,7 +24,7 @@ struct CourierTests {
         #expect(deliveries.allSatisfy { $0.state == .delivered && $0.attempts == 1 && $0.lastStatus == 204 })
     }
 
-    @Test("gathered events wait 5 s and go a hundred a request, in order")
+    @Test("events are gathered for 5 s, a hundred per request, in order")
     func gathered() async throws {
         let fixture = try await CourierFixture()
         let webhook = try await fixture.webhook(form: .gathered, authentication: .secret("s"))
