@@ -16,8 +16,10 @@ protocol Dialect: Sendable {
     var takesIdempotencyKey: Bool { get }
     func endpoints(_ services: APIServices) -> [Endpoint]
     /// Its part of the OpenAPI document; nil where it has no endpoints yet.
-    /// - Parameter now: times that must lie in the future are later than this.
-    func document(at now: Timestamp) -> DialectDocument?
+    /// - Parameters:
+    ///   - now: times that must lie in the future are later than this.
+    ///   - options: its limits are the ones that the document states.
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument?
 }
 
 extension Dialect {

@@ -240,41 +240,6 @@ extension Tolerance {
         return decimal
     }
 
-    /// An instant in ISO 8601: RFC 3339, also without seconds, without a zone (then UTC), with a zone as `+0100` or
-    /// `+01`, in the basic form without dashes and colons, and with a decimal comma.
-    func time(_ name: String) throws(PealError) -> Timestamp? {
-        guard let (value, path) = self[name] else { return nil }
-        guard let text = value.stringValue, let time = Self.time(text) else {
-            throw .invalid(path, "\(path) must be a time as 2026-11-21T02:30:00Z")
-        }
-        return time
-    }
-
-    private static func time(_ text: String) -> Timestamp? {
-        let parts = text.filter { !$0.isNewline }.split(maxSplits: 1) { $0 == "T" || $0 == "t" || $0 == " " }
-        guard parts.count == 2 else { return nil }
-        let given = parts[1].prefix { $0.isNumber || ":.,".contains($0) }
-        let day = punctuated(String(parts[0]), with: "-", at: [4, 6])
-        let clock = punctuated(String(given.replacing(",", with: ".")), with: ":", at: [2, 4])
-        var zone = String(parts[1].dropFirst(given.count))
-        if zone.isEmpty { zone = "Z" }
-        if zone.count == 5 { zone.insert(":", at: zone.index(zone.startIndex, offsetBy: 3)) }
-        if zone.count == 3 { zone += ":00" }
-        let seconds = clock.count(where: { $0 == ":" }) == 1 ? ":00" : ""
-        return Timestamp(rfc3339: "\(day)T\(clock)\(seconds)\(zone)")
-    }
-
-    /// The extended form of a date or a time of day: `20261121` with dashes, `0230` or `023000` with colons.
-    private static func punctuated(_ text: String, with mark: Character, at places: [Int]) -> String {
-        let digits = text.prefix { $0.isNumber }.count
-        guard !text.contains(mark), digits > places[0] else { return text }
-        var text = text
-        for place in places.reversed() where place < digits {
-            text.insert(mark, at: text.index(text.startIndex, offsetBy: place))
-        }
-        return text
-    }
-
     /// A text of any length, under one of `names`; a number or a boolean gives its own text.
     func contentText(_ names: [String]) throws(PealError) -> String? {
         for name in names {

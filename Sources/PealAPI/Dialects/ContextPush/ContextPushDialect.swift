@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// ContextPush: one person's message, sent at a good moment.
 struct ContextPushDialect: Dialect {
@@ -9,7 +10,9 @@ struct ContextPushDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { ContextPushRoutes(services).all }
 
-    func document(at now: Timestamp) -> DialectDocument? { ContextPushDocument.document }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
+        ContextPushDocument.document(Describing(policy: ContextPushShapes.policy, now: now), options)
+    }
 }
 
 extension DialectName {

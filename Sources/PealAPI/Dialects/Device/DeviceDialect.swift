@@ -14,5 +14,5 @@ struct DeviceDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { [] }
 
-    func document(at now: Timestamp) -> DialectDocument? { nil }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { nil }
 }

@@ -10,7 +10,7 @@ struct DevtodevDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { DevtodevRoutes(services).all }
 
-    func document(at now: Timestamp) -> DialectDocument? { DevtodevDocument.document }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { DevtodevDocument.document }
 }
 
 extension DialectName {

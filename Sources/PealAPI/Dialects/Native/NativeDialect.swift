@@ -11,7 +11,7 @@ struct NativeDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { NativeRoutes(services).all }
 
-    func document(at now: Timestamp) -> DialectDocument? { NativeDocument.document(at: now) }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { NativeDocument.document(at: now) }
 }
 
 extension DialectName {

@@ -9,7 +9,7 @@ struct PivotalDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { PivotalRoutes(services).all }
 
-    func document(at now: Timestamp) -> DialectDocument? { PivotalDocument.document }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { PivotalDocument.document }
 }
 
 extension DialectName {

@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// The Richie Push API.
 struct RichieDialect: Dialect {
@@ -9,7 +10,9 @@ struct RichieDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { RichieRoutes(services).all }
 
-    func document(at now: Timestamp) -> DialectDocument? { RichieDocument.document }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
+        RichieDocument.document(Describing(policy: .tolerant, now: now), options)
+    }
 }
 
 extension DialectName {
