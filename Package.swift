@@ -167,6 +167,13 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "PealPreviewTests",
+            dependencies: [
+                "PealAPI", "PealCore", "PealDelivery", "PealProviders", "PealTesting", crypto, cryptoExtras, httpTypes,
+                hummingbird, hummingbirdTesting, logging, nioCore, nioPosix,
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "PealSimulatorTests",
             dependencies: ["PealSimulator", crypto, cryptoExtras, nioCore, nioPosix, nioSSL],
             swiftSettings: settings),

@@ -56,7 +56,11 @@ package struct APIServices: Sendable {
     var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
     var moments: MomentVerbs { MomentVerbs(store: store, engine: engine) }
     var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: webhookRules) }
-    var preview: MessagePreview { MessagePreview(providers: providers) }
+    var preview: MessagePreview {
+        MessagePreview(
+            providers: providers,
+            dialectsNamingPlatforms: Set(Dialects.all.filter(\.authorsNamePlatforms).map(\.name)))
+    }
 
     /// What may be told of an app's credentials.
     func credentialRecords(_ app: App) async throws -> [CredentialRecord] {
@@ -69,7 +73,7 @@ package struct APIServices: Sendable {
 
 /// What the configuration says to the API.
 package struct APIOptions: Sendable {
-    /// Lifetime of a message that gives none; no message lives longer.
+    /// Life of a message without an expiry, and the longest that a platform's own expiry is worked for.
     package var messageLifeSeconds: Int64
     package var requestBodyBytesMax: Int
     /// Whether `/metrics` is served beside the API; false where it has a port of its own.

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import PealCore
+internal import PealServer
 
 /// `peal webhook`: where the server sends an app's events and reports.
 struct WebhookCommand: AsyncParsableCommand {
@@ -26,7 +27,7 @@ struct WebhookPutCommand: AsyncParsableCommand {
     @Option(help: "URL of the receiver (https).")
     var url: String?
 
-    @Option(help: ArgumentHelp("One of \(Webhook.Kind.allCases.map(\.rawValue).joined(separator: ", "))."))
+    @Option(help: ArgumentHelp("One of \(servedWebhookKinds.joined(separator: ", "))."))
     var kind: String?
 
     @Option(help: "How requests authenticate: basic, bearer, header, signature or secret.")

@@ -45,11 +45,6 @@ package enum Limits {
     package static let audienceUsersMax = 10_000
     package static let audienceTopicsMax = 1024
     package static let audienceAddressesMax = 1000
-    package static let pivotalDevicesMax = 4096
-    package static let pivotalUsersMax = 4096
-    package static let richieTopicsMax = 1000
-    package static let richieUsersMax = 10_000
-    package static let devtodevAudienceMax = 1000
     package static let devicesPerBatchMax = 1000
     package static let topicsPerBatchMax = 1024
     package static let topicLifeSecondsMin: Int64 = 60
@@ -67,8 +62,6 @@ package enum Limits {
     package static let localesPerMessageMax = 200
     package static let variantsPerMessageMax = 512
     package static let variantBytesPerMessageMax = 8 * 1024 * 1024
-    /// Of what a Richie task holds for one platform, in compact JSON.
-    package static let richiePayloadBytesMax = 4096
     package static let apnsPayloadBytesMax = 4096
     package static let apnsVoIPPayloadBytesMax = 5120
     package static let apnsBroadcastPayloadBytesMax = 5120
@@ -76,21 +69,6 @@ package enum Limits {
 
     package static let ttlSecondsMax: Int64 = 10 * 365 * 24 * 3600
     package static let imageURLBytesMax = 2048
-    /// Pivotal pushes due within this time are sent at once.
-    package static let pivotalImmediateSeconds: Int64 = 60
-    /// Pivotal's `apns-expiration` where a push gives none: the last second of a signed 32-bit clock.
-    package static let pivotalExpirationSeconds: Int64 = 2_147_483_647
-
-    /// devtodev's life of a push that gives none.
-    package static let devtodevLifeSeconds: Int64 = 7 * 24 * 3600
-    package static let devtodevCollapseKeyBytesMax = 64
-    /// How long a `pack_id` counts as a repetition.
-    package static let devtodevPackSeconds: Int64 = 600
-    /// How long a devtodev request waits for the push networks.
-    package static let devtodevAnswerSeconds: Int64 = 30
-    package static let devtodevPollMillisecondsMin: Int64 = 10
-    package static let devtodevPollMillisecondsMax: Int64 = 250
-    package static let devtodevCategoriesCachedSeconds = 3600
 
     // Delivery
     package static let windowKeys: Int64 = 65_536
@@ -98,8 +76,8 @@ package enum Limits {
     package static let pageDevicesMax = 1024
     package static let pagesInFlightMax = 16
     package static let pagesInFlightPerSliceMax = 2
-    package static let pagesStillMax = 48
-    package static let slicesStillMax = 48
+    package static let pagesStalledMax = 48
+    package static let slicesStalledMax = 48
     package static let directDevicesMax = 128
     package static let listSliceKeysMax = 8192
     package static let leaseSeconds: Int64 = 30
@@ -238,21 +216,16 @@ extension Limits {
     package static let geofenceMemorySeconds: Int64 = 365 * 24 * 3600
     package static let analyticsEventsMax = 10_000
     package static let analyticsEventsPerCommit = 500
-    package static let pivotalHeartbeatSeconds: Int64 = 60
 
     // Import
     package static let importRecordBytesMax = 256 * 1024
     package static let importBatchBytesMax = 2 * 1024 * 1024
     package static let importRefusalsShownMax = 100
     package static let importProgressSeconds: Int64 = 2
-    package static let pivotalImportPageDevices = 50
     // Windows of delivery
     package static let momentUsersMax = 1000
     package static let windowSecondsMax: Int64 = 7 * 24 * 3600
     package static let claimSeconds: Int64 = 600
     /// How long after the end of its window an alert is still tried.
     package static let momentRecoverySeconds: Int64 = 24 * 3600
-    package static let contextPushHoldSeconds: Int64 = 10
-    package static let contextPushContentBytesMax = 48 * 1024
-    package static let contextPushKeyBytesMax = 255
 }

@@ -1,13 +1,13 @@
 package import PealCore
 internal import Synchronization
 
-/// Counts what the engine did since its start. Workers add a page at a time; `/metrics` reads.
+/// Counts what the engine did since its start. Workers add a page at a time; `/metrics` reads the counts.
 package final class DeliveryMetrics: Sendable {
     private let state = Mutex(Snapshot())
 
     package init() {}
 
-    /// One instant's counts, all growing where nothing else is said.
+    /// The counts at one instant. They only grow, unless a comment says otherwise.
     package struct Snapshot: Sendable, Hashable {
         /// Ended notifications, by provider and outcome.
         package internal(set) var notifications: [Series: Int] = [:]
@@ -16,23 +16,23 @@ package final class DeliveryMetrics: Sendable {
         /// Settlements written, and those refused because the lease was lost.
         package internal(set) var settles = 0
         package internal(set) var settlesRefused = 0
-        /// Devices put off to be tried again.
+        /// Devices deferred to be tried again.
         package internal(set) var retries = 0
-        /// Devices whose answer came later than their page could wait.
+        /// Devices whose page was settled before their answer came.
         package internal(set) var stragglers = 0
-        /// Pages that stood still and lent their place to other routes.
+        /// Stalled pages that lent their slot to other routes.
         package internal(set) var pagesLent = 0
         package internal(set) var breakerTrips = 0
         package internal(set) var leasesTakenBack = 0
         package internal(set) var leasesExtended = 0
-        /// Credentials that end within thirty days, and those that have ended: as they stand, not growing.
+        /// Credentials that expire within thirty days, and expired ones: current numbers, which do not only grow.
         package internal(set) var credentialsEnding = 0
         package internal(set) var credentialsEnded = 0
     }
 
     /// What notifications are counted by.
     package struct Series: Sendable, Hashable {
-        /// nil where no push network is left for the platform.
+        /// nil where the platform has no push network any more.
         package let provider: ProviderName?
         package let outcome: Outcome
 

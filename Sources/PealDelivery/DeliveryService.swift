@@ -3,13 +3,14 @@ package import PealCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The delivery engine of one process: receives due messages from the store, and hands their devices page by page to
-/// the providers until every one of them has its outcome in the log.
+/// The delivery engine of one process: receives due messages from the store, and hands their devices to the providers
+/// page by page until every device has its outcome in the log.
 ///
-/// It holds no truth. Killed at any instant, it loses nothing: what was in flight is sent again, at most
+/// It holds no truth. If the process is killed, nothing is lost: what was in flight is sent again, which is at most
 /// `DeliveryOptions.pagesInFlightMax` pages of `Limits.pageDevicesMax` devices and the direct messages on the wire.
 package final class DeliveryService: DeliveryEngine, Service {
     private let context: DeliveryContext
+    private let options: DeliveryOptions
     private let running = Atomic(false)
 
     /// - Parameters:
@@ -19,17 +20,18 @@ package final class DeliveryService: DeliveryEngine, Service {
         store: any Store, providers: [ProviderName: any Provider], time: any TimeSource, randomness: any Randomness,
         logger: Logger = Logger(label: "peal.delivery"), options: DeliveryOptions = .init()
     ) {
+        self.options = options
         context = DeliveryContext(
             store: store, providers: providers, time: time, randomness: randomness, logger: logger, options: options)
     }
 
     package var owner: String { context.owner }
     package var metrics: DeliveryMetrics { context.metrics }
-    /// Whether the services are at work.
+    /// Whether the services run.
     package var isRunning: Bool { running.load(ordering: .relaxed) }
 
-    /// Works until the calling task is cancelled or a graceful shutdown begins; then it begins nothing more, awaits the
-    /// answers to what is on the wire for at most `DeliveryOptions.drain`, settles them and gives its leases back.
+    /// Runs until the calling task is cancelled or a graceful shutdown begins. Then it begins nothing more, waits at
+    /// most `DeliveryOptions.drain` for answers to requests on the wire, settles them and releases its leases.
     package func run() async {
         // Unstructured because a cancelled caller must not cancel workers that still have answers to settle.
         let work = Task { await self.serve() }
@@ -45,31 +47,33 @@ package final class DeliveryService: DeliveryEngine, Service {
     }
 
     private func serve() async {
-        await Rescuer(context: context).start()
+        let rescuer = Rescuer(context, isOnlyProcess: options.isOnlyProcess)
+        await rescuer.start()
         running.store(true, ordering: .relaxed)
         defer { running.store(false, ordering: .relaxed) }
         await withTaskGroup(of: Void.self) { outer in
             outer.addTask { await self.context.settler.run() }
-            outer.addTask { await Heartbeat(context: self.context).run() }
-            await self.serveUntilStopped()
+            outer.addTask { await Heartbeat(self.context).run() }
+            await self.serveUntilStopped(rescuer)
             self.context.settler.close()
             outer.cancelAll()
         }
     }
 
-    /// What brings settlements: first the workers end, then nobody brings stragglers any more.
-    private func serveUntilStopped() async {
+    /// Runs everything that settles: the workers end first, and then nobody adds stragglers.
+    private func serveUntilStopped(_ rescuer: Rescuer) async {
+        let poll = options.pollInterval
         await withDiscardingTaskGroup { late in
-            late.addTask { await LatecomerService(context: self.context).run() }
+            late.addTask { await StragglerService(context: self.context).run() }
             await withDiscardingTaskGroup { inner in
-                inner.addTask { await Scheduler(context: self.context).run() }
-                inner.addTask { await Rescuer(context: self.context).run() }
-                inner.addTask { await Pruner(context: self.context).run() }
-                inner.addTask { await CredentialWatch(context: self.context).run() }
-                inner.addTask { await Dispatcher(context: self.context).run() }
+                inner.addTask { await Scheduler(context: self.context, pollInterval: poll).run() }
+                inner.addTask { await rescuer.run() }
+                inner.addTask { await Pruner(self.context).run() }
+                inner.addTask { await CredentialWatch(self.context).run() }
+                inner.addTask { await Dispatcher(context: self.context, pollInterval: poll).run() }
                 inner.addTask { await DirectLane(context: self.context).run() }
             }
-            self.context.latecomers.close()
+            self.context.stragglers.close()
         }
     }
 
@@ -92,7 +96,6 @@ package final class DeliveryService: DeliveryEngine, Service {
         let fingerprint = context.access.forget(key)
         for route in Route.allCases where route.provider == provider && route.environment == environment {
             context.routes.reset(ActiveRoute(app: app, route: route))
-            context.reopen(ActiveRoute(app: app, route: route))
         }
         if let fingerprint { context.providers[provider]?.drain(fingerprint: fingerprint) }
         wake()
@@ -103,9 +106,9 @@ package final class DeliveryService: DeliveryEngine, Service {
 package struct DeliveryOptions: Sendable {
     /// Whether no other process can hold a lease, so that a start takes back all of them at once.
     package var isOnlyProcess = true
-    /// Pages in flight at once: memory, and what may be sent twice after a crash.
+    /// Pages in flight at once. It bounds memory, and what may be sent twice after a crash.
     package var pagesInFlightMax = Limits.pagesInFlightMax
-    /// How often work is looked for that nobody told of. At least a second.
+    /// How often the store is asked for work that no signal announced. At least a second.
     package var pollInterval: Duration = .seconds(1)
     /// How long a stop waits for answers to requests on the wire.
     package var drain: Duration = .seconds(Limits.drainSeconds)
@@ -113,21 +116,54 @@ package struct DeliveryOptions: Sendable {
     package init() {}
 }
 
-/// Says since when the process is stopping. One way.
+/// Stops the process's services, once and for all, and wakes those that sleep.
 final class StopSwitch: Sendable {
-    private let stoppedAt = Mutex<Duration?>(nil)
+    private struct State {
+        var stoppedAt: Duration?
+        var sleepers: [Signal] = []
+    }
+
+    private let time: any TimeSource
     private let drain: Duration
+    private let state = Mutex(State())
 
-    init(drain: Duration) { self.drain = drain }
+    init(time: any TimeSource, drain: Duration) {
+        self.time = time
+        self.drain = drain
+    }
 
-    var isOn: Bool { stoppedAt.withLock { $0 != nil } }
+    var isOn: Bool { state.withLock { $0.stoppedAt != nil } }
 
-    func turnOn(at now: Duration) {
-        stoppedAt.withLock { $0 = $0 ?? now }
+    func turnOn() {
+        let now = time.uptime
+        let sleepers = state.withLock { state in
+            state.stoppedAt = state.stoppedAt ?? now
+            return state.sleepers
+        }
+        for sleeper in sleepers { sleeper.set() }
     }
 
     /// Whether answers are no longer waited for.
     func isDrained(at now: Duration) -> Bool {
-        stoppedAt.withLock { $0.map { now >= $0 + drain } ?? false }
+        state.withLock { $0.stoppedAt.map { now >= $0 + drain } ?? false }
+    }
+
+    /// A signal for a service that sleeps between rounds: set when the process stops.
+    func sleeper() -> Signal {
+        let sleeper = Signal()
+        let isOn = state.withLock { state in
+            state.sleepers.append(sleeper)
+            return state.stoppedAt != nil
+        }
+        if isOn { sleeper.set() }
+        return sleeper
+    }
+
+    /// Sleeps until `signal` is set, at most `duration`.
+    /// - Returns: Whether to go on: false when the process stops.
+    func pause(_ signal: Signal, atMost duration: Duration) async -> Bool {
+        guard !isOn else { return false }
+        await signal.wait(atMost: duration, on: time)
+        return !isOn
     }
 }

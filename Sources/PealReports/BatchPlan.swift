@@ -2,29 +2,29 @@ internal import PealCore
 
 /// Decides which waiting events go into which requests, and whether they go now.
 struct BatchPlan {
-    let kind: Webhook.Kind
+    let form: Webhook.Form
 
     /// How many events to look at for `requestCount` requests. Twice as many as fit, where types may lie mixed.
     func eventsToRead(requestCount: Int) -> Int {
-        kind.itemsPerRequestMax == 1 ? requestCount : 2 * kind.itemsPerRequestMax * requestCount
+        form.itemsPerRequestMax == 1 ? requestCount : 2 * form.itemsPerRequestMax * requestCount
     }
 
     /// The requests that are due, oldest first: of one type each, full or begun by an event that has waited long
     /// enough.
     /// - Parameter events: the oldest that wait, in order.
     func batches(_ events: [OutboxEvent], now: Timestamp) -> [[OutboxEvent]] {
-        guard kind.itemsPerRequestMax > 1 else { return events.filter { $0.dueAt <= now }.map { [$0] } }
+        guard form.itemsPerRequestMax > 1 else { return events.filter { $0.dueAt <= now }.map { [$0] } }
         var open: [String: Batch] = [:]
         var batches: [Batch] = []
         for (position, event) in events.enumerated() {
             var batch = open[event.type] ?? Batch(position: position)
-            if !batch.hasRoom(for: event, itemsMax: kind.itemsPerRequestMax) {
+            if !batch.hasRoom(for: event, itemsMax: form.itemsPerRequestMax) {
                 batch.isFull = true
                 batches.append(batch)
                 batch = Batch(position: position)
             }
             batch.add(event)
-            batch.isFull = batch.events.count == kind.itemsPerRequestMax
+            batch.isFull = batch.events.count == form.itemsPerRequestMax
             open[event.type] = batch
         }
         batches += open.values

@@ -5,6 +5,7 @@ internal import PealCore
 struct WebhookAttempt: Sendable {
     let context: CourierContext
     let webhook: Webhook
+    let form: Webhook.Form
 
     /// Returns whether the receiver took it.
     func run(_ leased: LeasedDelivery) async -> Bool {
@@ -24,7 +25,7 @@ struct WebhookAttempt: Sendable {
     private func answer(to leased: LeasedDelivery) async -> WebhookAnswer {
         guard let target = try? context.rules.target(webhook.url) else { return .failed(.urlNotAllowed) }
         let request = WebhookRequest(
-            leased.delivery, body: leased.body, to: target, of: webhook, now: context.time.now)
+            leased.delivery, body: leased.body, to: target, of: webhook, form, now: context.time.now)
         return await context.transport.send(request, to: target, attempt: leased.delivery.attempts)
     }
 

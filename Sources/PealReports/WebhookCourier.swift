@@ -3,7 +3,7 @@ package import PealCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Takes what waits in the outbox and carries it to webhooks until each receiver has said that it has it, for a day.
+/// Takes what waits in the outbox and carries it to webhooks until each receiver has confirmed it, for a day.
 ///
 /// Each webhook is served by a lane of its own, so that a slow receiver delays nobody else's. It holds no truth: an
 /// event becomes a delivery in one transaction, and a delivery is leased while it is sent, so that after a crash it is
@@ -18,11 +18,11 @@ package final class WebhookCourier: Service {
     private let stop = Signal()
 
     /// - Parameters:
-    ///   - composers: Who writes the report of a message for which kind of webhook.
+    ///   - composers: Compose the reports of messages, and say how the requests of each kind of webhook look.
     ///   - randomness: Names this process and its deliveries, and spreads retries.
     ///   - isOnlyProcess: Whether no other process can hold a lease, so that a start takes back all of them.
     package init(
-        store: any Store, transport: any WebhookTransport, composers: [Webhook.Kind: any ReportComposer],
+        store: any Store, transport: any WebhookTransport, composers: ReportComposers,
         rules: WebhookRules, time: any TimeSource, randomness: any Randomness,
         logger: Logger = Logger(label: "peal.webhooks"), isOnlyProcess: Bool = true
     ) {
@@ -101,7 +101,7 @@ package final class WebhookCourier: Service {
 final class CourierContext: Sendable {
     let store: any Store
     let transport: any WebhookTransport
-    let writer: BodyWriter
+    let composers: ReportComposers
     let rules: WebhookRules
     let time: any TimeSource
     let randomness: any Randomness
@@ -117,12 +117,12 @@ final class CourierContext: Sendable {
     let idle = Signal()
 
     init(
-        store: any Store, transport: any WebhookTransport, composers: [Webhook.Kind: any ReportComposer],
+        store: any Store, transport: any WebhookTransport, composers: ReportComposers,
         rules: WebhookRules, time: any TimeSource, randomness: any Randomness, logger: Logger
     ) {
         self.store = store
         self.transport = transport
-        writer = BodyWriter(composers: composers)
+        self.composers = composers
         self.rules = rules
         self.time = time
         self.randomness = randomness
@@ -150,8 +150,8 @@ final class CourierContext: Sendable {
     }
 
     /// Requests to be sent to a webhook at once: a receiver in trouble is tried with one.
-    func room(for webhook: Webhook) -> Int {
-        failing.withLock { $0.contains(webhook.place) } ? 1 : webhook.kind.requestsInFlightMax
+    func room(for webhook: Webhook, _ form: Webhook.Form) -> Int {
+        failing.withLock { $0.contains(webhook.place) } ? 1 : form.requestsInFlightMax
     }
 
     func note(_ place: WebhookPlace, isFailing: Bool) {

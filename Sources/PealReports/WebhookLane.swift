@@ -24,12 +24,14 @@ struct WebhookLane: Sendable {
 
     private struct Work: Sendable {
         let webhook: Webhook
+        let form: Webhook.Form
         let leased: [LeasedDelivery]
     }
 
     /// What was found in one state of the store.
     private struct Finding: Sendable {
         let webhook: Webhook
+        let composer: any ReportComposer
         let room: Int
         let isDeliveryDue: Bool
         let batches: [[OutboxEvent]]
@@ -64,13 +66,18 @@ struct WebhookLane: Sendable {
                 "reports of messages could not be made", metadata: metadata(["deliveries": "\(failed.count)"]))
         }
         return leased.isEmpty
-            ? nil : Work(webhook: finding.webhook, leased: leased.filter { $0.delivery.state == .pending })
+            ? nil
+            : Work(
+                webhook: finding.webhook, form: finding.composer.form,
+                leased: leased.filter { $0.delivery.state == .pending })
     }
 
     private func find(in store: any StoreReading, now: Timestamp) throws -> Finding? {
-        guard let webhook = try store.webhook(place), webhook.disabledAt == nil else { return nil }
-        let plan = BatchPlan(kind: webhook.kind)
-        let room = context.room(for: webhook)
+        guard let webhook = try store.webhook(place), webhook.disabledAt == nil,
+            let composer = context.composers[webhook.kind]
+        else { return nil }
+        let plan = BatchPlan(form: composer.form)
+        let room = context.room(for: webhook, composer.form)
         let events = try store.outboxEvents(for: place, limit: plan.eventsToRead(requestCount: room))
         let batches = plan.batches(events, now: now)
         var facts: [MessageID: MessageFacts] = [:]
@@ -79,14 +86,15 @@ struct WebhookLane: Sendable {
             facts[message] = try store.facts(app: place.app, message: message)
         }
         return Finding(
-            webhook: webhook, room: room, isDeliveryDue: try store.isDeliveryDue(for: place, now: now),
+            webhook: webhook, composer: composer, room: room,
+            isDeliveryDue: try store.isDeliveryDue(for: place, now: now),
             batches: batches, facts: facts)
     }
 
     private func request(
         _ events: [OutboxEvent], _ finding: Finding, now: Timestamp
     ) -> (events: [OutboxEvent], delivery: WebhookDelivery, body: [UInt8]?) {
-        let body = context.writer.body(events, for: finding.webhook.kind, facts: finding.facts)
+        let body = BodyWriter(composer: finding.composer).body(events, facts: finding.facts)
         var delivery = WebhookDelivery(
             id: context.randomness.timeOrderedIdentifier(at: now), place: place, type: events.first?.type ?? "",
             itemCount: events.count, createdAt: now)
@@ -101,7 +109,9 @@ struct WebhookLane: Sendable {
     private func send(_ work: Work) async {
         let isFine = await withTaskGroup(of: Bool.self) { group in
             for leased in work.leased {
-                group.addTask { await WebhookAttempt(context: context, webhook: work.webhook).run(leased) }
+                group.addTask {
+                    await WebhookAttempt(context: context, webhook: work.webhook, form: work.form).run(leased)
+                }
             }
             return await group.reduce(true) { $0 && $1 }
         }

@@ -15,29 +15,33 @@ package struct WebhookRequest: Sendable, Hashable {
 
     /// - Parameters:
     ///   - target: the webhook's URL, checked.
-    ///   - now: the time of this attempt: a signature holds it, so that nobody can use it again later.
+    ///   - form: of the webhook's kind.
+    ///   - now: the time of this attempt. A signature covers it, so that nobody can replay the request later.
     init(
-        _ delivery: WebhookDelivery, body: [UInt8], to target: WebhookRules.Target, of webhook: Webhook, now: Timestamp
+        _ delivery: WebhookDelivery, body: [UInt8], to target: WebhookRules.Target, of webhook: Webhook,
+        _ form: Webhook.Form, now: Timestamp
     ) {
         url = target.url
         self.body = body
         var headers = [("content-type", "application/json"), ("user-agent", "Peal")]
-        headers += Self.naming(delivery, webhook, now: now)
-        headers += Self.proof(delivery, body: body, webhook.authentication, now: now)
+        if case .signature = webhook.authentication, form.naming == .standard {
+            // The signature brings the same names.
+        } else {
+            headers += Self.naming(delivery, form, now: now)
+        }
+        headers += Self.proof(delivery, body: body, webhook.authentication, form, now: now)
         self.headers = headers.map { Header(name: $0, value: $1) }
     }
 
-    /// By which the receiver knows a repetition: the same in every attempt.
+    /// By which the receiver recognizes a repetition.
     private static func naming(
-        _ delivery: WebhookDelivery, _ webhook: Webhook, now: Timestamp
+        _ delivery: WebhookDelivery, _ form: Webhook.Form, now: Timestamp
     ) -> [(String, String)] {
         let id = delivery.id.description
-        switch (webhook.kind, webhook.authentication) {
-        // ContextPush's own header names, https://docs.contextsdk.com (webhooks).
-        case (.contextpush, _): return [("X-CTX-Event-Type", delivery.type), ("X-Idempotency-Key", id)]
-        case (.richieReport, _): return [("X-Idempotency-Key", id)]
-        case (.events, .signature): return []
-        case (.events, _): return standard(id, now)
+        return switch form.naming {
+        case .standard: standard(id, now)
+        case .headers(let idName, nil): [(idName, id)]
+        case .headers(let idName, let typeName?): [(typeName, delivery.type), (idName, id)]
         }
     }
 
@@ -47,14 +51,15 @@ package struct WebhookRequest: Sendable, Hashable {
     }
 
     private static func proof(
-        _ delivery: WebhookDelivery, body: [UInt8], _ authentication: Webhook.Authentication, now: Timestamp
+        _ delivery: WebhookDelivery, body: [UInt8], _ authentication: Webhook.Authentication, _ form: Webhook.Form,
+        now: Timestamp
     ) -> [(String, String)] {
         switch authentication {
         case .basic(let username, let password):
             return [("authorization", "Basic " + Data("\(username):\(password)".utf8).base64EncodedString())]
         case .bearer(let accessToken): return [("authorization", "Bearer \(accessToken)")]
         case .header(let name, let value): return [(name, value)]
-        case .secret(let secret): return [("X-CTX-Secret", secret)]
+        case .secret(let secret): return form.secretHeader.map { [($0, secret)] } ?? []
         case .signature(let key):
             let id = delivery.id.description
             let signature = signature(of: body, id: id, seconds: now.seconds, key: key)
@@ -72,30 +77,27 @@ package struct WebhookRequest: Sendable, Hashable {
 
 /// Writes the body of a request from its events.
 struct BodyWriter: Sendable {
-    /// Who writes the report of a message for a kind of webhook.
-    let composers: [Webhook.Kind: any ReportComposer]
+    let composer: any ReportComposer
 
     /// - Parameters:
     ///   - events: of one request.
     ///   - facts: about the messages whose report is composed now.
     /// - Returns: nil when a report cannot be made.
-    func body(_ events: [OutboxEvent], for kind: Webhook.Kind, facts: [MessageID: MessageFacts]) -> [UInt8]? {
-        let items = events.compactMap { item($0, for: kind, facts: facts) }
+    func body(_ events: [OutboxEvent], facts: [MessageID: MessageFacts]) -> [UInt8]? {
+        let items = events.compactMap { item($0, facts: facts) }
         guard items.count == events.count, let event = events.first, let item = items.first else { return nil }
-        switch kind {
-        case .contextpush: return Array("[".utf8) + Array(items.joined(separator: ",".utf8)) + Array("]".utf8)
-        case .richieReport: return item
-        case .events:
+        switch composer.form.body {
+        case .item: return item
+        case .array: return Array("[".utf8) + Array(items.joined(separator: ",".utf8)) + Array("]".utf8)
+        case .event:
             let head = JSON.compact([("type", .string(event.type)), ("timestamp", .string("\(event.createdAt)"))])
             return head.bytes.dropLast() + Array(#","data":"#.utf8) + item + Array("}".utf8)
         }
     }
 
-    private func item(
-        _ event: OutboxEvent, for kind: Webhook.Kind, facts: [MessageID: MessageFacts]
-    ) -> [UInt8]? {
+    private func item(_ event: OutboxEvent, facts: [MessageID: MessageFacts]) -> [UInt8]? {
         if let payload = event.payload { return payload }
         guard let facts = event.message.flatMap({ facts[$0] }) else { return nil }
-        return composers[kind]?.compose(facts)?.bytes
+        return composer.report(facts)?.bytes
     }
 }

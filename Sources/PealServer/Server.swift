@@ -88,7 +88,7 @@ struct Server {
                 resolver: SystemResolver(threadCount: Limits.webhookResolutionsMax))
             return WebhookCourier(
                 store: storage.store, transport: transport,
-                composers: [.events: NativeReport(), .richieReport: RichieReport()],
+                composers: reportComposers,
                 rules: configuration.webhookRules, time: time, randomness: randomness, logger: logger)
         } catch {
             throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") holds no PEM certificates: \(error)")
@@ -124,6 +124,9 @@ package func migrateStore(_ configuration: ServerConfiguration) async throws -> 
 
 /// The kinds of keys that the server can make, for help texts.
 package let servedKeyKinds: [String] = keyKindNames
+
+/// The kinds of webhooks that the server can send to, for help texts.
+package let servedWebhookKinds: [String] = reportComposers.all.map(\.form.kind.rawValue)
 
 /// Runs the Pivotal heartbeat until the server stops.
 struct HeartbeatService: Service {

@@ -24,7 +24,7 @@ struct Storage {
                 store: SQLStore(
                     engine: engine, masterKey: masterKey,
                     retentionSeconds: Int64(configuration.retentionDays) * 86_400,
-                    noticeWriter: ContextPushReport()),
+                    composers: reportComposers),
                 masterKey: masterKey)
         } catch {
             throw ConfigurationFailure(.storeURL, "cannot open \(path): \(error)")

@@ -2,8 +2,10 @@ package import PealCore
 
 extension Shape {
     /// A list of `min` to `max` elements. Tolerant readers pass over null in it.
+    /// - Parameter skipsEmpty: whether they pass over "" too.
     package static func list<Element>(
-        _ element: Shape<Element>, min: Int = 0, max: Int, refusingEmpty: String = "must contain at least one element"
+        _ element: Shape<Element>, min: Int = 0, max: Int, skipsEmpty: Bool = false,
+        refusingEmpty: String = "must contain at least one element"
     ) -> Shape where Value == [Element] {
         Shape { json, reading throws(PealError) in
             guard case .array(let elements) = json else { throw reading.wrongType(json, "an array") }
@@ -11,7 +13,8 @@ extension Shape {
             guard elements.count >= min else { throw reading.refusal(refusingEmpty) }
             var values: [Element] = []
             values.reserveCapacity(elements.count)
-            for (index, json) in elements.enumerated() where !(reading.policy.isTolerant && json.isNull) {
+            for (index, json) in elements.enumerated() {
+                if reading.policy.isTolerant, skipsEmpty ? reading.policy.isAbsent(json) : json.isNull { continue }
                 reading.enter(index)
                 values.append(try element.read(json, &reading))
                 reading.leave()
@@ -19,7 +22,8 @@ extension Shape {
             return values
         } describe: { describing in
             let items = element.describe(describing)
-            return .list(describing.policy.isTolerant ? describing.optional(items) : items, min...max)
+            guard describing.policy.isTolerant else { return .list(items, min...max) }
+            return .list(skipsEmpty ? describing.optional(items) : items.orNull, min...max)
         }
     }
 
@@ -36,7 +40,7 @@ extension Shape {
     /// A list of texts that count once each. They are compared by bytes: Swift takes different spellings of one
     /// character for the same.
     package static func texts(_ element: Shape<String> = .text(), max: Int) -> Shape where Value == [String] {
-        list(element, max: max).map { texts in
+        list(element, max: max, skipsEmpty: true).map { texts in
             var seen: Set<[UInt8]> = []
             return texts.filter { seen.insert(Array($0.utf8)).inserted }
         }

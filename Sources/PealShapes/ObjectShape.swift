@@ -93,10 +93,10 @@ package struct ObjectShape<Root: Sendable>: Sendable {
     }
 
     private func body(_ describing: Describing, isChange: Bool) -> Schema {
-        let properties = entries.flatMap { entry in
-            entry.describe(describing).map { name, schema in
-                Property(name: name, schema: schema, isRequired: entry.isRequired && !isChange)
-            }
+        let properties = entries.flatMap { $0.describe(describing) }.map { property in
+            guard isChange, property.isRequired else { return property }
+            let schema = describing.policy.isTolerant ? describing.optional(property.schema) : property.schema
+            return Property.optional(property.name, schema)
         }
         var schema = Schema.object(properties)
         let rules = rules.filter { !isChange || $0.isForChanges }
@@ -140,7 +140,9 @@ package struct Given: Sendable {
     }
 
     /// Whether one of the names is there, with a null perhaps.
-    func mentions(_ names: [String]) -> Bool { names.contains { members[$0] != nil } }
+    func mentions(_ names: [String]) -> Bool {
+        names.contains { name in members[name].map { !(policy.leavesNull && $0.isNull) } ?? false }
+    }
 
     /// Whether the member is there with a value that does not count as absent.
     package func has(_ name: String) -> Bool { members[name].map { !policy.isAbsent($0) } ?? false }
@@ -150,12 +152,11 @@ package struct Given: Sendable {
 /// gone here, so objects of any size cost the compiler one line at a time.
 package struct Entry<Root: Sendable>: Sendable {
     let names: [String]
-    var isRequired = false
     /// Whether the member stays among those that an object passes on as they were written.
     var isKept = false
     /// Of a part that is laid beside this object's own members.
     var rules: [Rule<Root>] = []
-    let describe: @Sendable (Describing) -> [(String, Schema)]
+    let describe: @Sendable (Describing) -> [Property]
     /// Stores what is given; nothing where the member is missing.
     let read: @Sendable (Given, inout Reading, inout Root) throws(PealError) -> Void
 
@@ -172,7 +173,7 @@ package struct Entry<Root: Sendable>: Sendable {
         self.names = names
         describe = { describing in
             let schema = describing.optional(Self.schema(shape, aliases, describing))
-            return [(name, isVerbatim ? schema : schema.withLineEnds(describing.policy))]
+            return [.optional(name, isVerbatim ? schema : schema.withLineEnds(describing.policy))]
         }
         read = { given, reading, root throws(PealError) in
             if let (name, json) = given.find(names, isVerbatim: isVerbatim) {
@@ -199,14 +200,14 @@ package struct Entry<Root: Sendable>: Sendable {
     ) {
         let names = [name] + aliases
         self.names = names
-        isRequired = true
         describe = { describing in
             let schema = Self.schema(shape, aliases, describing)
-            return [(name, isVerbatim ? schema : schema.withLineEnds(describing.policy))]
+            return [.required(name, isVerbatim ? schema : schema.withLineEnds(describing.policy))]
         }
         read = { given, reading, root throws(PealError) in
             guard let (name, json) = given.find(names, isVerbatim: isVerbatim) else {
-                if given.isChange, !given.mentions(names) { return }
+                // What must be there cannot be cleared; tolerant readers leave it.
+                if given.isChange, given.policy.isTolerant || !given.mentions(names) { return }
                 throw .missing(reading.path(name))
             }
             reading.enter(name)
@@ -247,8 +248,7 @@ package struct Entry<Root: Sendable>: Sendable {
     /// The member by which a union is told apart (`Shape.tagged`): this word.
     package init(tag name: String, _ word: String) {
         names = [name]
-        isRequired = true
-        describe = { _ in [(name, .word(word))] }
+        describe = { _ in [.required(name, .word(word))] }
         read = { _, _, _ in }
     }
 
@@ -270,7 +270,7 @@ package struct Entry<Root: Sendable>: Sendable {
         part name: String, _ part: ObjectShape<Part>, _ path: any WritableKeyPath<Root, Part> & Sendable
     ) {
         names = [name]
-        describe = { describing in [(name, describing.optional(part.schema(describing)))] }
+        describe = { describing in [.optional(name, describing.optional(part.schema(describing)))] }
         read = { given, reading, root throws(PealError) in
             guard let (name, json) = given.find([name], isVerbatim: true) else { return }
             reading.enter(name)

@@ -44,6 +44,15 @@ package struct Shape<Value: Sendable>: Sendable {
         return try read(body, &reading)
     }
 
+    /// Reads what stands elsewhere than in a body: a part of a path or a query.
+    package func value(
+        of text: String, named name: String, _ policy: Policy = .strict
+    ) throws(PealError) -> Value {
+        var reading = Reading(policy: policy, now: Timestamp(milliseconds: 0))
+        reading.enter(name)
+        return try read(.string(text), &reading)
+    }
+
     package func map<Other>(_ transform: @escaping @Sendable (Value) -> Other) -> Shape<Other> {
         Shape<Other>(
             read: { json, reading throws(PealError) in transform(try read(json, &reading)) }, describe: describe)
@@ -83,11 +92,16 @@ package struct Policy: Sendable {
     package var isTolerant = false
     /// Whether line ends behind a text are dropped.
     package var trimsLineEnds = false
+    /// Whether a null is as good as nothing in a change, too: only "" clears then.
+    package var leavesNull = false
     /// Whether members that no shape declares are refused; else they are passed over.
     package var refusesUnknown = false
 
-    package init(isTolerant: Bool = false, trimsLineEnds: Bool = false, refusesUnknown: Bool = false) {
-        (self.isTolerant, self.trimsLineEnds, self.refusesUnknown) = (isTolerant, trimsLineEnds, refusesUnknown)
+    package init(
+        isTolerant: Bool = false, trimsLineEnds: Bool = false, leavesNull: Bool = false, refusesUnknown: Bool = false
+    ) {
+        (self.isTolerant, self.trimsLineEnds) = (isTolerant, trimsLineEnds)
+        (self.leavesNull, self.refusesUnknown) = (leavesNull, refusesUnknown)
     }
 
     package static let strict = Policy()

@@ -10,15 +10,15 @@ package final class SQLStore: Store {
 
     /// - Parameters:
     ///   - retentionSeconds: how long a finished message and its log are kept.
-    ///   - noticeWriter: writes what webhooks are told of moments; nil = they are told nothing.
+    ///   - composers: decide which webhooks are sent what.
     package init(
         engine: any SQLEngine, masterKey: MasterKey, retentionSeconds: Int64 = SQLStore.retentionSecondsDefault,
-        noticeWriter: (any MomentNoticeWriter)? = nil
+        composers: ReportComposers = ReportComposers([])
     ) {
         self.engine = engine
         context = StoreSession.Context(
             masterKey: masterKey, retentionSeconds: retentionSeconds, dialect: engine.dialect,
-            noticeWriter: noticeWriter)
+            composers: composers)
     }
 
     package func read<R: Sendable>(

@@ -7,8 +7,8 @@ struct StoreSession: StoreWriting {
         let masterKey: MasterKey
         let retentionSeconds: Int64
         let dialect: SQLDialect
-        /// Writes what webhooks are told of moments; nil = they are told nothing.
-        let noticeWriter: (any MomentNoticeWriter)?
+        /// What webhooks are sent, and which of them are.
+        let composers: ReportComposers
     }
 
     /// What this transaction has looked up already; gone with it, so a transaction undone leaves nothing wrong behind.

@@ -9,7 +9,7 @@ package final class TestStore: Sendable {
     package let engine: SQLiteEngine
     package let masterKey: MasterKey
     private let directory: Directory
-    private let noticeWriter: (any MomentNoticeWriter)?
+    private let composers: ReportComposers
 
     /// The directory is deleted with the last store in it.
     private final class Directory: Sendable {
@@ -23,17 +23,17 @@ package final class TestStore: Sendable {
     /// Path of the database file.
     package var path: String { directory.path + "/peal.db" }
 
-    convenience init(directory: String, noticeWriter: (any MomentNoticeWriter)?) async throws {
-        try await self.init(Directory(directory), noticeWriter)
+    convenience init(directory: String, composers: ReportComposers) async throws {
+        try await self.init(Directory(directory), composers)
     }
 
-    private init(_ directory: Directory, _ noticeWriter: (any MomentNoticeWriter)?) async throws {
+    private init(_ directory: Directory, _ composers: ReportComposers) async throws {
         self.directory = directory
-        self.noticeWriter = noticeWriter
+        self.composers = composers
         let path = directory.path + "/peal.db"
         masterKey = try MasterKey.loadOrCreate(besideDatabase: path)
         engine = try SQLiteEngine(path: path)
-        store = SQLStore(engine: engine, masterKey: masterKey, noticeWriter: noticeWriter)
+        store = SQLStore(engine: engine, masterKey: masterKey, composers: composers)
         try await store.migrate()
     }
 
@@ -46,7 +46,7 @@ package final class TestStore: Sendable {
     /// Closes the database and opens it again, as a restart does.
     package func reopened() async throws -> TestStore {
         try store.close()
-        return try await TestStore(directory, noticeWriter)
+        return try await TestStore(directory, composers)
     }
 
     /// Lets go of the database, whose files stay as long as this value.
@@ -65,10 +65,50 @@ package enum StoreUnderTest: String, CaseIterable, Sendable {
     case sqlite
 
     /// A fresh database with this program's schema.
-    /// - Parameter noticeWriter: writes what webhooks are told of moments.
-    package func open(noticeWriter: (any MomentNoticeWriter)? = nil) async throws -> TestStore {
+    /// - Parameter composers: decide which webhooks are sent what.
+    package func open(composers: ReportComposers = .test) async throws -> TestStore {
         switch self {
-        case .sqlite: try await TestStore(directory: TestStore.freshDirectory(), noticeWriter: noticeWriter)
+        case .sqlite: try await TestStore(directory: TestStore.freshDirectory(), composers: composers)
         }
     }
+}
+
+/// A composer without words of its own: webhooks of its kind hear of the ends of messages.
+package struct TestComposer: ReportComposer {
+    package let form: Webhook.Form
+    /// Of the messages whose ends are reported; nil = all.
+    private let dialect: DialectName?
+
+    package init(_ form: Webhook.Form, dialect: DialectName? = nil) {
+        self.form = form
+        self.dialect = dialect
+    }
+
+    package func reportsEnds(of dialect: DialectName) -> Bool { self.dialect.map { $0 == dialect } ?? true }
+
+    /// State and app; nil for a message without source.
+    package func report(_ facts: MessageFacts) -> JSON? {
+        facts.source == nil
+            ? nil : ["state": .string(facts.report.message.state.name), "app": .string(facts.app.name)]
+    }
+}
+
+extension ReportComposers {
+    /// Kinds of webhooks for tests: `events` hears of the end of every message, `single` of those of dialect `single`,
+    /// and `gathered` of none.
+    package static let test = ReportComposers([
+        TestComposer(.events), TestComposer(.single, dialect: "single"), TestComposer(.gathered, dialect: "none"),
+    ])
+}
+
+extension Webhook.Form {
+    /// One event a request, as Standard Webhooks has it.
+    package static let events = Webhook.Form(kind: "events", body: .event, naming: .standard)
+    /// One item a request, under headers of its own.
+    package static let single = Webhook.Form(
+        kind: "single", body: .item, naming: .headers(id: "X-Idempotency-Key", type: nil))
+    /// A hundred items a request, gathered for 5 seconds, one request after the other.
+    package static let gathered = Webhook.Form(
+        kind: "gathered", body: .array, naming: .headers(id: "X-Idempotency-Key", type: "X-Event-Type"),
+        secretHeader: "X-Secret", itemsPerRequestMax: 100, gathering: .seconds(5), requestsInFlightMax: 1)
 }

@@ -45,7 +45,7 @@ struct House: Sendable {
         options: APIOptions = APIOptions(), operations: FakeOperations = FakeOperations(),
         over setup: TestingSetup = .router, _ body: @escaping @Sendable (House) async throws -> Void
     ) async throws {
-        let file = try await StoreUnderTest.sqlite.open(noticeWriter: ContextPushReport())
+        let file = try await StoreUnderTest.sqlite.open(composers: reportComposers)
         let store: any Store = file.store
         let (clock, engine) = (ManualTime(), RecordingEngine())
         let networks = Dictionary(uniqueKeysWithValues: ProviderName.allCases.map { ($0, FakeProvider($0)) })

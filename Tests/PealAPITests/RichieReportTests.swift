@@ -1,5 +1,5 @@
 import HTTPTypes
-import PealAPI
+@testable import PealAPI
 import PealCore
 import Testing
 
@@ -26,7 +26,7 @@ struct RichieReportTests {
                 try await richie.post(
                     #"{"app_id":"an-app","topics":["food","all_users"],"payloads":{"ios":{"aps":{"alert":"b"}},"#
                         + #""android":{"data":{"title":"t","alert":{"body":"b"}},"x":1}}}"#))
-            let told = RichieReport().compose(Self.facts(draft, counts))
+            let told = RichieReport().report(Self.facts(draft, counts))
             let task = draft.id.description
             let expected = """
                 {"app_id":"an-app","completion_time_ms":765,"deletions":2,"failures":111,"payloads":{"android":\
@@ -45,7 +45,7 @@ struct RichieReportTests {
                 try await richie.post(
                     #"{"app_id":"an-app","external_user_ids":["u",7,{}],"payloads":{"android":{"data":"#
                         + #"{"alert":{"body":"\#(body)","k":"0123456789012345678901234567"}}}}}"#))
-            let told = try #require(RichieReport().compose(Self.facts(draft, [:])))
+            let told = try #require(RichieReport().report(Self.facts(draft, [:])))
             #expect(told["external_user_ids"] == ["u", "7"] && told["topics"] == nil)
             #expect(told["payloads"]?["android"]?["data"]?["task_id"] == .string(draft.id.description))
             #expect(draft.content.platforms[.android]?.fields["data"]?["task_id"] == nil)
@@ -59,7 +59,7 @@ struct RichieReportTests {
                 .post, "…/messages", ["audience": ["all": true], "content": ["body": "b"]])
             let id = try #require(MessageID(reply["id"]?.stringValue ?? ""))
             let draft = try #require(await richie.house.draft(id))
-            #expect(RichieReport().compose(Self.facts(draft, [:])) == nil)
+            #expect(RichieReport().report(Self.facts(draft, [:])) == nil)
         }
     }
 }

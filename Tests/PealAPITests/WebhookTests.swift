@@ -136,7 +136,7 @@ struct WebhookTests {
             let key = try #require(try store.app(app)?.key)
             let webhook = try #require(try store.webhook(app: key, name: name))
             let event = OutboxEvent(id: .init(high: 1, low: 1), app: key, type: "t", payload: [], createdAt: now)
-            try store.enqueue(event, for: [.events])
+            try store.enqueue(event, for: ["events"])
             let delivery = WebhookDelivery(id: id, place: webhook.place, type: "t", itemCount: 1, createdAt: now)
             var leased = try #require(
                 try store.cut([event], into: delivery, body: [], owner: "me", until: now + .seconds(60)))

@@ -64,41 +64,41 @@ struct BreakerTests {
 
     @Test("devices with a trouble of their own never pause the others of their route")
     func ownTrouble() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...200)
-        bench.provider.answers { request in
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...200)
+        fixture.provider.answers { request in
             request.key % 2 == 0 ? .verdict(.holdAddress(after: .seconds(3600)), "THIRD_PARTY_AUTH_ERROR") : .accepted
         }
-        let service = bench.service()
-        try await bench.running(service) {
-            let first = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.eventually { try await bench.counts(first).accepted == 100 }
-            try await bench.eventually { try await bench.census().slicesLeased == 0 }
-            let second = try await bench.accept(bench.draft(.devices(1...1)), engine: service)
-            try await bench.ended(second)
-            #expect(try await bench.counts(second).accepted == 1)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let first = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually { try await fixture.counts(first).accepted == 100 }
+            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+            let second = try await fixture.accept(fixture.draft(.devices(1...1)), engine: service)
+            try await fixture.ended(second)
+            #expect(try await fixture.counts(second).accepted == 1)
             #expect(service.metrics.snapshot.breakerTrips == 0)
-            try await bench.drive(by: .seconds(300)) { try await bench.state(first)?.isFinal ?? false }
-            #expect(try await bench.counts(first).expired == 100)
-            #expect(bench.provider.sent(first)[2] == 2)
+            try await fixture.drive(by: .seconds(300)) { try await fixture.state(first)?.isFinal ?? false }
+            #expect(try await fixture.counts(first).expired == 100)
+            #expect(fixture.provider.sent(first)[2] == 2)
         }
     }
 
-    @Test("a probe that is answered says that the credential is let in, though nobody was accepted")
+    @Test("an answered probe shows that the credential is accepted, even where every device is refused")
     func answeredProbe() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...1)
-        bench.provider.answers { _ in .verdict(.stopApp, "InvalidProviderToken", status: 403) }
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.eventually { try await bench.health()?.isStopped ?? false }
-            bench.provider.answers { _ in
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in .verdict(.stopApp, "InvalidProviderToken", status: 403) }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
+            fixture.provider.answers { _ in
                 .verdict(.retireAddress(since: nil, isSuspicious: false), "Unregistered", status: 410)
             }
-            try await bench.drive(by: .seconds(1)) { try await bench.state(id) == .sent }
-            #expect(try await bench.counts(id).retired == 1)
-            try await bench.eventually { try await !(bench.health()?.isStopped ?? true) }
+            try await fixture.drive(by: .seconds(1)) { try await fixture.state(id) == .sent }
+            #expect(try await fixture.counts(id).retired == 1)
+            try await fixture.eventually { try await !(fixture.health()?.isStopped ?? true) }
         }
     }
 
@@ -119,48 +119,48 @@ struct BreakerTests {
 
     @Test("mass retirement stops the app and keeps every address")
     func massRetirement() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...3000)
-        bench.provider.answers { _ in
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...3000)
+        fixture.provider.answers { _ in
             .verdict(.retireAddress(since: nil, isSuspicious: true), "BadDeviceToken", status: 400)
         }
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.eventually {
-                let census = try await bench.census()
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually {
+                let census = try await fixture.census()
                 return census.slicesWaiting > 0 && census.slicesReady + census.slicesLeased == 0
             }
-            #expect(try await bench.health() == .stopped(at: bench.now, reason: "MassRetirement"))
-            let app = bench.app
-            let active = try await bench.store.read { try $0.deviceCount(app: app, route: .apnsProduction) }
+            #expect(try await fixture.health() == .stopped(at: fixture.now, reason: "MassRetirement"))
+            let app = fixture.app
+            let active = try await fixture.store.read { try $0.deviceCount(app: app, route: .apnsProduction) }
             #expect(active == 3000)
-            #expect(try await bench.counts(id).retired == 0)
+            #expect(try await fixture.counts(id).retired == 0)
             #expect(service.metrics.snapshot.breakerTrips == 1)
-            bench.provider.answers { _ in .accepted }
-            service.credentialsChanged(app: bench.app, provider: .apns, environment: .production)
-            try await bench.drive(by: .seconds(2)) { try await bench.state(id) == .sent }
-            #expect(try await bench.counts(id).accepted == 3000)
+            fixture.provider.answers { _ in .accepted }
+            service.credentialsChanged(app: fixture.app, provider: .apns, environment: .production)
+            try await fixture.drive(by: .seconds(2)) { try await fixture.state(id) == .sent }
+            #expect(try await fixture.counts(id).accepted == 3000)
         }
     }
 
     @Test("an outage pauses the route after a few pages, and all is sent when it is over")
     func outage() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...6000)
-        bench.provider.answers { _ in .verdict(.retry(after: nil), "ServiceUnavailable", status: 503) }
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.eventually {
-                let census = try await bench.census()
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...6000)
+        fixture.provider.answers { _ in .verdict(.retry(after: nil), "ServiceUnavailable", status: 503) }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually {
+                let census = try await fixture.census()
                 return census.slicesWaiting > 0 && census.slicesReady + census.slicesLeased == 0
             }
-            let tries = bench.provider.sentCount(id) + bench.provider.repeatCount(id)
+            let tries = fixture.provider.sentCount(id) + fixture.provider.repeatCount(id)
             #expect(tries <= Limits.pagesInFlightMax * Limits.pageDevicesMax)
-            bench.provider.answers { _ in .accepted }
-            try await bench.drive(by: .seconds(2)) { try await bench.state(id) == .sent }
-            #expect(try await bench.counts(id).accepted == 6000)
+            fixture.provider.answers { _ in .accepted }
+            try await fixture.drive(by: .seconds(2)) { try await fixture.state(id) == .sent }
+            #expect(try await fixture.counts(id).accepted == 6000)
         }
     }
 }

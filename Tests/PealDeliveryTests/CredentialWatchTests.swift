@@ -38,57 +38,59 @@ private final class LogLines: Sendable {
     }
 }
 
-@Suite("Credentials that end")
+@Suite("Credentials that expire")
 struct CredentialWatchTests {
     static let day = Duration.seconds(24 * 3600)
 
     @Test(
-        "are warned of 30, 14 and 7 days ahead, and when they have ended",
+        "are warned of 30, 14 and 7 days ahead, and when they have expired",
         arguments: [
             (31, nil), (30, 0), (15, 0), (14, 1), (8, 1), (7, 2), (1, 2), (0, 3), (-5, 3),
         ] as [(Int64, Int?)])
     func stages(days: Int64, stage: Int?) {
         let now = Timestamp(seconds: 1_800_000_000)
         #expect(CredentialWatch.stage(of: now + .seconds(days * 24 * 3600), now: now) == stage)
-        #expect(CredentialWatch.stage(of: now + .seconds(days * 24 * 3600 + 1), now: now) != 3 || days < 0)
+        let isExpiredASecondLater = CredentialWatch.stage(of: now + .seconds(days * 24 * 3600 + 1), now: now) == 3
+        #expect(isExpiredASecondLater == (days < 0))
     }
 
-    private func put(_ bench: Bench, endsIn days: Int64, bundleID: String = "com.example.app") async throws {
+    private func put(_ fixture: DeliveryFixture, endsIn days: Int64, bundleID: String = "com.example.app") async throws
+    {
         let credential = Credential.apnsCertificate(
             .init(identity: .init(certificates: "c", privateKey: "k"), bundleID: bundleID))
-        let end = bench.now + .seconds(days * 24 * 3600)
-        try await bench.store.write(.control) { [bench] in
+        let end = fixture.now + .seconds(days * 24 * 3600)
+        try await fixture.store.write(.control) { [fixture] in
             _ = try $0.putCredential(
-                CredentialExamination(credential: credential, facts: .init(), expiresAt: end), app: bench.app,
-                provider: .apns, environment: .production, now: bench.now)
+                CredentialExamination(credential: credential, facts: .init(), expiresAt: end), app: fixture.app,
+                provider: .apns, environment: .production, now: fixture.now)
         }
     }
 
     @Test("each warning comes once, and a renewed credential begins anew")
     func once() async throws {
-        let bench = try await Bench(hasCredential: false)
+        let fixture = try await DeliveryFixture(hasCredential: false)
         let log = LogLines()
         let context = DeliveryContext(
-            store: bench.store, providers: [:], time: bench.time, randomness: bench.randomness,
+            store: fixture.store, providers: [:], time: fixture.time, randomness: fixture.randomness,
             logger: Logger(label: "test") { _ in LogLines.Handler(kept: log) }, options: .init())
-        let watch = CredentialWatch(context: context)
-        var warned: [CredentialWatch.Place: Int] = [:]
-        try await put(bench, endsIn: 40)
+        let watch = CredentialWatch(context)
+        var warned: [CredentialWatch.Subject: Int] = [:]
+        try await put(fixture, endsIn: 40)
         var found: [String] = []
         for _ in 0..<45 {
             for _ in 0..<3 { await watch.look(&warned) }
             found += log.take()
-            bench.time.advance(by: Self.day)
+            fixture.time.advance(by: Self.day)
         }
         #expect(
             found == [
-                "warning a credential ends soon 30", "warning a credential ends soon 14",
-                "warning a credential ends soon 7", "error a credential has ended: nothing is sent under it 0",
+                "warning a credential expires soon 30", "warning a credential expires soon 14",
+                "warning a credential expires soon 7", "error a credential has expired: nothing is sent under it 0",
             ])
         #expect(context.metrics.snapshot.credentialsEnded == 1)
-        try await put(bench, endsIn: 10, bundleID: "com.example.renewed")
+        try await put(fixture, endsIn: 10, bundleID: "com.example.renewed")
         await watch.look(&warned)
-        #expect(log.take() == ["warning a credential ends soon 10"])
+        #expect(log.take() == ["warning a credential expires soon 10"])
         #expect(context.metrics.snapshot.credentialsEnding == 1)
         #expect(context.metrics.snapshot.credentialsEnded == 0)
     }

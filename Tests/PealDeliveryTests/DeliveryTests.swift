@@ -8,111 +8,108 @@ import Testing
 struct DeliveryTests {
     @Test("reaches 10,000 devices exactly once, renders once, and logs each of them")
     func tenThousand() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...10_000)
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.ended(id)
-            #expect(try await bench.state(id) == .sent)
-            let sent = bench.provider.sent(id)
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10_000)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.ended(id)
+            #expect(try await fixture.state(id) == .sent)
+            let sent = fixture.provider.sent(id)
             #expect(sent.count == 10_000)
-            #expect(bench.provider.repeatCount(id) == 0)
-            let counts = try await bench.counts(id)
+            #expect(fixture.provider.repeatCount(id) == 0)
+            let counts = try await fixture.counts(id)
             #expect(counts.accepted == 10_000)
             #expect(counts.devices == 10_000)
-            #expect(bench.provider.renderings == 1)
-            let largest = bench.provider.pages.map(\.page.count).max()
+            #expect(fixture.provider.renderings == 1)
+            let largest = fixture.provider.pages.map(\.page.count).max()
             #expect(largest == Limits.pageDevicesMax)
             for key: DeviceKey in [1, 4096, 4097, 10_000] {
                 #expect(
-                    try await bench.trail(id, key) == [DeliveryLogEntry(key: key, outcome: .accepted, attempt: 1)])
+                    try await fixture.trail(id, key) == [DeliveryLogEntry(key: key, outcome: .accepted, attempt: 1)])
             }
             let snapshot = service.metrics.snapshot
             #expect(snapshot.notifications[.init(provider: .apns, outcome: .accepted)] == 10_000)
-            #expect(try await bench.health() == .ok(at: bench.now))
+            #expect(try await fixture.health() == .ok(at: fixture.now))
         }
-        #expect(try await bench.census().slicesLeased == 0)
+        #expect(try await fixture.census().slicesLeased == 0)
     }
 
     @Test("takes a small message at once, and renders each language once")
     func direct() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...20, locale: "de-AT")
-        try await bench.register(21...40, locale: "fr")
-        let service = bench.service()
-        try await bench.running(service) {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...20, locale: "de-AT")
+        try await fixture.register(21...40, locale: "fr")
+        let service = fixture.service()
+        try await fixture.running(service) {
             let title = LocalizedText.localized(["en": "Hello", "de": "Hallo"])
-            let id = try await bench.accept(bench.draft(.devices(1...40), title: title), engine: service)
-            try await bench.ended(id)
-            #expect(bench.provider.sentCount(id) == 40)
-            #expect(bench.provider.renderings == 2)
-            let lanes = Set(bench.provider.pages.map(\.lane))
+            let id = try await fixture.accept(fixture.draft(.devices(1...40), title: title), engine: service)
+            try await fixture.ended(id)
+            #expect(fixture.provider.sentCount(id) == 40)
+            #expect(fixture.provider.renderings == 2)
+            let lanes = Set(fixture.provider.pages.map(\.lane))
             #expect(lanes == [.direct])
-            #expect(try await bench.trail(id, 5).map(\.locale) == ["de"])
-            #expect(try await bench.trail(id, 30).map(\.locale) == ["en"])
+            #expect(try await fixture.trail(id, 5).map(\.locale) == ["de"])
+            #expect(try await fixture.trail(id, 30).map(\.locale) == ["en"])
         }
     }
 
     @Test("starts a scheduled message when its time has come and not before")
     func scheduled() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...300)
-        let service = bench.service()
-        try await bench.running(service) {
-            let start = bench.now + .seconds(90)
-            let id = try await bench.accept(bench.draft(.all, startAt: start), engine: service)
-            for _ in 0..<89 {
-                bench.time.advance(by: .seconds(1))
-                try await Task.sleep(for: .milliseconds(1))
-            }
-            #expect(try await bench.state(id) == .scheduled)
-            #expect(bench.provider.sentCount(id) == 0)
-            try await bench.drive { try await bench.state(id) == .sent }
-            #expect(bench.provider.sentCount(id) == 300)
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...300)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let start = fixture.now + .seconds(90)
+            let id = try await fixture.accept(fixture.draft(.all, startAt: start), engine: service)
+            try await fixture.pass(seconds: 89)
+            #expect(try await fixture.state(id) == .scheduled)
+            #expect(fixture.provider.sentCount(id) == 0)
+            try await fixture.drive { try await fixture.state(id) == .sent }
+            #expect(fixture.provider.sentCount(id) == 300)
         }
     }
 
     @Test("sends nothing of an expired message and counts every device")
     func expired() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...5000)
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all, lifeSeconds: -1), engine: service)
-            try await bench.ended(id)
-            #expect(try await bench.state(id) == .expired)
-            #expect(try await bench.counts(id).expired == 5000)
-            #expect(bench.provider.pages.isEmpty)
-            #expect(try await bench.trail(id, 77).map(\.reason) == ["Expired"])
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...5000)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: -1), engine: service)
+            try await fixture.ended(id)
+            #expect(try await fixture.state(id) == .expired)
+            #expect(try await fixture.counts(id).expired == 5000)
+            #expect(fixture.provider.pages.isEmpty)
+            #expect(try await fixture.trail(id, 77).map(\.reason) == ["Expired"])
         }
     }
 
     @Test("names the reason where an app has no credential")
     func noCredential() async throws {
-        let bench = try await Bench(hasCredential: false)
-        try await bench.register(1...10)
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.ended(id)
-            let counts = try await bench.counts(id)
+        let fixture = try await DeliveryFixture(hasCredential: false)
+        try await fixture.register(1...10)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.ended(id)
+            let counts = try await fixture.counts(id)
             #expect(counts.suppressed == 10)
             #expect(counts.reasons == ["NoCredential": 10])
-            #expect(try await bench.trail(id, 3).map(\.outcome) == [.suppressed])
+            #expect(try await fixture.trail(id, 3).map(\.outcome) == [.suppressed])
         }
     }
 
     @Test("names the reason where no push network of ours reaches a platform", arguments: [Route.fcm, .baidu])
     func noProvider(route: Route) async throws {
-        let bench = try await Bench()
-        try await bench.register(1...10, route: route)
-        try await bench.register(11...20)
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.ended(id)
-            let counts = try await bench.counts(id)
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10, route: route)
+        try await fixture.register(11...20)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.ended(id)
+            let counts = try await fixture.counts(id)
             #expect(counts.suppressed == 10)
             #expect(counts.accepted == 10)
             #expect(counts.reasons == ["NoProvider": 10])
@@ -121,25 +118,25 @@ struct DeliveryTests {
 
     @Test("rejects devices whose rendering fails and sends to the others")
     func renderingFails() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...300, locale: "de")
-        try await bench.register(301...500, locale: "en")
-        bench.provider.failRendering(PealError(.payloadTooLarge, "too large", field: "content.title"))
-        let service = bench.service()
-        try await bench.running(service) {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...300, locale: "de")
+        try await fixture.register(301...500, locale: "en")
+        fixture.provider.failRendering(PealError(.payloadTooLarge, "too large", field: "content.title"))
+        let service = fixture.service()
+        try await fixture.running(service) {
             let title = LocalizedText.localized(["en": "Hello", "de": "Hallo"])
-            let id = try await bench.accept(bench.draft(.all, title: title), engine: service)
-            try await bench.ended(id)
-            let counts = try await bench.counts(id)
+            let id = try await fixture.accept(fixture.draft(.all, title: title), engine: service)
+            try await fixture.ended(id)
+            let counts = try await fixture.counts(id)
             #expect(counts.rejected == 300)
             #expect(counts.accepted == 200)
             #expect(counts.reasons == ["PayloadTooLarge": 300])
-            let missed = Set(301...500).symmetricDifference(bench.provider.sent(id).keys)
+            let missed = Set(301...500).symmetricDifference(fixture.provider.sent(id).keys)
             #expect(missed == [])
-            let plain = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.ended(plain)
-            #expect(try await bench.state(plain) == .sent)
-            #expect(try await bench.counts(plain).rejected == 500)
+            let plain = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.ended(plain)
+            #expect(try await fixture.state(plain) == .sent)
+            #expect(try await fixture.counts(plain).rejected == 500)
         }
     }
 }

@@ -43,69 +43,69 @@ struct FateTests {
             Case(verdict: .stopApp, reason: "InvalidProviderToken", outcome: .accepted),
         ])
     func verdicts(_ example: Case) async throws {
-        let bench = try await Bench()
-        try await bench.register(1...30)
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...30)
         let number: DeviceKey = 7
-        bench.provider.answers { request in
+        fixture.provider.answers { request in
             request.key == number && request.earlier == 0 ? .verdict(example.verdict, example.reason) : .accepted
         }
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.drive(by: .seconds(1)) { try await bench.state(id)?.isFinal ?? false }
-            let counts = try await bench.counts(id)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.drive(by: .seconds(1)) { try await fixture.state(id)?.isFinal ?? false }
+            let counts = try await fixture.counts(id)
             #expect(counts.settled == 30)
             #expect(counts.accepted == (example.outcome == .accepted ? 30 : 29))
-            let last = try #require(try await bench.trail(id, number).last)
+            let last = try #require(try await fixture.trail(id, number).last)
             #expect(last.outcome == example.outcome)
             if example.outcome != .accepted {
                 #expect(last.reason == example.reason)
                 #expect(counts.reasons == [example.reason: 1])
             }
-            #expect((try await bench.device(7)?.retirement != nil) == example.isRetired)
-            #expect(bench.provider.repeatCount(id, but: number) == 0)
+            #expect((try await fixture.device(7)?.retirement != nil) == example.isRetired)
+            #expect(fixture.provider.repeatCount(id, except: number) == 0)
         }
     }
 
-    @Test("a stopped route says so, keeps its work, and goes on when the credential is mended")
+    @Test("a stopped route says so, keeps its work, and goes on when the credential is fixed")
     func stopApp() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...2000)
-        bench.provider.answers { _ in .verdict(.stopApp, "InvalidProviderToken", status: 403) }
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.eventually { try await bench.census().slicesWaiting > 0 }
-            try await bench.eventually { try await bench.census().slicesLeased == 0 }
-            #expect(try await bench.health() == .stopped(at: bench.now, reason: "InvalidProviderToken"))
-            #expect(try await bench.counts(id).settled == 0)
-            bench.provider.answers { _ in .accepted }
-            try await bench.putCredential()
-            service.credentialsChanged(app: bench.app, provider: .apns, environment: .production)
-            #expect(bench.provider.drained.count == 1)
-            try await bench.drive(by: .seconds(2)) { try await bench.state(id) == .sent }
-            #expect(try await bench.counts(id).accepted == 2000)
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...2000)
+        fixture.provider.answers { _ in .verdict(.stopApp, "InvalidProviderToken", status: 403) }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually { try await fixture.census().slicesWaiting > 0 }
+            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+            #expect(try await fixture.health() == .stopped(at: fixture.now, reason: "InvalidProviderToken"))
+            #expect(try await fixture.counts(id).settled == 0)
+            fixture.provider.answers { _ in .accepted }
+            try await fixture.putCredential()
+            service.credentialsChanged(app: fixture.app, provider: .apns, environment: .production)
+            #expect(fixture.provider.drained.count == 1)
+            try await fixture.drive(by: .seconds(2)) { try await fixture.state(id) == .sent }
+            #expect(try await fixture.counts(id).accepted == 2000)
         }
     }
 
     @Test("a lost answer is sent again, or dropped where the author prefers that", arguments: [true, false])
     func lost(isDropped: Bool) async throws {
-        let bench = try await Bench()
-        try await bench.register(1...10)
-        bench.provider.answers { request in
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        fixture.provider.answers { request in
             request.key == 3 && request.earlier == 0 ? .answer(Answer(.lost, reason: "ConnectionLost")) : .accepted
         }
         var options = MessageOptions()
         options.lostAnswer = isDropped ? .drop : .resend
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all, options: options), engine: service)
-            try await bench.drive(by: .seconds(1)) { try await bench.state(id)?.isFinal ?? false }
-            #expect(bench.provider.sent(id)[3] == (isDropped ? 1 : 2))
-            let counts = try await bench.counts(id)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all, options: options), engine: service)
+            try await fixture.drive(by: .seconds(1)) { try await fixture.state(id)?.isFinal ?? false }
+            #expect(fixture.provider.sent(id)[3] == (isDropped ? 1 : 2))
+            let counts = try await fixture.counts(id)
             #expect(counts.reasons == (isDropped ? ["LostAnswer": 1] : [:]))
             #expect(counts.accepted == (isDropped ? 9 : 10))
-            let reason = try await bench.trail(id, 3).first?.reason
+            let reason = try await fixture.trail(id, 3).first?.reason
             #expect(reason == (isDropped ? "LostAnswer" : "LostAnswer ConnectionLost"))
         }
     }

@@ -23,7 +23,7 @@ struct RenderingAgeTests {
             route: route, access: access, provider: ScriptedProvider(), now: Self.start + .seconds(seconds))
     }
 
-    @Test("a network that is told a remaining life gets a new one after ten seconds", arguments: [Route.fcm, .wns])
+    @Test("a network that is given a remaining life gets a new one after ten seconds", arguments: [Route.fcm, .wns])
     func relative(route: Route) {
         let first = variants(route, 0)
         #expect(variants(route, 9) === first)
@@ -34,7 +34,7 @@ struct RenderingAgeTests {
         #expect(variants(route, 0) !== second)
     }
 
-    @Test("APNs is told an instant, which stays right")
+    @Test("APNs is given an instant, which stays right")
     func absolute() {
         #expect(variants(.apnsProduction, 3000) === variants(.apnsProduction, 0))
     }

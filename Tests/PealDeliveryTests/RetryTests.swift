@@ -26,146 +26,146 @@ struct RetryTests {
 
     @Test("sends again at the due time, counts attempts, and each device ends once")
     func retries() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...200)
-        bench.provider.answers { request in
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...200)
+        fixture.provider.answers { request in
             request.key % 20 == 0 && request.earlier < 2
                 ? .verdict(.retry(after: nil), "InternalServerError", status: 500) : .accepted
         }
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.eventually { try await bench.census().slicesWaiting == 1 }
-            #expect(try await bench.counts(id).accepted == 190)
-            #expect(try await bench.counts(id).pending == 10)
-            try await bench.drive(by: .seconds(1)) { bench.provider.sent(id)[20] == 2 }
-            try await bench.drive(by: .seconds(1)) { try await bench.state(id) == .sent }
-            let trail = try await bench.trail(id, 20)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually { try await fixture.census().slicesWaiting == 1 }
+            #expect(try await fixture.counts(id).accepted == 190)
+            #expect(try await fixture.counts(id).pending == 10)
+            try await fixture.drive(by: .seconds(1)) { fixture.provider.sent(id)[20] == 2 }
+            try await fixture.drive(by: .seconds(1)) { try await fixture.state(id) == .sent }
+            let trail = try await fixture.trail(id, 20)
             #expect(trail.map(\.outcome) == [.moved, .moved, .accepted])
             #expect(trail.map(\.attempt) == [1, 2, 3])
             #expect(trail.map(\.reason) == ["InternalServerError", "InternalServerError", ""])
-            #expect(try await bench.counts(id).accepted == 200)
+            #expect(try await fixture.counts(id).accepted == 200)
             #expect(service.metrics.snapshot.retries == 20)
         }
     }
 
     @Test("gives up with the provider's reason when the message would be over")
     func expiry() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...10)
-        bench.provider.answers { $0.key == 4 ? .verdict(.retry(after: nil), "ServiceUnavailable") : .accepted }
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all, lifeSeconds: 100), engine: service)
-            try await bench.drive(by: .seconds(1)) { try await bench.state(id) == .sent }
-            #expect(bench.provider.sent(id)[4] == 2)
-            #expect(try await bench.counts(id).expired == 1)
-            #expect(try await bench.trail(id, 4).last?.outcome == .expired)
-            #expect(try await bench.trail(id, 4).last?.reason == "ServiceUnavailable")
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        fixture.provider.answers { $0.key == 4 ? .verdict(.retry(after: nil), "ServiceUnavailable") : .accepted }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: 100), engine: service)
+            try await fixture.drive(by: .seconds(1)) { try await fixture.state(id) == .sent }
+            #expect(fixture.provider.sent(id)[4] == 2)
+            #expect(try await fixture.counts(id).expired == 1)
+            #expect(try await fixture.trail(id, 4).last?.outcome == .expired)
+            #expect(try await fixture.trail(id, 4).last?.reason == "ServiceUnavailable")
         }
     }
 
-    @Test("a lost answer is asked for once more although the message ends before the usual pause")
+    @Test("a lost answer is retried once although the message ends before the usual pause")
     func lostShortly() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...10)
-        bench.provider.answers { request in
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        fixture.provider.answers { request in
             request.key == 4 ? .answer(Answer(.lost, reason: "StreamReset")) : .accepted
         }
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all, lifeSeconds: 6), engine: service)
-            try await bench.drive(by: .milliseconds(250)) { try await bench.state(id) == .sent }
-            #expect(bench.provider.sent(id)[4] == 2)
-            let trail = try await bench.trail(id, 4)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: 6), engine: service)
+            try await fixture.drive(by: .milliseconds(250)) { try await fixture.state(id) == .sent }
+            #expect(fixture.provider.sent(id)[4] == 2)
+            let trail = try await fixture.trail(id, 4)
             #expect(trail.map(\.reason) == ["LostAnswer StreamReset", "LostAnswer"])
             #expect(trail.map(\.outcome) == [.moved, .expired])
-            #expect(try await bench.counts(id).reasons == ["LostAnswer": 1])
+            #expect(try await fixture.counts(id).reasons == ["LostAnswer": 1])
         }
     }
 
     @Test("gives up after the last attempt")
     func attempts() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...10)
-        bench.provider.answers { $0.key == 4 ? .verdict(.holdAddress(after: .seconds(1)), "Slow") : .accepted }
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.drive(by: .seconds(1)) { try await bench.state(id) == .sent }
-            #expect(bench.provider.sent(id)[4] == Limits.attemptsMax)
-            #expect(try await bench.counts(id).reasons == ["GaveUp": 1])
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        fixture.provider.answers { $0.key == 4 ? .verdict(.holdAddress(after: .seconds(1)), "Slow") : .accepted }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.drive(by: .seconds(1)) { try await fixture.state(id) == .sent }
+            #expect(fixture.provider.sent(id)[4] == Limits.attemptsMax)
+            #expect(try await fixture.counts(id).reasons == ["GaveUp": 1])
         }
     }
 
-    @Test("waiting for a peer that asked for it costs no attempt")
+    @Test("a wait that a peer asked for costs no attempt")
     func held() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...10)
-        bench.provider.answers { request in
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        fixture.provider.answers { request in
             request.key == 4 && request.earlier < 3 * Limits.attemptsMax
                 ? .answer(Answer(.held(after: .seconds(1)), reason: "OriginHeld")) : .accepted
         }
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.drive(by: .seconds(1)) { try await bench.state(id) == .sent }
-            #expect(try await bench.counts(id).accepted == 10)
-            #expect(try await bench.trail(id, 4).last?.attempt == 1)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.drive(by: .seconds(1)) { try await fixture.state(id) == .sent }
+            #expect(try await fixture.counts(id).accepted == 10)
+            #expect(try await fixture.trail(id, 4).last?.attempt == 1)
         }
     }
 
     @Test("a life of 0 seconds is one attempt")
     func oneAttempt() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...10)
-        bench.provider.answers { $0.key == 4 ? .verdict(.retry(after: nil), "InternalServerError") : .accepted }
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        fixture.provider.answers { $0.key == 4 ? .verdict(.retry(after: nil), "InternalServerError") : .accepted }
         var options = MessageOptions()
         options.life = .seconds(0)
-        let service = bench.service()
-        try await bench.running(service) {
-            let draft = bench.draft(.all, options: options, lifeSeconds: 0)
-            let id = try await bench.accept(draft, engine: service)
-            try await bench.ended(id)
-            #expect(bench.provider.repeatCount(id) == 0)
-            let counts = try await bench.counts(id)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let draft = fixture.draft(.all, options: options, lifeSeconds: 0)
+            let id = try await fixture.accept(draft, engine: service)
+            try await fixture.ended(id)
+            #expect(fixture.provider.repeatCount(id) == 0)
+            let counts = try await fixture.counts(id)
             #expect(counts.accepted == 9)
             #expect(counts.expired == 1)
         }
     }
 
-    @Test("stragglers hold nobody: the page settles without them and their late answers count")
+    @Test("stragglers hold up nobody: the page is settled without them, and their late answers count")
     func stragglers() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...3000)
-        bench.provider.answers { $0.key % 1000 == 0 && $0.earlier == 0 ? .silence : .accepted }
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.drive(isWorkUnderWay: true) { try await bench.counts(id).accepted == 2997 }
-            #expect(try await bench.state(id) == .sending)
-            #expect(try await bench.census().slicesLeased > 0)
-            bench.provider.answerOpen()
-            try await bench.drive(isWorkUnderWay: true) { try await bench.state(id) == .sent }
-            #expect(try await bench.counts(id).accepted == 3000)
-            #expect(bench.provider.repeatCount(id) == 0)
-            #expect(try await bench.trail(id, 1000).map(\.outcome) == [.moved, .accepted])
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...3000)
+        fixture.provider.answers { $0.key % 1000 == 0 && $0.earlier == 0 ? .silence : .accepted }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.counts(id).accepted == 2997 }
+            #expect(try await fixture.state(id) == .sending)
+            #expect(try await fixture.census().slicesLeased > 0)
+            fixture.provider.answerOpen()
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.state(id) == .sent }
+            #expect(try await fixture.counts(id).accepted == 3000)
+            #expect(fixture.provider.repeatCount(id) == 0)
+            #expect(try await fixture.trail(id, 1000).map(\.outcome) == [.moved, .accepted])
             #expect(service.metrics.snapshot.stragglers == 3)
         }
     }
 
     @Test("a straggler that never answers is lost, and sent again")
     func lostStraggler() async throws {
-        let bench = try await Bench()
-        try await bench.register(1...500)
-        bench.provider.answers { $0.key == 100 && $0.earlier == 0 ? .silence : .accepted }
-        let service = bench.service()
-        try await bench.running(service) {
-            let id = try await bench.accept(bench.draft(.all), engine: service)
-            try await bench.drive(isWorkUnderWay: true) { try await bench.state(id) == .sent }
-            #expect(bench.provider.sent(id)[100] == 2)
-            #expect(try await bench.counts(id).accepted == 500)
-            let trail = try await bench.trail(id, 100)
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...500)
+        fixture.provider.answers { $0.key == 100 && $0.earlier == 0 ? .silence : .accepted }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.state(id) == .sent }
+            #expect(fixture.provider.sent(id)[100] == 2)
+            #expect(try await fixture.counts(id).accepted == 500)
+            let trail = try await fixture.trail(id, 100)
             #expect(trail.map(\.reason) == ["LateAnswer", "LostAnswer", ""])
         }
     }

@@ -65,21 +65,24 @@ struct VerdictEffectTests {
 
     @Test("follows the table", arguments: rows)
     func effects(row: Row) async throws {
-        let bench = try await Bench()
+        let fixture = try await DeliveryFixture()
         let context = DeliveryContext(
-            store: bench.store, providers: [.apns: bench.provider], time: bench.time, randomness: bench.randomness,
+            store: fixture.store, providers: [.apns: fixture.provider], time: fixture.time,
+            randomness: fixture.randomness,
             logger: .init(label: "test"), options: .init())
-        let fates = page(Answer(row.answer, reason: "Word"), at: bench.now)
-        let route = ActiveRoute(app: bench.app, route: .apnsProduction)
-        let key = AccessCache.Key(app: bench.app, provider: .apns, environment: .production)
-        let report = await context.report(
-            [fates], on: route, key: key, version: context.access.version(of: key), isProbe: false, isOwnStop: false)
+        let fates = page(Answer(row.answer, reason: "Word"), at: fixture.now)
+        let route = ActiveRoute(app: fixture.app, route: .apnsProduction)
+        let key = AccessCache.Key(app: fixture.app, provider: .apns, environment: .production)
+        let terms = SendTerms(
+            route: route, key: key, accessVersion: context.access.version(of: key), life: life(from: fixture.now),
+            lostAnswer: .resend)
+        let report = await context.report([fates], under: terms, isProbe: false, isOwnStop: false)
         #expect(report.trustsSuspicious)
-        try await check(row.route, bench, context, route, report)
-        check(row, fates, at: bench.now)
+        try await check(row.route, fixture, context, route, report)
+        check(row, fates, at: fixture.now)
     }
 
-    /// One device, answered so.
+    /// A page of one device with that answer.
     private func page(_ answer: Answer, at now: Timestamp) -> PageFates {
         var page = DevicePage(through: 1, isLast: true, readAt: now, capacity: 1)
         [UInt8](repeating: 7, count: 32).withUnsafeBytes { page.append(key: 1, address: $0, revision: 4, locale: 0) }
@@ -91,24 +94,24 @@ struct VerdictEffectTests {
         order.flight.begin(1)
         order.flight.answer(accepted: [], others: [(0, answer)])
         let sent = SentPage(
-            keys: page.keys, revisions: page.revisions, variantOf: [0], order: order, places: nil, failures: [:],
+            keys: page.keys, revisions: page.revisions, variantOf: [0], order: order, positions: nil, failures: [:],
             through: 1, isLast: true, readAt: now, sentAt: now, isProbe: false)
         return PageFates(sent, order.flight.snapshot, lostAnswer: .resend, isFinal: true)
     }
 
     private func check(
-        _ expected: Route, _ bench: Bench, _ context: DeliveryContext, _ route: ActiveRoute,
+        _ expected: Route, _ fixture: DeliveryFixture, _ context: DeliveryContext, _ route: ActiveRoute,
         _ report: DeliveryContext.RouteReport
     ) async throws {
         let isStopped = context.routes.change(route) { $0.isStopped }
-        let wait = report.readyAt.map { ($0 - bench.now).components.seconds }
-        let health = try await bench.health()
+        let wait = report.readyAt.map { ($0 - fixture.now).components.seconds }
+        let health = try await fixture.health()
         switch expected {
         case .open: #expect(wait == nil && !isStopped)
         case .paused(let seconds): #expect(wait.map(seconds.contains) == true && !isStopped)
         case .stopped(let seconds):
             #expect(wait.map(seconds.contains) == true && isStopped)
-            #expect(health == .stopped(at: bench.now, reason: "Word"))
+            #expect(health == .stopped(at: fixture.now, reason: "Word"))
         }
         if !isStopped, case .stopped = health { Issue.record("the credential was called stopped") }
     }
@@ -118,7 +121,7 @@ struct VerdictEffectTests {
         let conclusion = Conclusion(
             [fates], locales: [nil],
             terms: .init(
-                attempt: 0, lifetime: lifetime(from: now), now: now, readyAt: readyAt, suspiciousUntil: nil,
+                attempt: 0, life: life(from: now), now: now, readyAt: readyAt, suspiciousUntil: nil,
                 stragglersLeasedUntil: now, keepsTail: false, holdsAddresses: false),
             chance: 0)
         #expect(conclusion.retirements.isEmpty == (row.address == .kept))
@@ -143,10 +146,7 @@ struct VerdictEffectTests {
         }
     }
 
-    private func lifetime(from now: Timestamp) -> Lifetime {
-        let message = PealCore.Message(
-            id: MessageID(high: 1, low: 1), app: 1, state: .sending, dialect: "native", campaignID: nil, createdAt: now,
-            startAt: nil, expiresAt: now + .seconds(7200))
-        return Lifetime(message, options: .init())
+    private func life(from now: Timestamp) -> PlatformLife {
+        MessageLife(start: now, end: now + .seconds(7200)).under(.init())
     }
 }

@@ -1,5 +1,6 @@
 import PealCore
 @testable import PealReports
+import PealTesting
 import Testing
 
 @Suite("Which events share a request")
@@ -7,22 +8,22 @@ struct BatchPlanTests {
     private static let now = Timestamp(seconds: 1000)
 
     /// Events of the given types, created now and gathered as the store does.
-    private func events(_ types: [String], for kind: Webhook.Kind, bytes: Int = 1) -> [OutboxEvent] {
+    private func events(_ types: [String], for form: Webhook.Form, bytes: Int = 1) -> [OutboxEvent] {
         types.enumerated().map { index, type in
             OutboxEvent(
                 id: OutboxEventID(high: 0, low: UInt64(index)), app: 1, type: type,
                 payload: Array(repeating: UInt8(ascii: "1"), count: bytes), createdAt: Self.now,
-                dueAt: Self.now + kind.gathering)
+                dueAt: Self.now + form.gathering)
         }
     }
 
-    private func sizes(_ events: [OutboxEvent], _ kind: Webhook.Kind, after seconds: Int64) -> [Int] {
-        BatchPlan(kind: kind).batches(events, now: Self.now + .seconds(seconds)).map(\.count)
+    private func sizes(_ events: [OutboxEvent], _ form: Webhook.Form, after seconds: Int64) -> [Int] {
+        BatchPlan(form: form).batches(events, now: Self.now + .seconds(seconds)).map(\.count)
     }
 
-    @Test("an event alone goes at once where nothing is gathered", arguments: [Webhook.Kind.events, .richieReport])
-    func alone(_ kind: Webhook.Kind) {
-        #expect(sizes(events(["a", "a", "b"], for: kind), kind, after: 0) == [1, 1, 1])
+    @Test("an event alone goes at once where nothing is gathered", arguments: [Webhook.Form.events, .single])
+    func alone(_ form: Webhook.Form) {
+        #expect(sizes(events(["a", "a", "b"], for: form), form, after: 0) == [1, 1, 1])
     }
 
     @Test(
@@ -32,22 +33,22 @@ struct BatchPlanTests {
             (0, 5, []),
         ] as [(Int, Int64, [Int])])
     func gathered(count: Int, seconds: Int64, sizes expected: [Int]) {
-        let events = events(Array(repeating: "message_status", count: count), for: .contextpush)
-        #expect(sizes(events, .contextpush, after: seconds) == expected)
+        let events = events(Array(repeating: "message_status", count: count), for: .gathered)
+        #expect(sizes(events, .gathered, after: seconds) == expected)
     }
 
     @Test("types never share a request, and each keeps its order")
     func types() {
-        let events = events(["a", "b", "a", "b", "a"], for: .contextpush)
-        let batches = BatchPlan(kind: .contextpush).batches(events, now: Self.now + .seconds(5))
+        let events = events(["a", "b", "a", "b", "a"], for: .gathered)
+        let batches = BatchPlan(form: .gathered).batches(events, now: Self.now + .seconds(5))
         #expect(batches.map { $0.map(\.id.low) } == [[0, 2, 4], [1, 3]])
     }
 
     @Test("a request that would grow too large goes with what it has")
     func large() {
         let large = events(
-            Array(repeating: "a", count: 20), for: .contextpush, bytes: Limits.webhookPayloadBytesMax)
-        #expect(sizes(large, .contextpush, after: 0) == [15])
-        #expect(sizes(large, .contextpush, after: 5) == [15, 5])
+            Array(repeating: "a", count: 20), for: .gathered, bytes: Limits.webhookPayloadBytesMax)
+        #expect(sizes(large, .gathered, after: 0) == [15])
+        #expect(sizes(large, .gathered, after: 5) == [15, 5])
     }
 }

@@ -25,12 +25,12 @@ struct CheckedTransportTests {
             resolver: Resolver(answers: resolved))
         let target = try WebhookRules(allowedHosts: allowed).target(url)
         let webhook = Webhook(
-            key: 1, app: 1, name: "w", url: url, kind: .events, authentication: .bearer(accessToken: "a"),
+            key: 1, app: 1, name: "w", url: url, kind: "events", authentication: .bearer(accessToken: "a"),
             createdAt: .init(seconds: 0), changedAt: .init(seconds: 0))
         let delivery = WebhookDelivery(
             id: .init(high: 0, low: 1), place: webhook.place, type: "t", itemCount: 1, createdAt: .init(seconds: 0))
         let request = WebhookRequest(
-            delivery, body: Array("{}".utf8), to: target, of: webhook, now: .init(seconds: 0))
+            delivery, body: Array("{}".utf8), to: target, of: webhook, .events, now: .init(seconds: 0))
         let answer = await transport.send(request, to: target, attempt: attempt)
         await transport.close()
         return answer

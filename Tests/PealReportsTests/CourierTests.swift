@@ -7,13 +7,6 @@ import Testing
 
 @Suite("The courier", .timeLimit(.minutes(2)))
 struct CourierTests {
-    private struct Composer: ReportComposer {
-        func compose(_ facts: MessageFacts) -> JSON? {
-            facts.source == nil
-                ? nil : ["state": .string(facts.report.message.state.name), "app": .string(facts.app.name)]
-        }
-    }
-
     @Test("each event goes in a request of its own, with type, time and data")
     func events() async throws {
         let desk = try await Desk()
@@ -31,16 +24,16 @@ struct CourierTests {
         #expect(deliveries.allSatisfy { $0.state == .delivered && $0.attempts == 1 && $0.lastStatus == 204 })
     }
 
-    @Test("ContextPush's events are gathered for 5 s, a hundred a request, in order")
+    @Test("gathered events wait 5 s and go a hundred a request, in order")
     func gathered() async throws {
         let desk = try await Desk()
-        let webhook = try await desk.webhook(kind: .contextpush, authentication: .secret("s"))
+        let webhook = try await desk.webhook(form: .gathered, authentication: .secret("s"))
         let transport = ScriptedTransport(status: 200)
         let courier = desk.courier(transport)
-        try await desk.enqueue(1...99, for: .contextpush)
+        try await desk.enqueue(1...99, for: .gathered)
         await courier.runOnce()
         #expect(transport.requests.isEmpty)
-        try await desk.enqueue(100...150, for: .contextpush)
+        try await desk.enqueue(100...150, for: .gathered)
         await courier.runOnce()
         let hundred = JSON.array((1...100).map { .integer($0) }).text
         #expect(transport.requests.map(\.text) == [hundred])
@@ -105,8 +98,8 @@ struct CourierTests {
     @Test("410 disables the webhook and forgets what waits")
     func gone() async throws {
         let desk = try await Desk()
-        let webhook = try await desk.webhook(kind: .contextpush, authentication: .secret("s"))
-        try await desk.enqueue(1...150, for: .contextpush)
+        let webhook = try await desk.webhook(form: .gathered, authentication: .secret("s"))
+        try await desk.enqueue(1...150, for: .gathered)
         let transport = ScriptedTransport(status: 410)
         let courier = desk.courier(transport)
         await courier.runOnce()
@@ -188,10 +181,10 @@ struct CourierTests {
     @Test("the report of a message is composed when it is sent")
     func composed() async throws {
         let desk = try await Desk()
-        let webhook = try await desk.webhook(kind: .richieReport)
+        let webhook = try await desk.webhook(form: .single)
         for source in [nil, Array("{}".utf8)] {
             let draft = MessageDraft(
-                id: MessageID(high: 1, low: source == nil ? 1 : 2), app: desk.app, dialect: "richie",
+                id: MessageID(high: 1, low: source == nil ? 1 : 2), app: desk.app, dialect: "single",
                 audience: Audience(), content: Content(), createdAt: desk.now, expiresAt: desk.now + .seconds(60),
                 source: source)
             try await desk.store.write(.intake) { [app = desk.app, now = desk.now] store in
@@ -200,7 +193,7 @@ struct CourierTests {
             }
         }
         let transport = ScriptedTransport(status: 200)
-        await desk.courier(transport, composers: [.richieReport: Composer()]).runOnce()
+        await desk.courier(transport).runOnce()
         #expect(transport.requests.map(\.text) == [#"{"state":"sent","app":"Test"}"#])
         let deliveries = try await desk.deliveries(webhook)
         #expect(Set(deliveries.map(\.state)) == [.delivered, .failed])

@@ -1,5 +1,6 @@
 import PealCore
 @testable import PealReports
+import PealTesting
 import Testing
 
 @Suite("Requests to webhooks")
@@ -7,14 +8,15 @@ struct WebhookRequestTests {
     private let now = Timestamp(seconds: 1_614_265_330)
     private let body = Array(#"{"a":1}"#.utf8)
 
-    private func request(_ kind: Webhook.Kind, _ authentication: Webhook.Authentication) throws -> WebhookRequest {
+    private func request(_ form: Webhook.Form, _ authentication: Webhook.Authentication) throws -> WebhookRequest {
         let webhook = Webhook(
-            key: 1, app: 1, name: "w", url: "HTTPS://Example.com/A?b=C", kind: kind, authentication: authentication,
+            key: 1, app: 1, name: "w", url: "HTTPS://Example.com/A?b=C", kind: form.kind,
+            authentication: authentication,
             createdAt: now, changedAt: now)
         let delivery = WebhookDelivery(
             id: .init(high: 0, low: 5), place: webhook.place, type: "message_status", itemCount: 1, createdAt: now)
         return WebhookRequest(
-            delivery, body: body, to: try WebhookRules().target(webhook.url), of: webhook, now: now)
+            delivery, body: body, to: try WebhookRules().target(webhook.url), of: webhook, form, now: now)
     }
 
     private static let id = "00000000-0000-0000-0000-000000000005"
@@ -43,11 +45,11 @@ struct WebhookRequestTests {
         #expect(request.body == body)
     }
 
-    @Test("ContextPush's headers name secret, type and repetition")
-    func contextPush() throws {
-        let request = try request(.contextpush, .secret("s3cret"))
-        #expect(request.header("X-CTX-Secret") == "s3cret")
-        #expect(request.header("X-CTX-Event-Type") == "message_status")
+    @Test("headers of a kind's own name secret, type and repetition")
+    func ownHeaders() throws {
+        let request = try request(.gathered, .secret("s3cret"))
+        #expect(request.header("X-Secret") == "s3cret")
+        #expect(request.header("X-Event-Type") == "message_status")
         #expect(request.header("X-Idempotency-Key") == Self.id)
         #expect(request.header("webhook-id") == nil)
     }
@@ -60,8 +62,8 @@ struct WebhookRequestTests {
             (.header(name: "X-Key", value: "v w"), "X-Key", "v w"),
         ])
     func proofs(_ authentication: Webhook.Authentication, name: String, value: String) throws {
-        for kind in Webhook.Kind.allCases {
-            let request = try request(kind, authentication)
+        for form in ReportComposers.test.all.map(\.form) {
+            let request = try request(form, authentication)
             #expect(request.header(name) == value)
             #expect(request.header("webhook-signature") == nil)
             #expect((request.header("webhook-id") ?? request.header("X-Idempotency-Key")) == Self.id)

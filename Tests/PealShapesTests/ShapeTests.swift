@@ -153,3 +153,58 @@ struct ShapeReadingTests {
         }
     }
 }
+
+@Suite("A shape describes")
+struct ShapeDescribingTests {
+    private static func text(_ schema: Schema, _ name: String) -> String? { schema.components[name]?.json.text }
+
+    @Test("an object as a component, with what must be there and what may be null")
+    func object() {
+        let schema = size.schema(Describing(policy: .strict, now: Timestamp(milliseconds: 0)))
+        #expect(schema.json == ["$ref": "#/components/schemas/Size"])
+        let member = #"{"type":["integer","null"],"minimum":0,"maximum":100}"#
+        #expect(
+            Self.text(schema, "Size") == #"{"type":"object","properties":{"width":\#(member),"height":\#(member)}}"#)
+    }
+
+    @Test("the members of an included object with its own, and components of components")
+    func including() {
+        struct Parcel: Sendable {
+            var order = Order()
+        }
+        let parcel = ObjectShape("Parcel", Parcel()) { Entry(including: order, \.order) }
+        let schema = parcel.schema(Describing(policy: .strict, now: Timestamp(milliseconds: 0)))
+        let shown = schema.components["Parcel"]
+        #expect(shown?["required"] == ["name"])
+        #expect(
+            shown?["properties"]?["color"]
+                == ["anyOf": [["$ref": "#/components/schemas/Color"], ["$ref": "#/components/schemas/Null"]]])
+        #expect(schema.components.keys.sorted() == ["Color", "Null", "Parcel", "Size"])
+        #expect(Self.text(schema, "Color") == #"{"type":"string","enum":["red","green"]}"#)
+    }
+
+    @Test("a change, in which nothing must be there")
+    func change() {
+        let schema = order.change("OrderChange", Describing(policy: .strict, now: Timestamp(milliseconds: 0)))
+        #expect(schema.components["OrderChange"]?["required"] == nil)
+        #expect(schema.components["OrderChange"]?["properties"]?["name"]?["type"] == "string")
+    }
+
+    @Test("what a tolerant policy takes besides")
+    func tolerant() {
+        let schema = order.schema(Describing(policy: .tolerant, now: Timestamp(milliseconds: 0)))
+        let properties = schema.components["Order"]?["properties"]
+        #expect(properties?["count"]?["type"] == ["integer", "string", "null"])
+        #expect(properties?["topics"]?["type"] == ["array", "string", "null"])
+    }
+
+    @Test("whole numbers of a range as a pattern", arguments: [0, 7, 60, 1000, 2_147_483_647] as [Int64])
+    func digits(limit: Int64) throws {
+        let pattern = try Regex("^(?:\(Shape<Int64>.digits(to: limit)))$")
+        for number in [0, limit / 2, max(0, limit - 1), limit] {
+            #expect(String(number).firstMatch(of: pattern) != nil, "\(number)")
+        }
+        #expect(String(limit + 1).firstMatch(of: pattern) == nil)
+        #expect(String(limit * 10 + 9).firstMatch(of: pattern) == nil)
+    }
+}

@@ -14,7 +14,7 @@ struct AppTests {
         let fixture = try await Fixture(engine)
         var app = App(
             id: AppID(high: 9, low: 9), key: 0, name: "Zweite", bundleID: "org.z", createdAt: fixture.now)
-        app.settings.pivotal.sendReceipt = false
+        app.settings[Setting("section", "flag", default: true)] = false
         let wanted = app
         var stored = try await fixture.store.write(.control) { try $0.insertApp(wanted) }
         #expect(stored.key == 2)
@@ -24,16 +24,16 @@ struct AppTests {
         #expect(error?.code == .conflict)
         #expect(try await fixture.store.read { try $0.app(wanted.id) } == stored)
         #expect(try await fixture.store.read { try $0.app(key: 2) } == stored)
-        #expect(try await fixture.store.read { try $0.app(devtodevAppID: "ABC-1") } == nil)
+        #expect(try await fixture.store.read { try $0.app(dialect: "devtodev", id: "ABC-1") } == nil)
         stored.name = "Dritte"
         stored.bundleID = nil
-        stored.devtodevAppID = "Abc-1"
+        stored.dialectIDs["devtodev"] = "Abc-1"
         let changed = stored
         try await fixture.store.write(.control) { try $0.updateApp(changed) }
         let all = try await fixture.store.read { try $0.apps(after: nil, limit: 10) }
         #expect(all.count == 2)
         #expect(all.contains(changed))
-        #expect(try await fixture.store.read { try $0.app(devtodevAppID: "ABC-1") } == changed)
+        #expect(try await fixture.store.read { try $0.app(dialect: "devtodev", id: "ABC-1") } == changed)
         let first = all[0].id
         #expect(try await fixture.store.read { try $0.apps(after: first, limit: 10) } == [all[1]])
     }

@@ -264,7 +264,7 @@ struct MomentStoreTests {
         #expect((60...140).contains(aware))
         try await fixture.store.write(.control) { [app = fixture.app] store in
             var changed = try store.app(key: app)!
-            changed.settings.contextpush.share = 0
+            changed.settings[.experimentShare] = 0
             try store.updateApp(changed)
         }
         let second = try await Self.insert(fixture, Self.draft(fixture, users: users, method: .experiment))

@@ -6,7 +6,7 @@ import Testing
 /// The end of a message and what tells of it are one transaction.
 @Suite("Events of messages")
 struct ReportEventTests {
-    private func webhook(_ fixture: Fixture, _ kind: Webhook.Kind = .events) async throws -> WebhookPlace {
+    private func webhook(_ fixture: Fixture, _ kind: Webhook.Kind = "events") async throws -> WebhookPlace {
         let webhook = Webhook(
             key: 0, app: fixture.app, name: kind.rawValue, url: "https://example.com", kind: kind,
             authentication: .secret("s"), createdAt: fixture.now, changedAt: fixture.now)
@@ -97,11 +97,12 @@ struct ReportEventTests {
         #expect(try await types(place, fixture) == ["message.expired"])
     }
 
-    @Test("Richie's webhook is told of Richie's messages, with their source", arguments: StoreUnderTest.allCases)
-    func richie(_ engine: StoreUnderTest) async throws {
+    @Test(
+        "a kind of webhook hears of its own dialect's messages, with their source", arguments: StoreUnderTest.allCases)
+    func ownDialect(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        let (events, richie) = (try await webhook(fixture), try await webhook(fixture, .richieReport))
-        for dialect in ["native", "richie"] as [DialectName] {
+        let (events, single) = (try await webhook(fixture), try await webhook(fixture, "single"))
+        for dialect in ["native", "single"] as [DialectName] {
             var draft = fixture.draft(.all)
             draft.dialect = dialect
             draft.source = Array("{}".utf8)
@@ -112,12 +113,12 @@ struct ReportEventTests {
             }
         }
         #expect(try await types(events, fixture).count == 2)
-        let told = try await fixture.store.read { try $0.outboxEvents(for: richie, limit: 9) }
+        let told = try await fixture.store.read { try $0.outboxEvents(for: single, limit: 9) }
         #expect(told.count == 1)
         let message = try #require(told.first?.message)
         let facts = try await fixture.store.read { [app = fixture.app] in try $0.facts(app: app, message: message) }
         #expect(facts?.source == Array("{}".utf8))
-        #expect(facts?.report.message.dialect == "richie")
+        #expect(facts?.report.message.dialect == "single")
         #expect(facts?.app.key == fixture.app)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Webhooks in the store")
 struct WebhookStoreTests {
     private static func webhook(
-        _ fixture: Fixture, _ name: String = "main", kind: Webhook.Kind = .events,
+        _ fixture: Fixture, _ name: String = "main", kind: Webhook.Kind = "events",
         authentication: Webhook.Authentication = .bearer(accessToken: "s3cret")
     ) -> Webhook {
         Webhook(
@@ -56,7 +56,7 @@ struct WebhookStoreTests {
         #expect(second.webhook.createdAt == first.createdAt)
         let named = try await fixture.store.read { [app = fixture.app] in try $0.webhook(app: app, name: "main") }
         #expect(named == second.webhook)
-        let third = try await Self.put(Self.webhook(fixture, kind: .contextpush), fixture)
+        let third = try await Self.put(Self.webhook(fixture, kind: "gathered"), fixture)
         #expect(third.isNew)
         #expect(third.webhook.key != first.key)
         try await Self.put(Self.webhook(fixture, "also"), fixture)
@@ -77,7 +77,7 @@ struct WebhookStoreTests {
     func queueing(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let events = try await Self.put(Self.webhook(fixture, "events"), fixture).webhook
-        let context = try await Self.put(Self.webhook(fixture, "context", kind: .contextpush), fixture).webhook
+        let context = try await Self.put(Self.webhook(fixture, "context", kind: "gathered"), fixture).webhook
         let idle = try await Self.put(Self.webhook(fixture, "idle"), fixture).webhook
         try await fixture.store.write(.control) { [now = fixture.now] in try $0.disableWebhook(idle.place, now: now) }
         let event = OutboxEvent(
@@ -86,9 +86,9 @@ struct WebhookStoreTests {
         func enqueue(_ kinds: [Webhook.Kind]) async throws -> Int {
             try await fixture.store.write(.settle) { try $0.enqueue(event, for: kinds) }
         }
-        #expect(try await enqueue([.events, .contextpush]) == 2)
-        #expect(try await enqueue([.events, .contextpush]) == 0)
-        #expect(try await enqueue([.richieReport]) == 0)
+        #expect(try await enqueue(["events", "gathered"]) == 2)
+        #expect(try await enqueue(["events", "gathered"]) == 0)
+        #expect(try await enqueue(["single"]) == 0)
         func waiting(_ webhook: Webhook) async throws -> [OutboxEvent] {
             try await fixture.store.read { try $0.outboxEvents(for: webhook.place, limit: 9) }
         }
@@ -102,7 +102,7 @@ struct WebhookStoreTests {
             id: OutboxEventID(high: 2, low: 2), app: fixture.app, type: "a",
             payload: Array(repeating: 0, count: Limits.webhookPayloadBytesMax + 1), createdAt: fixture.now)
         await #expect(throws: PealError.self) {
-            try await fixture.store.write(.settle) { try $0.enqueue(large, for: [.events]) }
+            try await fixture.store.write(.settle) { try $0.enqueue(large, for: ["events"]) }
         }
     }
 
@@ -117,7 +117,7 @@ struct WebhookStoreTests {
             for number in 1...count {
                 let event = OutboxEvent(
                     id: OutboxEventID(high: 1, low: UInt64(number)), app: app, type: "t", payload: [], createdAt: now)
-                try store.enqueue(event, for: [.events])
+                try store.enqueue(event, for: ["events"])
             }
             return try store.outboxEvents(for: webhook.place, limit: count).compactMap { event in
                 let delivery = WebhookDelivery(
@@ -229,7 +229,7 @@ struct WebhookStoreTests {
         try await fixture.store.write(.settle) { [now = fixture.now, app = fixture.app] in
             _ = try $0.enqueue(
                 OutboxEvent(id: OutboxEventID(high: 9, low: 9), app: app, type: "t", payload: [], createdAt: now),
-                for: [.events])
+                for: ["events"])
         }
         func left() async throws -> [String] {
             try await fixture.store.write(.rest) { [now = fixture.now] store in

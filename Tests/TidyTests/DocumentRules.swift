@@ -20,6 +20,17 @@ enum DocumentRules {
         SwiftText(file.text).code.matches(of: #/\bstatic let (\w+)/#).map { String($0.output.1) }
     }
 
+    /// The names of the limits in a Swift file: a dialect's own stand in its folder.
+    static func limits(_ file: Repository.File) -> [String] {
+        guard let start = file.text.firstMatch(of: #/\b(?:enum|extension) Limits \{/#)?.range.lowerBound else {
+            return []
+        }
+        let end = file.text[start...].firstRange(of: "\n}")?.upperBound ?? file.text.endIndex
+        return SwiftText(String(file.text[start..<end])).code.matches(of: #/\bstatic let (\w+)/#).map {
+            String($0.output.1)
+        }
+    }
+
     /// The words that a Swift file puts into answers as their reason.
     static func reasons(_ file: Repository.File) -> [String] {
         let places =

@@ -5,6 +5,13 @@ enum Exceptions {
     /// `path name` of functions.
     static let longFunctions: [String: String] = [:]
 
+    static let namedDialects: [String: String] = [
+        "Sources/PealCore/Apps/AppSettings.swift": "the share of experiments is named so in the API and in the store",
+        "Sources/PealCore/Devices/Device.swift": "devtodev_id is the name of a device identifier in API and store",
+        "Sources/PealStore/Schema/Schema.swift": "columns",
+        "Sources/PealStore/Tables/AppTable.swift": "columns",
+    ]
+
     static let unstructuredTasks: [String: String] = [
         "Sources/PealDelivery/DeliveryService.swift":
             "a cancelled caller must not cancel workers that still have answers to settle",

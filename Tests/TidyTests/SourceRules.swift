@@ -43,6 +43,29 @@ enum SourceRules {
         }
     }
 
+    /// Folders that know a dialect by its name alone, as data.
+    static let foldersWithoutDialects = [
+        "PealCore", "PealStore", "PealSQLite", "PealDelivery", "PealProviders", "PealReports", "PealNetwork",
+        "PealTesting", "PealAPI/Access", "PealAPI/Gate", "PealAPI/OpenAPI",
+    ].map { "Sources/\($0)/" }
+
+    /// Words of one dialect where only data may name one.
+    static func namedDialects(_ file: Repository.File) -> [Finding] {
+        guard foldersWithoutDialects.contains(where: file.path.hasPrefix) else { return [] }
+        return file.lines.enumerated().compactMap { number, line in
+            let names = ["richie", "pivotal", "devtodev", "contextpush"]
+            guard let name = names.first(where: line.lowercased().contains) else { return nil }
+            return Finding(path: file.path, line: number + 1, what: "names the dialect \(name)")
+        }
+    }
+
+    /// Decisions by dialect, which a dialect's own value should answer.
+    static func switchedDialects(_ file: Repository.File) -> [Finding] {
+        matches(#/\bswitch\s+(\w*(?:\.|\b)dialect)\b/#, in: file).map {
+            Finding(path: file.path, line: $0.0, what: "switches over dialects")
+        }
+    }
+
     static func unstructuredTasks(_ file: Repository.File) -> [Finding] {
         matches(#/(?:^|[^\w.])(Task(?:\.detached)?(?:\([^)]*\))?)\s*\{/#, in: file).map {
             Finding(path: file.path, line: $0.0, what: "unstructured task")

@@ -28,7 +28,8 @@ import Testing
 
     @Test("configuration.md lists every limit")
     func limits() throws {
-        let names = DocumentRules.constants(try repository.file("Sources/PealCore/Limits.swift"))
+        let files = try repository.swiftFiles(under: "Sources")
+        let names = files.flatMap(DocumentRules.limits)
         #expect(names.count > 30, "the limits were not found")
         let listed = DocumentRules.quoted(try repository.file("docs/configuration.md"))
         #expect(names.filter { !listed.contains($0) } == [])
@@ -47,7 +48,7 @@ import Testing
     func reasons() throws {
         let own = try repository.swiftFiles(under: "Sources/PealProviders").flatMap(DocumentRules.reasons)
         #expect(own.count > 40, "the words were not found")
-        let shared = DocumentRules.constants(try repository.file("Sources/PealDelivery/Sending/Fate.swift"))
+        let shared = DocumentRules.constants(try repository.file("Sources/PealDelivery/Sending/Reason.swift"))
         let named = shared.map { $0.prefix(1).uppercased() + $0.dropFirst() }
         let documents = try repository.paths(under: "docs/providers") + ["docs/states.md"]
         let listed = try documents.reduce(into: Set<String>()) { words, path in

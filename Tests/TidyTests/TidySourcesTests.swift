@@ -47,6 +47,15 @@ import Testing
         expectNone(try findings(SourceRules.bareToken))
     }
 
+    @Test(
+        "a dialect is named in its own folder, and below the API only where the stored format or the API has the word")
+    func dialects() throws {
+        let found = try findings(SourceRules.namedDialects)
+        expectNone(found.filter { Exceptions.namedDialects[$0.path] == nil })
+        #expect(Set(Exceptions.namedDialects.keys).subtracting(found.map(\.path)) == [], "needless exceptions")
+        expectNone(try findings(SourceRules.switchedDialects))
+    }
+
     @Test("tasks are structured, but for those with a reason")
     func tasks() throws {
         let found = try findings(SourceRules.unstructuredTasks)

@@ -35,8 +35,8 @@ struct Gatekeeper: Sendable {
 
     /// Admits the holder of a secret that stood in the query or in the body. Of several apps whose keys have it, the
     /// key of `app` counts.
-    /// - Throws: `unauthorized` when no key has the secret; `forbidden` for the key of another dialect, the admin token,
-    ///   or a key without the scope.
+    /// - Throws: `unauthorized` when no key has the secret; `forbidden` for the key of another dialect, the admin
+    ///   token, or a key without the scope.
     func admit(
         secret: String?, _ access: Access, for app: App?, now: Timestamp
     ) async throws -> Caller {

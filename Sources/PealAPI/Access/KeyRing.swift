@@ -1,8 +1,8 @@
 internal import PealCore
 internal import Synchronization
 
-/// Finds keys by what a caller shows. A key that was found is cached for a second, so that a burst of requests reads the
-/// store once; a key that is revoked through this server is forgotten at once.
+/// Finds keys by what a caller presents. A key that was found is cached for a second, so that a burst of requests reads
+/// the store once; a key that is revoked through this server is forgotten at once.
 final class KeyRing: Sendable {
     private struct Name: Hashable {
         let dialect: DialectName

@@ -1,4 +1,4 @@
-internal import PealCore
+package import PealCore
 
 /// One HTTP vocabulary over the core: it reads its own requests, calls the core's verbs, and answers in its own words.
 /// Everything that the server has to know of a dialect is here; `Dialects.all` is the only list of them.
@@ -10,6 +10,14 @@ protocol Dialect: Sendable {
     /// The kinds of keys that open it.
     var keys: [KeyKind] { get }
     var envelope: any Envelope { get }
+    /// What webhooks are sent in its words.
+    var reports: [any ReportComposer] { get }
+    /// What apps may choose in it.
+    var settings: [any DeclaredSetting] { get }
+    /// Whether its clients have a name of their own for an app, which the native API shows as `<dialect>_app_id`.
+    var namesApps: Bool { get }
+    /// Whether authors name the platforms of a message. Otherwise the dialect fills in all of them.
+    var authorsNamePlatforms: Bool { get }
     /// What it takes for JSON.
     var mediaTypes: MediaType.Tolerance { get }
     /// Whether its POST requests may carry `Idempotency-Key`.
@@ -23,6 +31,10 @@ protocol Dialect: Sendable {
 }
 
 extension Dialect {
+    var reports: [any ReportComposer] { [] }
+    var settings: [any DeclaredSetting] { [] }
+    var namesApps: Bool { false }
+    var authorsNamePlatforms: Bool { false }
     var mediaTypes: MediaType.Tolerance { .clients }
     var takesIdempotencyKey: Bool { false }
 }
@@ -34,6 +46,7 @@ enum Dialects {
     ]
 
     static let keys: [KeyKind] = all.flatMap(\.keys)
+    static let settings: [any DeclaredSetting] = all.flatMap(\.settings)
 
     /// The kinds of keys that have one secret only.
     static let loneSecrets: [DialectName] = keys.filter { $0.publicHalf == nil }.map(\.name)
@@ -63,6 +76,9 @@ enum Dialects {
 
 /// The names of all kinds of keys, in the order of the dialects.
 package let keyKindNames: [String] = Dialects.keys.map(\.name.rawValue)
+
+/// What composes the reports and notices of all dialects: the store and the courier of webhooks work with it.
+package let reportComposers = ReportComposers(Dialects.all.flatMap(\.reports))
 
 /// One kind of key: what the core must know of it, and the names of its values where keys are made and shown.
 struct KeyKind: Sendable {

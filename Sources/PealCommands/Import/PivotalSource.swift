@@ -193,3 +193,7 @@ struct PivotalTopic {
         expiresAt = json["expireAt"]?.integerValue.map(Timestamp.init(milliseconds:))
     }
 }
+
+extension Limits {
+    static let pivotalImportPageDevices = 50
+}

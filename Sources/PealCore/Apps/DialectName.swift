@@ -42,7 +42,7 @@ package struct KeyRules: Sendable, Hashable {
         case hex(prefix: String = "", byteCount: Int)
         case base64URL(prefix: String, byteCount: Int)
 
-        func value(_ randomness: any Randomness) -> String {
+        package func value(_ randomness: any Randomness) -> String {
             switch self {
             case .uuid:
                 let id: KeyID = randomness.identifier()

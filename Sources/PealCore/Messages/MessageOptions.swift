@@ -63,13 +63,4 @@ extension MessageOptions {
 
     /// Priority where none is given: high, and normal for background messages.
     package var priorityInForce: Priority { priority ?? (isBackground ? .normal : .high) }
-
-    /// The instant after which the message is worth nothing, for a send that starts at `start`.
-    package func expiry(start: Timestamp, lifeSecondsDefault: Int64 = Limits.messageLifeSecondsDefault) -> Timestamp {
-        switch life {
-        case .until(let instant): instant
-        case .seconds(let seconds): start + .seconds(seconds)
-        case nil: start + .seconds(lifeSecondsDefault)
-        }
-    }
 }

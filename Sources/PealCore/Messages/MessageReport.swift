@@ -3,7 +3,7 @@ package struct MessageReport: Sendable, Hashable {
     package var message: Message
     /// Settled counts and estimates of what is pending, per platform.
     package var platforms: [Platform: OutcomeCounts]
-    /// How many devices told each kind of fact.
+    /// How many devices reported each kind of fact.
     package var receipts: [Receipt.Kind: Int]
 
     package init(
@@ -25,18 +25,18 @@ package struct CampaignReport: Sendable, Hashable {
     package let id: String
     package var messages = 0
     package var total = OutcomeCounts()
-    /// How many devices told each kind of fact, summed over the messages.
+    /// How many devices reported each kind of fact, summed over the messages.
     package var receipts: [Receipt.Kind: Int] = [:]
 
     package init(id: String) { self.id = id }
 
-    /// Devices that the push networks did not take, or that nothing was sent to.
+    /// Devices whose push network refused the message, or that nothing was sent to.
     package var failed: Int { total.settled - total.accepted }
 }
 
 /// Everything that a report of an ended message is made of.
 package struct MessageFacts: Sendable, Hashable {
-    /// Names the app in the words of the dialects.
+    /// Dialects name the app in words of their own.
     package var app: App
     /// The message with its dialect, its times and its counts by platform. A dialect's *deletions* are `retired`.
     package var report: MessageReport
@@ -48,11 +48,4 @@ package struct MessageFacts: Sendable, Hashable {
         self.report = report
         self.source = source
     }
-}
-
-/// Writes the report of an ended message in the shape that one kind of webhook promises. A dialect has one, beside the
-/// shapes of its requests.
-package protocol ReportComposer: Sendable {
-    /// - Returns: the document; nil when these facts make none, and then the delivery fails as `NoReport`.
-    func compose(_ facts: MessageFacts) -> JSON?
 }

@@ -1,4 +1,4 @@
-/// What authors are told when one person's message comes into another state at a device.
+/// What authors learn when one person's message changes its state at a device.
 package struct MomentStatus: Sendable, Hashable {
     package var moment: Moment
     package var status: Moment.Status
@@ -47,14 +47,4 @@ package struct DeviceTransition: Sendable, Hashable {
         self.current = current
         self.at = at
     }
-}
-
-/// Writes what webhooks of kind `contextpush` are told, in their dialect's words: called inside the transaction that
-/// makes it true.
-package protocol MomentNoticeWriter: Sendable {
-    /// An item of `message_status`.
-    func item(_ status: MomentStatus) -> JSON
-    /// An item of `device_transition`.
-    /// - Parameter id: the event's own, by which a repetition is known.
-    func item(_ transition: DeviceTransition, id: OutboxEventID) -> JSON
 }

@@ -9,6 +9,17 @@ package struct DeliveryJob: Sendable {
         self.content = content
         self.options = options
     }
+
+    /// The draft as a worker will see it.
+    package init(_ draft: MessageDraft) {
+        self.init(message: Message(draft), content: draft.content, options: draft.options)
+    }
+
+    /// The options in force on one platform.
+    package func options(on platform: Platform) -> MessageOptions {
+        let options = options.resolved(for: platform, in: content)
+        return message.windowUntil == nil ? options : options.inWindow(of: message.id, on: platform)
+    }
 }
 
 /// An app's way through one push network.

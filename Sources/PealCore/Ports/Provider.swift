@@ -39,20 +39,30 @@ extension Provider {
     package func doubtsEnvironment(_ reason: String) -> Bool { false }
 }
 
-/// What a provider needs to render one variant of a message.
+/// What a provider needs to render one variant of a message. Preview and engine make it from the same job, so that a
+/// preview shows the bytes that are sent.
 package struct RenderOrder: Sendable {
     package let message: MessageID
     package let content: Content
     /// In force on this platform.
     package let options: MessageOptions
     /// The content's locale; nil when nothing is localized.
-    package let locale: String?
+    package var locale: String?
     package let route: Route
     /// From the credential: `Credential.providerAppID`.
     package let providerAppID: String
-    /// What the provider is told about the end of the message's worth.
+    /// `PlatformLife.expiresAt`.
     package let expiresAt: Timestamp
+    /// When it is sent. Networks that are given a life in seconds count from here.
     package let now: Timestamp
+
+    /// The order for one route under one credential.
+    package init(_ job: DeliveryJob, route: Route, providerAppID: String, locale: String? = nil, now: Timestamp) {
+        let options = job.options(on: route.platform)
+        self.init(
+            message: job.message.id, content: job.content, options: options, locale: locale, route: route,
+            providerAppID: providerAppID, expiresAt: job.message.life.under(options).expiresAt, now: now)
+    }
 
     package init(
         message: MessageID, content: Content, options: MessageOptions, locale: String?, route: Route,

@@ -3,12 +3,12 @@
 package protocol StoreReading {
     func app(_ id: AppID) throws -> App?
     func app(key: AppKey) throws -> App?
-    /// The app that devtodev's clients call so; letter case does not matter.
-    func app(devtodevAppID: String) throws -> App?
+    /// The app that a dialect's clients call so; letter case does not matter.
+    func app(dialect: DialectName, id: String) throws -> App?
     /// By id, ascending, from after `cursor`.
     func apps(after cursor: AppID?, limit: Int) throws -> [App]
-    /// Whether some app has that `richie_app_id`.
-    func hasApp(richieAppID: String) throws -> Bool
+    /// Whether some dialect's clients call an app exactly so.
+    func hasApp(dialect: DialectName, id: String) throws -> Bool
     /// A server-wide value, as the hash of the first start's admin token.
     func setting(_ name: String) throws -> [UInt8]?
 

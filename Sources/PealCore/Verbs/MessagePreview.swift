@@ -3,13 +3,19 @@
 ///
 /// A refusal of a platform counts where the author or the app speaks to that platform: its object is in the content,
 /// the audience names it, or the app has a credential for it. A platform of an audience like `all` that the app never
-/// had anything to do with refuses nothing. While an app has no credential at all, iOS counts. Dialects other than
-/// the native one and devtodev's, whose pushes name their platforms, fill in every platform by themselves, and Windows
-/// as nobody ever checked it: there credentials for iOS and Android count.
+/// had anything to do with refuses nothing. While an app has no credential at all, iOS counts. Dialects whose
+/// authors do not name platforms fill in every platform by themselves, and Windows as nobody ever checked it: there
+/// only credentials for iOS and Android count.
 package struct MessagePreview: Sendable {
     package let providers: [ProviderName: any Provider]
 
-    package init(providers: [ProviderName: any Provider]) { self.providers = providers }
+    /// The dialects whose authors name platforms. The others fill in every platform by themselves.
+    private let dialectsNamingPlatforms: Set<DialectName>
+
+    package init(providers: [ProviderName: any Provider], dialectsNamingPlatforms: Set<DialectName>) {
+        self.providers = providers
+        self.dialectsNamingPlatforms = dialectsNamingPlatforms
+    }
 
     /// One request as a device of that platform and locale will get it, or why none can be made.
     package struct Request: Sendable {
@@ -26,13 +32,13 @@ package struct MessagePreview: Sendable {
     /// Every platform of the audience that has a provider here, in every locale of the content.
     /// - Parameter records: the app's credentials.
     package func requests(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) -> [Request] {
-        let reach = Reach(draft, records)
+        let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))
         return reach.platforms.flatMap { requests(draft, app: app, records, platform: $0, counts: reach.counts($0)) }
     }
 
     /// - Throws: the first refusal of a provider that counts, naming the field.
     package func check(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(PealError) {
-        let reach = Reach(draft, records)
+        let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))
         for platform in reach.platforms where reach.counts(platform) {
             for request in requests(draft, app: app, records, platform: platform, counts: true) {
                 _ = try request.result.get()
@@ -43,23 +49,26 @@ package struct MessagePreview: Sendable {
     private func requests(
         _ draft: MessageDraft, app: App, _ records: [CredentialRecord], platform: Platform, counts: Bool
     ) -> [Request] {
-        var options = draft.options.resolved(for: platform, in: draft.content)
-        if draft.window != nil { options = options.inWindow(of: draft.id, on: platform) }
-        let route = Self.route(to: platform, draft, options, records)
+        let job = DeliveryJob(draft)
+        let route = Self.route(to: platform, draft, job.options(on: platform), records)
         guard let provider = route.provider.flatMap({ providers[$0] }) else { return [] }
         let locales: [String?] = draft.content.locales.isEmpty ? [nil] : draft.content.locales.sorted()
         return locales.map { locale in
             let order = RenderOrder(
-                message: draft.id, content: draft.content, options: options, locale: locale, route: route,
-                providerAppID: Self.providerAppID(on: route, app: app, records),
-                expiresAt: draft.window == nil
-                    ? options.expiry(start: draft.startAt ?? draft.createdAt) : draft.expiresAt,
-                now: draft.createdAt)
+                job, route: route, providerAppID: Self.providerAppID(on: route, app: app, records), locale: locale,
+                now: Self.sentAt(draft))
             let result = Result { () throws(PealError) in try provider.render(order) }
             return Request(
                 route: route, locale: locale, counts: counts,
                 result: result.mapError { Self.place($0, platform, draft.content) })
         }
+    }
+
+    /// When the first request is sent: at the start, and with a window when the alert is due. In an experiment that is
+    /// the instant of its traditional arm.
+    private static func sentAt(_ draft: MessageDraft) -> Timestamp {
+        guard let window = draft.window else { return draft.startAt ?? draft.createdAt }
+        return window.terms(window.method.arm ?? .traditional, now: draft.createdAt).fallbackAt
     }
 
     /// The channel's route, else the environment asked for, else the one that the app has a credential for.
@@ -101,7 +110,8 @@ extension MessagePreview {
         let platforms: [Platform]
         private let counting: Set<Platform>
 
-        init(_ draft: MessageDraft, _ records: [CredentialRecord]) {
+        /// - Parameter namesPlatforms: whether the author names platforms, and not the dialect.
+        init(_ draft: MessageDraft, _ records: [CredentialRecord], namesPlatforms: Bool) {
             let audience = draft.audience
             let isAddressed =
                 audience.isExplicit && audience.devices.isEmpty && audience.users.isEmpty
@@ -116,7 +126,7 @@ extension MessagePreview {
                     Route(platform, .production).provider.map(providers.contains) ?? false
                 })
             if records.isEmpty { counting = [.ios] }
-            if draft.dialect == "native" || draft.dialect == "devtodev" {
+            if namesPlatforms {
                 counting.formUnion(draft.content.platforms.keys)
                 counting.formUnion(addressed.union(audience.platforms ?? []))
             } else {

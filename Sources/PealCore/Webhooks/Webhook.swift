@@ -1,6 +1,6 @@
-/// Where an app wants to be told of what happened, and how Peal proves there that it is Peal.
+/// Where an app receives reports of what happened, and how Peal authenticates itself there.
 package struct Webhook: Sendable, Hashable {
-    /// Its number on this server, never given twice.
+    /// Its number on this server, never used twice.
     package var key: WebhookKey
     package var app: AppKey
     /// The author's own name for it, unique in the app.
@@ -10,7 +10,7 @@ package struct Webhook: Sendable, Hashable {
     package var authentication: Authentication
     package var createdAt: Timestamp
     package var changedAt: Timestamp
-    /// When its receiver said that it is gone; nothing is sent to it until it is put again.
+    /// When its receiver answered that it is gone. Nothing is sent to it until it is put again.
     package var disabledAt: Timestamp?
 
     package init(
@@ -32,23 +32,13 @@ package struct Webhook: Sendable, Hashable {
 }
 
 extension Webhook {
-    /// What a webhook is told, and in which shape. The raw value is stored and stands in the API.
-    package enum Kind: String, CaseIterable, Sendable, Hashable {
-        /// One request when a Richie task is done: its analytics callback.
-        case richieReport = "richie_report"
-        /// ContextPush's `message_status` and `device_transition`, gathered into arrays.
-        case contextpush
-        /// One request an event, as Standard Webhooks has it: `{type, timestamp, data}`.
-        case events
+    /// What a webhook is sent, and in which shape: the name of a `Form`. It is stored and stands in the API.
+    package struct Kind: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
+        package let rawValue: String
 
-        /// Events that share a request.
-        package var itemsPerRequestMax: Int { self == .contextpush ? Limits.webhookItemsPerRequestMax : 1 }
+        package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// How long the first event of a request waits for others.
-        package var gathering: Duration { self == .contextpush ? .seconds(Limits.webhookGatherSeconds) : .zero }
-
-        /// Requests to one webhook at once. Gathered ones go one after the other, so that they arrive in order.
-        package var requestsInFlightMax: Int { self == .contextpush ? 1 : Limits.webhookRequestsInFlightMax }
+        package init(stringLiteral value: String) { rawValue = value }
     }
 
     /// How a receiver knows that a request is from this server.
@@ -61,7 +51,7 @@ extension Webhook {
         case header(name: String, value: String)
         /// Standard Webhooks 1.0: HMAC-SHA256 under this key over id, time and body.
         case signature(key: [UInt8])
-        /// ContextPush's `X-CTX-Secret`.
+        /// As it is, in the header that the webhook's form names.
         case secret(String)
 
         /// The word in the API.

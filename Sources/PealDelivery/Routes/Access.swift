@@ -1,7 +1,7 @@
 internal import PealCore
 internal import Synchronization
 
-/// What opens a route of an app: its credential, and the name by which pools know it.
+/// A credential that opens a route of an app, and the name by which connection pools know it.
 struct Access: Sendable {
     let credential: Credential
     let fingerprint: String
@@ -16,8 +16,8 @@ struct Access: Sendable {
     }
 }
 
-/// Credentials read lately: unsealing one costs more than a direct message. Entries live for seconds, because another
-/// process may replace them, and are dropped at once when this one does.
+/// Recently read credentials, because unsealing one costs more than a direct message. Entries live for seconds, because
+/// another process may replace them, and are dropped at once when this process does.
 final class AccessCache: Sendable {
     struct Key: Sendable, Hashable {
         let app: AppKey
@@ -34,10 +34,10 @@ final class AccessCache: Sendable {
 
     private struct State {
         var entries: [Key: Entry] = [:]
-        /// The number of the last change of each place that was changed.
+        /// The number of the last change of each credential that was changed.
         var changes: [Key: Int] = [:]
         var changeCount = 0
-        /// Stands for what is not in `changes`.
+        /// For the credentials that are not in `changes`.
         var changesBefore = 0
     }
 
@@ -45,10 +45,10 @@ final class AccessCache: Sendable {
     private static let countMax = 1024
     private let state = Mutex(State())
 
-    /// Differs before and after a change of the credential: what was read or sent under another version is out of date.
+    /// Differs before and after a change of the credential. What was read or sent under another version is outdated.
     func version(of key: Key) -> Int { state.withLock { $0.changes[key] ?? $0.changesBefore } }
 
-    /// What is known; nil when it must be read.
+    /// The kept entry; nil when the credential must be read.
     func find(_ key: Key, now: Duration) -> Found? {
         state.withLock { state in
             guard let entry = state.entries[key], now - entry.readAt < Self.life else { return nil }
@@ -71,7 +71,7 @@ final class AccessCache: Sendable {
         }
     }
 
-    /// Says that the credential worked. Returns whether that is news worth storing.
+    /// Notes that the credential worked. Returns whether that is new and must be stored.
     func markHealthy(_ key: Key) -> Bool {
         state.withLock { state in
             guard let entry = state.entries[key], !entry.isHealthy else { return false }
@@ -82,7 +82,7 @@ final class AccessCache: Sendable {
 
     func markStopped(_ key: Key) { state.withLock { $0.entries[key]?.isHealthy = false } }
 
-    /// The credential changed. Returns the fingerprint that was held, so that its connections can go.
+    /// Drops a credential that changed. Returns the fingerprint that was kept, so that its connections can be closed.
     func forget(_ key: Key) -> String? {
         state.withLock { state in
             state.changeCount += 1

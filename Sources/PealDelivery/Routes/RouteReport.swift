@@ -9,15 +9,14 @@ extension DeliveryContext {
         var readyAt: Timestamp?
     }
 
-    /// Tells the route's breaker what pages brought, before anything is done about them.
+    /// Reports pages to their route's breaker, before anything follows from their answers.
     /// - Parameters:
-    ///   - version: Of the credential that the pages were sent under. Of one that was replaced since they say nothing:
-    ///     neither may they stop its successor, nor are addresses dead for being unknown to it.
-    ///   - isOwnStop: Whether we stopped the page ourselves, so that what is unsent says nothing of the route.
-    func report(
-        _ pages: [PageFates], on route: ActiveRoute, key: AccessCache.Key, version: Int, isProbe: Bool, isOwnStop: Bool
-    ) async -> RouteReport {
-        guard access.version(of: key) == version else {
+    ///   - terms: Pages that were sent under a credential that has been replaced since say nothing: they must not stop
+    ///     its successor, and addresses that were unknown under it are not dead.
+    ///   - isOwnStop: Whether we stopped the pages ourselves, so that unsent devices say nothing about the route.
+    func report(_ pages: [PageFates], under terms: SendTerms, isProbe: Bool, isOwnStop: Bool) async -> RouteReport {
+        let (route, key) = (terms.route, terms.key)
+        guard access.version(of: key) == terms.accessVersion else {
             return RouteReport(trustsSuspicious: false, readyAt: closedUntil(route))
         }
         var tally = RouteBreaker.Tally()
@@ -31,7 +30,7 @@ extension DeliveryContext {
             case .stop: if breaker.stop(isProbe: isProbe, now: uptime) { stopReason = trouble?.reason ?? "" }
             case .hold(let after): breaker.hold(after, now: uptime)
             case .unsent where isOwnStop: break
-            case .unsent, .reconnect, .refreshCredential: breaker.stumble(isProbe: isProbe, now: uptime)
+            case .unsent, .reconnect, .refreshCredential: breaker.backOff(isProbe: isProbe, now: uptime)
             case nil: break
             }
             if isProbe { breaker.abandonProbe() }
@@ -39,15 +38,15 @@ extension DeliveryContext {
         }
         if judgement.hasTripped { metrics.change { $0.breakerTrips += 1 } }
         if let stopReason { await noteStop(route, key, stopReason) }
-        // Who answers a probe, in whatever way, lets the credential in.
-        let isLetIn = tally.accepted > 0 || judgement.hasReopened && trouble == nil
-        if stopReason == nil, isLetIn { await noteHealth(key) }
+        // Any answer to a probe shows that the credential is accepted.
+        let isAccepted = tally.accepted > 0 || judgement.hasReopened && trouble == nil
+        if stopReason == nil, isAccepted { await noteHealth(key) }
         return RouteReport(
             trustsSuspicious: judgement.trustsSuspicious, readyAt: closedUntil(route))
     }
 
-    /// What devices that were tried in the provider's other environment tell of that route. Addresses that it does not
-    /// know say nothing of it: they were never thought to be its own.
+    /// Reports devices that were tried in the provider's other environment. Addresses that it does not know say nothing
+    /// about that route, because they were only guessed to be its own.
     func reportHealing(_ fates: PageFates, app: AppKey, over other: Route) async {
         guard let provider = other.provider else { return }
         let route = ActiveRoute(app: app, route: other)
@@ -63,21 +62,22 @@ extension DeliveryContext {
         }
     }
 
-    /// Until when the route is closed, never longer than a parked slice may sleep.
+    /// Until when the route is closed, at most as long as a parked slice may wait.
     func closedUntil(_ route: ActiveRoute) -> Timestamp? {
         let uptime = time.uptime
         guard let until = routes.change(route, { $0.closedUntil }), until > uptime else { return nil }
         return parked(until: until)
     }
 
-    /// Slices of a closed route come back now and then, since their message may have been cancelled or have expired.
+    /// When a slice of a closed route becomes ready. It does now and then, because its message may have been cancelled
+    /// or have expired.
     func parked(until: Duration) -> Timestamp {
         time.now + min(max(until - time.uptime, .milliseconds(100)), .seconds(Limits.parkSecondsMax))
     }
 
     private func noteStop(_ route: ActiveRoute, _ key: AccessCache.Key, _ reason: String) async {
         logger.error(
-            "a route was stopped: nothing is sent until its configuration is mended",
+            "a route was stopped: nothing is sent until its configuration is fixed",
             metadata: ["app": "\(route.app)", "route": "\(route.route)", "reason": "\(reason)"])
         access.markStopped(key)
         await setHealth(.stopped(at: time.now, reason: reason), key)

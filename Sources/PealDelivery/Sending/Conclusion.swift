@@ -1,23 +1,23 @@
 internal import PealCore
 
-/// Turns fates into what the store writes: receives one page of a slice (two, when trouble ended both), hands on log,
-/// deferrals, retirements and the new cursor. Pure.
+/// Turns fates into what the store writes: receives one page of a slice (two, when trouble ended both), and hands on
+/// log, deferrals, retirements and the new cursor. Pure.
 struct Conclusion: Sendable {
-    /// What the fates are judged by.
+    /// What the fates are concluded by.
     struct Terms: Sendable {
         /// Sends tried before this one.
         var attempt: Int
-        var lifetime: Lifetime
+        var life: PlatformLife
         var now: Timestamp
-        /// When what was not tried is ready again.
+        /// When untried devices are ready again.
         var readyAt: Timestamp
-        /// Set when suspicious retirements are doubted: until when those devices wait.
+        /// Until when devices with a doubted retirement wait; nil where retirements are trusted.
         var suspiciousUntil: Timestamp?
-        /// Until when the slice of those without an answer is leased.
+        /// Until when the slice of the stragglers is leased.
         var stragglersLeasedUntil: Timestamp
-        /// Whether untried devices at the end stay beyond the cursor; else all of them go to a list.
+        /// Whether untried devices at the end stay beyond the cursor; otherwise all of them go into a list slice.
         var keepsTail: Bool
-        /// Whether keys are numbers of addresses that no device owns.
+        /// Whether the keys are numbers of addresses that no device owns.
         var holdsAddresses: Bool
     }
 
@@ -33,12 +33,12 @@ struct Conclusion: Sendable {
     private(set) var retirements: [Settlement.Retirement] = []
     /// Devices that were reached in the provider's other environment.
     private(set) var moves: [Settlement.Move] = []
-    /// Places of the stragglers in the first page, which is the only one that may have any.
+    /// Indices of the stragglers in the first page, which is the only one that may have any.
     private(set) var stragglers: [Int] = []
     private(set) var retryCount = 0
     /// nil when nothing was concluded.
     private(set) var cursorAfter: DeviceKey?
-    /// Whether every device was concluded, so that the cursor stands behind the last page.
+    /// Whether every device was concluded, so that the cursor is behind the last page.
     private(set) var isWhole = true
 
     private let terms: Terms
@@ -72,7 +72,7 @@ struct Conclusion: Sendable {
         log = DeliveryLog(keys: keys, endings: endings, endingOf: endingOf, locales: locales, localeOf: variantOf)
     }
 
-    /// Up to where the pages are concluded: whole pages, and devices of the one after them.
+    /// How much is concluded: whole pages, and devices of the one after them.
     private static func kept(_ pages: [PageFates], keepsTail: Bool) -> (pages: Int, count: Int) {
         guard keepsTail else { return (pages.count, 0) }
         for number in pages.indices.reversed() {
@@ -121,7 +121,7 @@ struct Conclusion: Sendable {
             }
             return DeliveryLog.Ending(.retired, reason: reason, attempt: attempt)
         case .deferred(let wait, let reason):
-            return put(off: key, wait, reason)
+            return deferred(key, wait, reason)
         case .returned(_, let reason):
             put(key, Bucket(attempt: terms.attempt, readyAt: terms.readyAt, isLeased: false))
             return DeliveryLog.Ending(.moved, reason: reason, attempt: terms.attempt)
@@ -129,14 +129,16 @@ struct Conclusion: Sendable {
     }
 
     /// Tries the device again later, where its attempts and the message's life allow.
-    private mutating func put(off key: DeviceKey, _ wait: Fate.Wait, _ reason: String) -> DeliveryLog.Ending {
+    private mutating func deferred(
+        _ key: DeviceKey, _ wait: Fate.Wait, _ reason: String
+    ) -> DeliveryLog.Ending {
         let isTried = if case .peer = wait { false } else { true }
         let attempt = terms.attempt + (isTried ? 1 : 0)
         let delay = delays[wait] ?? BackOff.delay(wait, attempt: attempt, chance: chance)
         delays[wait] = delay
         var readyAt = terms.now + delay
-        if wait == .lost, attempt == 1, terms.lifetime.isOver(at: readyAt) { readyAt = soon(before: readyAt) }
-        if terms.lifetime.isOneAttempt || terms.lifetime.isOver(at: readyAt) {
+        if wait == .lost, attempt == 1, terms.life.isOver(at: readyAt) { readyAt = soon(before: readyAt) }
+        if terms.life.isOneAttempt || terms.life.isOver(at: readyAt) {
             return DeliveryLog.Ending(.expired, reason: wait == .lost ? Reason.lostAnswer : reason, attempt: attempt)
         }
         if isTried, attempt >= Limits.attemptsMax {
@@ -147,15 +149,15 @@ struct Conclusion: Sendable {
         return DeliveryLog.Ending(.moved, reason: reason, attempt: attempt)
     }
 
-    /// A lost answer is asked for once more however short the message's life is, as long as any is left.
+    /// A lost answer gets a second attempt however short the message's life is, as long as any of it is left.
     private func soon(before readyAt: Timestamp) -> Timestamp {
-        let left = terms.lifetime.end - terms.now
+        let left = terms.life.end - terms.now
         return left > .zero ? terms.now + left / 2 : readyAt
     }
 
     private mutating func put(_ key: DeviceKey, _ bucket: Bucket) {
-        if let place = buckets[bucket] {
-            deferrals[place].keys.append(key)
+        if let index = buckets[bucket] {
+            deferrals[index].keys.append(key)
         } else {
             buckets[bucket] = deferrals.count
             deferrals.append(
@@ -177,8 +179,8 @@ struct Conclusion: Sendable {
 extension Conclusion {
     /// The settlements that write this conclusion, in order: more than one where the log needs several rows.
     /// - Parameters:
-    ///   - slice: As it stands in the store; its counts and cursor are carried on.
-    ///   - pending: Devices of the slice that nothing is known of yet.
+    ///   - slice: As stored; its counts and cursor are carried on.
+    ///   - pending: Devices of the slice of which nothing is known yet.
     ///   - keep: What becomes of the slice between two rows.
     func settlements(
         of slice: Slice, owner: String, pending: Int, sentAt: Timestamp, next: Settlement.Next,
@@ -222,5 +224,38 @@ extension Conclusion {
         }
         return settlements
     }
+}
 
+extension DeliveryContext {
+    /// Reports answered pages to their route's breaker, and concludes them.
+    /// - Parameters:
+    ///   - isOwnStop: Whether we stopped the pages ourselves: untried devices are then ready at once.
+    ///   - keepsTail: See `Conclusion.Terms`.
+    /// - Returns: `closedUntil` is set while the route may not be used.
+    func conclude(
+        _ pages: [PageFates], of slice: Slice, under terms: SendTerms, locales: [String?], isOwnStop: Bool,
+        keepsTail: Bool
+    ) async -> (conclusion: Conclusion, closedUntil: Timestamp?) {
+        let report = await report(
+            pages, under: terms, isProbe: pages.contains { $0.page.isProbe }, isOwnStop: isOwnStop)
+        let now = time.now
+        let readyAt = isOwnStop ? now : report.readyAt ?? now + .seconds(1)
+        let conclusion = Conclusion(
+            pages, locales: locales,
+            terms: Conclusion.Terms(
+                attempt: slice.attempt, life: terms.life, now: now, readyAt: readyAt,
+                suspiciousUntil: report.trustsSuspicious ? nil : max(readyAt, now + .seconds(1)),
+                stragglersLeasedUntil: leaseEnd, keepsTail: keepsTail, holdsAddresses: slice.id.holdsAddresses),
+            chance: randomness.next())
+        return (conclusion, report.readyAt)
+    }
+
+    /// The settlements that write a conclusion under this process's lease.
+    func settlements(
+        of conclusion: Conclusion, _ slice: Slice, pending: Int, sentAt: Timestamp, next: Settlement.Next
+    ) -> [Settlement] {
+        conclusion.settlements(
+            of: slice, owner: owner, pending: pending, sentAt: sentAt, next: next, keep: .keep(leaseUntil: leaseEnd),
+            part: randomness.positiveNumber)
+    }
 }

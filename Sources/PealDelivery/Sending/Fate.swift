@@ -11,7 +11,7 @@ enum Fate: Sendable, Hashable {
     /// It was not tried: the attempt does not count, and the route has trouble.
     case returned(Trouble, reason: String)
 
-    /// For how long one device is put off.
+    /// For how long one device is deferred.
     enum Wait: Sendable, Hashable {
         /// The address alone is throttled; nil or zero = the policy decides.
         case address(after: Duration?)
@@ -19,11 +19,11 @@ enum Fate: Sendable, Hashable {
         case provider(after: Duration?)
         /// The request was written and no answer came.
         case lost
-        /// It was not tried, since the peer behind its address wants to be left alone: the attempt does not count.
+        /// It was not tried, because the peer behind its address asked to wait: the attempt does not count.
         case peer(after: Duration)
     }
 
-    /// What keeps a route from being used, the lightest first.
+    /// What keeps a route from being used, the mildest first.
     enum Trouble: Sendable, Hashable {
         case unsent
         case reconnect
@@ -44,18 +44,18 @@ enum Fate: Sendable, Hashable {
 }
 
 extension Fate.Wait {
-    /// From such a hold on it is no sign of load: FCM's for a device whose push service the Firebase project has no
-    /// valid key for, MPNS' for a channel that is used up. However many there are, others are not concerned.
+    /// A hold of this length or more is no sign of load. FCM asks for one where the Firebase project has no valid key
+    /// for a device's push service, MPNS where a channel has used up its quota. Other devices are not affected.
     private static let ownTrouble = Duration.seconds(600)
 
-    /// Whether it says nothing of the route.
+    /// Whether it says nothing about the route.
     var isOfTheAddressAlone: Bool {
         if case .address(let after?) = self { after >= Self.ownTrouble } else { false }
     }
 }
 
 extension Fate {
-    /// Reduces an answer by the meaning of its verdict.
+    /// What an answer means, by its verdict.
     init(_ answer: Answer, lostAnswer: MessageOptions.LostAnswer) {
         let reason = answer.reason
         switch answer.result {
@@ -83,18 +83,18 @@ extension Fate {
     }
 }
 
-/// When a device is tried again. The steps are those of Apple's and Google's advice: 10 s doubling to an hour for a
+/// When a device is tried again. The steps follow Apple's and Google's advice: 10 s, doubling up to an hour, for a
 /// throttled address; 30 s, 2 min, 15 min and then every 20 min while a provider is in trouble. A lost answer says
-/// nothing of the provider's health: 10 s (Google's least before any repetition), then the same steps.
+/// nothing about the provider's health: 10 s (Google's minimum before any retry), then the same steps.
 enum BackOff {
-    /// A wait that a provider asks for is never believed beyond this.
+    /// The longest wait that a provider may ask for.
     static let longest: Duration = .seconds(6 * 3600)
     private static let providerSteps: [Int64] = [30, 120, 900, 1200]
     private static let lostSteps: [Int64] = [10] + providerSteps
 
     /// - Parameters:
-    ///   - attempt: Sends tried, this one included.
-    ///   - chance: Any number; spreads the waits of many pages by a fifth.
+    ///   - attempt: The number of sends tried, this one included.
+    ///   - chance: A random number, which spreads the waits of many pages by up to a fifth.
     static func delay(_ wait: Fate.Wait, attempt: Int, chance: UInt64) -> Duration {
         switch wait {
         case .peer(let after): bucket(after)
@@ -108,7 +108,7 @@ enum BackOff {
 
     private static func step(_ steps: [Int64], _ attempt: Int) -> Int64 { steps[min(max(attempt, 1), steps.count) - 1] }
 
-    /// Rounds a wait up to one of few, because all devices with the same one share a slice.
+    /// Rounds a wait up to one of a few, because devices with the same wait share a slice.
     private static func bucket(_ after: Duration) -> Duration {
         let steps: [Int64] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400]
         return steps.first { .seconds($0) >= after }.map { .seconds($0) } ?? longest
@@ -118,23 +118,4 @@ enum BackOff {
     private static func spread(seconds: Int64, _ chance: UInt64) -> Duration {
         .milliseconds(seconds * 1000 + Int64(chance % UInt64(seconds * 200)))
     }
-}
-
-/// Our own words in the delivery log, beside the providers'. `docs/states.md` lists them.
-enum Reason {
-    static let cancelled = "Cancelled"
-    /// A remark of an acceptance.
-    static let environmentHealed = "EnvironmentHealed"
-    static let expired = "Expired"
-    static let gaveUp = "GaveUp"
-    static let lostAnswer = "LostAnswer"
-    /// Where it is sent again: with what became of the request.
-    static func lostAnswer(_ cause: String) -> String {
-        cause.isEmpty || cause == lostAnswer ? lostAnswer : "\(lostAnswer) \(cause)"
-    }
-    static let lateAnswer = "LateAnswer"
-    static let messageFailed = "MessageFailed"
-    static let noCredential = "NoCredential"
-    static let noProvider = "NoProvider"
-    static let retirementDoubted = "RetirementDoubted"
 }

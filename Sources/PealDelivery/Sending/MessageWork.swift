@@ -1,7 +1,7 @@
 internal import PealCore
 internal import Synchronization
 
-/// What is kept of one message while its slices are worked on.
+/// What this process keeps of one message while it works on its slices.
 final class MessageWork: Sendable {
     private struct Key: Hashable {
         let route: Route
@@ -18,32 +18,26 @@ final class MessageWork: Sendable {
         variants = Mutex([:])
     }
 
-    /// The same message read again: its content never changes while it is sent, so renderings stay.
+    /// The same message, read again. Its content never changes while it is sent, so its renderings are kept.
     init(job: DeliveryJob, readAt: Duration, keepingVariantsOf earlier: MessageWork) {
         self.job = job
         self.readAt = readAt
         variants = Mutex(earlier.variants.withLock { $0 })
     }
 
-    func options(on route: Route) -> MessageOptions {
-        let options = job.options.resolved(for: route.platform, in: job.content)
-        guard job.message.windowUntil != nil else { return options }
-        return options.inWindow(of: job.message.id, on: route.platform)
-    }
+    func options(on route: Route) -> MessageOptions { job.options(on: route.platform) }
 
-    func lifetime(on route: Route) -> Lifetime { Lifetime(job.message, options: options(on: route)) }
+    func life(on route: Route) -> PlatformLife { job.message.life.under(options(on: route)) }
 
-    /// The renderings for a route. Most networks are told how long a message is still worth something, counted from
-    /// when they get it, so for those a rendering is soon made anew; APNs is told an instant.
+    /// The renderings for a route. Most networks are given a life in seconds that counts from when they get the
+    /// message, so their renderings are soon outdated. APNs is given an instant.
     func variants(
         route: Route, access: Access, provider: any Provider, now: Timestamp
     ) -> Variants {
         variants.withLock { known in
             let key = Key(route: route, fingerprint: access.fingerprint)
             if let found = known[key], route.platform == .ios || found.isFresh(at: now) { return found }
-            let order = RenderOrder(
-                message: job.message.id, content: job.content, options: options(on: route), locale: nil, route: route,
-                providerAppID: access.providerAppID, expiresAt: lifetime(on: route).told, now: now)
+            let order = RenderOrder(job, route: route, providerAppID: access.providerAppID, now: now)
             let made = Variants(order: order, provider: provider)
             known[key] = made
             return made
@@ -51,27 +45,8 @@ final class MessageWork: Sendable {
     }
 }
 
-/// Until when a message is worth sending on one platform.
-struct Lifetime: Sendable, Hashable {
-    let end: Timestamp
-    /// What the provider is told: an end that was asked for stands as it is, also beyond what the engine works for.
-    let told: Timestamp
-    /// Asked for with a life of 0 seconds: whoever cannot be reached at the first try is not tried again.
-    let isOneAttempt: Bool
-
-    init(_ message: Message, options: MessageOptions) {
-        let start = message.startAt ?? message.createdAt
-        isOneAttempt = options.life == .seconds(0)
-        end =
-            isOneAttempt
-            ? start + .seconds(Limits.oneAttemptSeconds) : min(message.expiresAt, options.expiry(start: start))
-        told = options.life == nil || isOneAttempt ? end : options.expiry(start: start)
-    }
-
-    func isOver(at now: Timestamp) -> Bool { now >= end }
-}
-
-/// The messages worked on lately, the least recently used ones dropped, and the switches by which each is interrupted.
+/// The messages that were worked on recently, and the switches that interrupt them. The least recently used are
+/// dropped.
 final class MessageCache: Sendable {
     private struct State {
         var works: [MessageID: (work: MessageWork, usedAt: Int)] = [:]
@@ -83,7 +58,7 @@ final class MessageCache: Sendable {
 
     private let state = Mutex(State())
 
-    /// The message as it was read at `notBefore` or later; with nil however old.
+    /// The message as it was read at `notBefore` or later; with nil, at any time.
     func work(_ id: MessageID, notBefore: Duration?) -> MessageWork? {
         state.withLock { state in
             guard let found = state.works[id], notBefore.map({ found.work.readAt >= $0 }) ?? true else { return nil }
@@ -93,10 +68,10 @@ final class MessageCache: Sendable {
         }
     }
 
-    /// Counts interruptions: what was read before one may be out of date.
+    /// Counts interruptions: what was read before one may be outdated.
     var interruptions: Int { state.withLock { $0.interruptions } }
 
-    /// Keeps what was read when `interruptions` was as given, unless one came since.
+    /// Keeps what was read when `interruptions` was as given, unless there was one since.
     func keep(_ work: MessageWork, readAfter interruptions: Int) {
         state.withLock { state in
             guard state.interruptions == interruptions else { return }
@@ -107,7 +82,7 @@ final class MessageCache: Sendable {
         }
     }
 
-    /// Makes a switch for one slice of the message; it is stopped already when the process stops.
+    /// Makes a switch for one slice of the message. While the process stops, it is stopped from the beginning.
     func addControl(_ id: MessageID) -> SendControl {
         let control = SendControl()
         state.withLock { state in
@@ -124,7 +99,7 @@ final class MessageCache: Sendable {
         }
     }
 
-    /// Stops every slice of the message and forgets what was read of its state.
+    /// Stops every slice of the message, and forgets what was read of its state.
     func interrupt(_ id: MessageID) {
         state.withLock { state in
             state.interruptions += 1

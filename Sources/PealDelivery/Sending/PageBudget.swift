@@ -1,8 +1,7 @@
 internal import Synchronization
 
-/// Bounds the bulk pages that are in flight in this process, and so what may be repeated after a crash. A page that
-/// stands still lends its place to others, so that a provider that does not answer slows nobody else; of those, too,
-/// there are only so many.
+/// Bounds the bulk pages that are in flight in this process, and so what may be repeated after a crash. A stalled page
+/// lends its slot to others, so that a provider that does not answer slows nobody else. Stalled pages are bounded too.
 final class PageBudget: Sendable {
     private struct State {
         var free: Int
@@ -10,34 +9,34 @@ final class PageBudget: Sendable {
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// A page's place, given back once, however often it is asked to.
-    final class Place: Sendable {
-        private enum Standing { case held, lent, returned }
+    /// A page's slot. It is released once, however often `release` is called.
+    final class Slot: Sendable {
+        private enum State { case held, lent, released }
         private let budget: PageBudget
-        private let standing = Mutex(Standing.held)
+        private let state = Mutex(State.held)
 
         fileprivate init(_ budget: PageBudget, isLent: Bool = false) {
             self.budget = budget
-            if isLent { standing.withLock { $0 = .lent } }
+            if isLent { state.withLock { $0 = .lent } }
         }
 
-        /// Lets others have the place while the page stands still. Returns false when it was lent, or too many are.
+        /// Lets others have the slot while the page is stalled. Returns false when it is lent already, or too many are.
         func lend() -> Bool {
-            standing.withLock { standing in
-                guard standing == .held, budget.lend() else { return false }
-                standing = .lent
+            state.withLock { state in
+                guard state == .held, budget.lend() else { return false }
+                state = .lent
                 return true
             }
         }
 
-        func giveBack() {
-            standing.withLock { standing in
-                switch standing {
-                case .held: budget.giveBack()
+        func release() {
+            state.withLock { state in
+                switch state {
+                case .held: budget.release()
                 case .lent: budget.endLoan()
-                case .returned: break
+                case .released: break
                 }
-                standing = .returned
+                state = .released
             }
         }
     }
@@ -45,15 +44,16 @@ final class PageBudget: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - count: pages in flight.
-    ///   - lendable: pages that stand still beside them.
+    ///   - count: Pages in flight.
+    ///   - lendable: Stalled pages beside them.
     init(_ count: Int, lendable: Int) { state = Mutex(State(free: count, lendable: lendable)) }
 
-    /// Takes a place, in order of arrival.
-    /// - Parameter isStill: whether pages of its route stand still: then it takes none from those that move, as long as
-    ///   there are others. Asked again after a wait: it may have come to a standstill meanwhile.
-    func take(isStill: () -> Bool) async -> Place {
-        if isStill(), let place = takeLent() { return place }
+    /// Takes a slot, in order of arrival.
+    /// - Parameter isStalled: Whether pages of its route are stalled: then it takes a slot of a stalled page, as long
+    ///   as
+    ///   there are any. Asked again after a wait, because the route may have stalled meanwhile.
+    func take(isStalled: () -> Bool) async -> Slot {
+        if isStalled(), let slot = takeLent() { return slot }
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 if state.free > 0 {
@@ -65,32 +65,32 @@ final class PageBudget: Sendable {
             }
             if isFree { continuation.resume() }
         }
-        guard isStill(), let place = takeLent() else { return Place(self) }
-        giveBack()
-        return place
+        guard isStalled(), let slot = takeLent() else { return Slot(self) }
+        release()
+        return slot
     }
 
-    /// Takes a place if one is free now.
-    func takeIfFree(isStill: Bool) -> Place? {
-        if isStill { return takeLent() }
+    /// Takes a slot if one is free now.
+    func takeIfFree(isStalled: Bool) -> Slot? {
+        if isStalled { return takeLent() }
         let isFree = state.withLock { state in
             guard state.free > 0 else { return false }
             state.free -= 1
             return true
         }
-        return isFree ? Place(self) : nil
+        return isFree ? Slot(self) : nil
     }
 
-    private func takeLent() -> Place? {
+    private func takeLent() -> Slot? {
         let isFree = state.withLock { state in
             guard state.lendable > 0 else { return false }
             state.lendable -= 1
             return true
         }
-        return isFree ? Place(self, isLent: true) : nil
+        return isFree ? Slot(self, isLent: true) : nil
     }
 
-    private func giveBack() {
+    private func release() {
         state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
             state.free += 1
@@ -104,7 +104,7 @@ final class PageBudget: Sendable {
             state.lendable -= 1
             return true
         }
-        if isLent { giveBack() }
+        if isLent { release() }
         return isLent
     }
 

@@ -1,26 +1,26 @@
 internal import PealCore
 
-/// What became of a page's devices as far as it is known: receives a snapshot of the answers, hands on fates in key
-/// order. Plain acceptance is what is not said.
+/// What is known of a page's devices: receives a snapshot of the answers, and hands on fates in the order of keys.
+/// Devices without a fate were accepted, with nothing to remark.
 struct PageFates: Sendable {
     let page: SentPage
     let keys: [DeviceKey]
     let revisions: [Int64]
     let variantOf: [UInt16]
-    /// Where the cursor stands when all of them are concluded.
+    /// The cursor after all of them are concluded.
     let through: DeviceKey
-    /// Of everything but acceptance, by place in `keys`.
+    /// Everything but plain acceptance, by index in `keys`, ascending.
     private(set) var exceptions: [(index: Int, fate: Fate)] = []
-    /// Places of those without an answer yet.
+    /// Indices of devices without an answer yet.
     private(set) var waiting: [Int] = []
-    /// Places of those that were reached in the provider's other environment, and its route.
+    /// Indices of devices that were reached in the provider's other environment, and its route.
     private(set) var healed: [Int] = []
     private(set) var healedRoute: Route?
     private(set) var tally = RouteBreaker.Tally()
-    /// The heaviest trouble, and the word for it.
+    /// The gravest trouble, and its reason.
     private(set) var trouble: (kind: Fate.Trouble, reason: String)?
 
-    /// - Parameter isFinal: Whether who has no answer by now is taken for lost.
+    /// - Parameter isFinal: Whether devices without an answer count as lost.
     init(_ page: SentPage, _ snapshot: PageFlight.Snapshot?, lostAnswer: MessageOptions.LostAnswer, isFinal: Bool) {
         self.page = page
         keys = page.keys
@@ -30,11 +30,11 @@ struct PageFates: Sendable {
         var known: [(index: Int, fate: Fate)] = page.failures.map { ($0.key, .settled(.rejected, reason: $0.value)) }
         if let snapshot {
             known += snapshot.exceptions.map {
-                (page.places?[$0.key] ?? $0.key, Fate($0.value, lostAnswer: lostAnswer))
+                (page.position(of: $0.key), Fate($0.value, lostAnswer: lostAnswer))
             }
             if !snapshot.isComplete {
                 let open = snapshot.isAnswered.indices.filter { !snapshot.isAnswered[$0] }
-                    .map { page.places?[$0] ?? $0 }
+                    .map(page.position)
                 if isFinal {
                     let lost = Fate(Answer(.lost, reason: Reason.lostAnswer), lostAnswer: lostAnswer)
                     known += open.map { ($0, lost) }
@@ -48,21 +48,21 @@ struct PageFates: Sendable {
         weigh(answered: keys.count - page.failures.count - waiting.count)
     }
 
-    /// Only the devices at `places` (ascending), which then stand at 0, 1, 2, …
-    init(_ whole: PageFates, places: [Int]) {
+    /// Only the devices at `indices` (ascending), which become 0, 1, 2, …
+    init(_ whole: PageFates, indices: [Int]) {
         page = whole.page
-        keys = places.map { whole.keys[$0] }
-        revisions = places.map { whole.revisions[$0] }
-        variantOf = places.map { whole.variantOf[$0] }
+        keys = indices.map { whole.keys[$0] }
+        revisions = indices.map { whole.revisions[$0] }
+        variantOf = indices.map { whole.variantOf[$0] }
         through = keys.last ?? whole.through
-        let rank = Dictionary(uniqueKeysWithValues: places.enumerated().map { ($1, $0) })
+        let rank = Dictionary(uniqueKeysWithValues: indices.enumerated().map { ($1, $0) })
         exceptions = whole.exceptions.compactMap { exception in
             rank[exception.index].map { (index: $0, fate: exception.fate) }
         }
         weigh(answered: keys.count)
     }
 
-    /// Places of devices whose address may belong to the provider's other environment.
+    /// Indices of devices whose address may belong to the provider's other environment.
     func doubted(by provider: any Provider) -> [Int] {
         exceptions.compactMap { index, fate in
             guard case .retired(_, isSuspicious: true, let reason) = fate, provider.doubtsEnvironment(reason) else {
@@ -72,8 +72,8 @@ struct PageFates: Sendable {
         }
     }
 
-    /// Takes over what the other environment answered to the devices at `doubted`, which stand at 0, 1, 2, … there.
-    /// Where it does not know them either, the first answer holds.
+    /// Takes over the other environment's answers to the devices at `doubted`, which are 0, 1, 2, … there. Where it
+    /// does not know a device either, the first answer holds.
     mutating func heal(_ doubted: [Int], with elsewhere: PageFates, on route: Route) {
         let fates = Dictionary(uniqueKeysWithValues: elsewhere.exceptions.map { ($0.index, $0.fate) })
         var news: [Int: Fate] = [:]
@@ -92,7 +92,7 @@ struct PageFates: Sendable {
         replace(news)
     }
 
-    /// Puts devices off that could not be tried in the other environment now.
+    /// Defers devices that could not be tried in the other environment now.
     mutating func postpone(_ doubted: [Int]) {
         let news = exceptions.filter { doubted.contains($0.index) }.map { exception in
             guard case .retired(_, _, let reason) = exception.fate else { return exception }
@@ -130,7 +130,7 @@ struct PageFates: Sendable {
         }
     }
 
-    /// How many devices remain when those at the end that were not tried are left out.
+    /// How many devices remain without the untried ones at the end.
     var countWithoutTail: Int {
         var count = keys.count
         for (index, fate) in exceptions.reversed() {

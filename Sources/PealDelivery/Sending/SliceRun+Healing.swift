@@ -2,26 +2,26 @@ internal import Logging
 internal import PealCore
 
 extension SliceRun {
-    /// Tries devices whose address may belong to the provider's other environment there: once, at once, and with the
-    /// same id. Who is reached is moved to that environment when the page settles.
+    /// Tries devices whose address may belong to the provider's other environment there, once and at once, with the
+    /// same id. Those that are reached move to that environment when the page is settled.
     mutating func heal(_ group: inout [PageFates]) async {
         guard !slice.id.holdsAddresses, let other = slice.id.route.otherEnvironment else { return }
-        for place in group.indices {
-            let doubted = group[place].doubted(by: provider)
-            guard !doubted.isEmpty, let page = await send(doubted, of: group[place], over: other) else { continue }
+        for index in group.indices {
+            let doubted = group[index].doubted(by: provider)
+            guard !doubted.isEmpty, let page = await send(doubted, of: group[index], over: other) else { continue }
             let elsewhere = await answers(to: page, mayLeaveStragglers: false)
             await context.reportHealing(elsewhere, app: slice.id.app, over: other)
-            group[place].heal(doubted, with: elsewhere, on: other)
+            group[index].heal(doubted, with: elsewhere, on: other)
         }
     }
 
-    /// - Returns: nil when the app has no working credential for that environment, or nothing may begin any more.
-    private mutating func send(_ places: [Int], of fates: PageFates, over other: Route) async -> SentPage? {
+    /// - Returns: nil when the app has no working credential for that environment, or no request may begin any more.
+    private mutating func send(_ indices: [Int], of fates: PageFates, over other: Route) async -> SentPage? {
         do {
             guard let access = try await context.healingAccess(app: slice.id.app, other),
                 let deadline = try await deadline(), let order = fates.page.order
             else { return nil }
-            let page = Self.part(of: order.page, at: places.map { fates.page.orderIndex(ofPlace: $0) })
+            let page = Self.part(of: order.page, at: indices.map(fates.page.orderIndex))
             let variants = work.variants(route: other, access: access, provider: provider, now: context.time.now)
             let choice = try await variants.choose(for: page, store: context.store)
             let own = slice.id

@@ -2,52 +2,52 @@ internal import Logging
 internal import PealCore
 
 extension SliceRun {
-    /// What a page must have left when it begins, or its lease is extended first.
+    /// How much time the lease must leave a page; otherwise it is extended first.
     private static let pageSeconds: Int64 = 5
-    /// Looks at a page, half a second apart, without a change between them.
-    private static let standstill = 2
+    /// After how many looks at a page without a change, half a second apart, it counts as stalled.
+    private static let looksUntilStalled = 2
     private static var afterDeadline: Duration { .seconds(Limits.requestTimeoutSeconds + 5) }
 
     /// Reads, renders and sends the next page.
-    /// - Returns: nil when none begins now: `halt` says why, or no place is free beside the page in flight.
+    /// - Returns: nil when none begins now: `halt` says why, or no slot is free beside the page in flight.
     mutating func begin(after key: DeviceKey, isFirst: Bool) async -> SentPage? {
         if let reason = reasonToHalt() {
             halt = reason
             return nil
         }
         guard isBulk else { return await enter(after: key) }
-        // Waits for a place only while the slice holds none.
-        let (load, route) = (context.load, route)
-        let place =
+        // Waits for a slot only while the slice holds none.
+        let (load, route) = (context.load, terms.route)
+        let slot =
             isFirst
-            ? await context.budget.take { load.isStill(route) }
-            : context.budget.takeIfFree(isStill: load.isStill(route))
-        guard let place else { return nil }
+            ? await context.budget.take { load.isStalled(route) }
+            : context.budget.takeIfFree(isStalled: load.isStalled(route))
+        guard let slot else { return nil }
         var page = await enter(after: key)
-        if page?.order == nil { place.giveBack() } else { page?.budgetPlace = place }
+        if page?.order == nil { slot.release() } else { page?.slot = slot }
         return page
     }
 
     private mutating func enter(after key: DeviceKey) async -> SentPage? {
-        let gate = context.routes.change(route) { $0.enter(now: context.time.uptime) }
+        let gate = context.routes.change(terms.route) { $0.enter(now: context.time.uptime) }
         if case .closed(let until) = gate {
             halt = .closed(until: context.parked(until: until))
             return nil
         }
         let page = await send(after: key, isProbe: gate == .probe)
-        if page?.order == nil, gate == .probe { context.routes.change(route) { $0.abandonProbe() } }
+        if page?.order == nil, gate == .probe { context.routes.change(terms.route) { $0.abandonProbe() } }
         return page
     }
 
     private func reasonToHalt() -> Halt? {
         if context.stop.isOn || control.isStopped { return .interrupted }
-        if lifetime.isOver(at: context.time.now) { return .expired }
+        if terms.life.isOver(at: context.time.now) { return .expired }
         if isOutdated { return .outdated }
         return context.leases.end(of: slice) == nil ? .lostLease : nil
     }
 
     /// Whether the credential changed since the slice was opened.
-    private var isOutdated: Bool { context.access.version(of: key) != accessVersion }
+    private var isOutdated: Bool { context.access.version(of: terms.key) != terms.accessVersion }
 
     private mutating func send(after key: DeviceKey, isProbe: Bool) async -> SentPage? {
         do {
@@ -62,7 +62,7 @@ extension SliceRun {
             }
             let choice = try await variants.choose(for: page, store: context.store)
             locales = choice.variants.map(\.locale)
-            // Once more: a page under the credential that went would open connections anew that have just been drained.
+            // Once more: a page under the replaced credential would reopen connections that have just been drained.
             guard !isOutdated else {
                 halt = .outdated
                 return nil
@@ -76,7 +76,8 @@ extension SliceRun {
         }
     }
 
-    /// Until when requests may begin: the lease must outlast the answer to the last one. nil when the lease is lost.
+    /// Until when requests may begin, because the lease must outlast the answer to the last one. nil when the lease is
+    /// lost.
     func deadline() async throws -> Duration? {
         let now = context.time.uptime
         guard let end = context.leases.end(of: slice) else { return nil }
@@ -94,7 +95,7 @@ extension SliceRun {
     }
 
     /// Gives a page to the provider.
-    /// - Parameter id: the slice, or as it would be on another route.
+    /// - Parameter id: The slice's, or the one it would have on another route.
     func hand(
         _ page: DevicePage, _ choice: Variants.Choice, as id: Slice.ID, _ access: Access, deadline: Duration,
         isProbe: Bool
@@ -112,27 +113,27 @@ extension SliceRun {
         }
         return SentPage(
             keys: page.keys, revisions: page.revisions, variantOf: choice.ofDevice, order: order,
-            places: parts.places, failures: parts.failures, through: page.through, isLast: page.isLast,
+            positions: parts.positions, failures: parts.failures, through: page.through, isLast: page.isLast,
             readAt: page.readAt, sentAt: context.time.now, isProbe: isProbe && order != nil)
     }
 
-    /// Awaits a page's answers. Where most are there and a few stand still, it does not wait for those.
+    /// Awaits a page's answers. Where most are there and a few do not come, it does not wait for those.
     func answers(to page: SentPage, mayLeaveStragglers: Bool) async -> PageFates {
         guard let order = page.order else { return fates(page, nil, isFinal: true) }
         let end = order.deadline + Self.afterDeadline
         var seen = -1
-        var stillness = 0
+        var quietLooks = 0
         while true {
             let snapshot = order.flight.snapshot
             let now = context.time.uptime
             if snapshot.isComplete || now >= end || context.stop.isDrained(at: now) {
                 return fates(page, snapshot, isFinal: true)
             }
-            stillness = snapshot.changeCount == seen ? stillness + 1 : 0
+            quietLooks = snapshot.changeCount == seen ? quietLooks + 1 : 0
             seen = snapshot.changeCount
-            if stillness == 0, snapshot.isAnswered.contains(true) { context.load.move(slice.id) }
-            if stillness == Self.standstill { noteStandstill(of: page) }
-            if mayLeaveStragglers, Self.hasOnlyStragglers(snapshot, stillness: stillness) {
+            if quietLooks == 0, snapshot.isAnswered.contains(true) { context.load.resume(slice.id) }
+            if quietLooks == Self.looksUntilStalled { noteStall(of: page) }
+            if mayLeaveStragglers, Self.hasOnlyStragglers(snapshot, quietLooks: quietLooks) {
                 return fates(page, snapshot, isFinal: false)
             }
             let flight = order.flight
@@ -140,29 +141,29 @@ extension SliceRun {
         }
     }
 
-    /// A page that stands still must not keep others from being sent.
-    private func noteStandstill(of page: SentPage) {
-        // First, so that a run of the same route which waits for a place sees it.
-        context.load.stand(slice.id)
-        if page.budgetPlace?.lend() == true { context.metrics.change { $0.pagesLent += 1 } }
+    /// A stalled page must not keep others from being sent.
+    private func noteStall(of page: SentPage) {
+        // First, so that a run of the same route that waits for a slot sees it.
+        context.load.stall(slice.id)
+        if page.slot?.lend() == true { context.metrics.change { $0.pagesLent += 1 } }
         context.ready.set()
     }
 
-    /// Every request began and nothing came for a while: a while is longer where the whole page is slow.
-    private static func hasOnlyStragglers(_ snapshot: PageFlight.Snapshot, stillness: Int) -> Bool {
-        guard stillness > 0 else { return false }
+    /// Every request has begun and no answer came for a while, which is longer where the whole page is slow.
+    private static func hasOnlyStragglers(_ snapshot: PageFlight.Snapshot, quietLooks: Int) -> Bool {
+        guard quietLooks > 0 else { return false }
         let unsent = snapshot.exceptions.values.count { $0.result == .unsent }
         guard snapshot.begun + unsent >= snapshot.isAnswered.count else { return false }
         let missing = snapshot.isAnswered.count { !$0 }
-        return missing * 2 < snapshot.isAnswered.count || stillness >= 4
+        return missing * 2 < snapshot.isAnswered.count || quietLooks >= 4
     }
 
     private func fates(_ page: SentPage, _ snapshot: PageFlight.Snapshot?, isFinal: Bool) -> PageFates {
-        PageFates(page, snapshot, lostAnswer: options.lostAnswer, isFinal: isFinal)
+        PageFates(page, snapshot, lostAnswer: terms.lostAnswer, isFinal: isFinal)
     }
 }
 
-/// A page on its way: who is in it, and the order that a provider works on.
+/// A page in flight: its devices, and the order that a provider works on.
 struct SentPage: Sendable {
     let keys: [DeviceKey]
     let revisions: [Int64]
@@ -170,8 +171,8 @@ struct SentPage: Sendable {
     let variantOf: [UInt16]
     /// nil when nobody in the page can be sent to.
     let order: PageOrder?
-    /// Where each device of the order stands in `keys`; nil = at the same place.
-    let places: [Int]?
+    /// The index in `keys` of each device of the order; nil = the same.
+    let positions: [Int]?
     /// Devices that could not be rendered for, with the reason.
     let failures: [Int: String]
     let through: DeviceKey
@@ -180,25 +181,28 @@ struct SentPage: Sendable {
     let sentAt: Timestamp
     let isProbe: Bool
     /// nil for small messages, which need none.
-    var budgetPlace: PageBudget.Place?
+    var slot: PageBudget.Slot?
 
-    /// Where the device at `place` in `keys` stands in the order.
-    func orderIndex(ofPlace place: Int) -> Int { places?.firstIndex(of: place) ?? place }
+    /// The index in the order of the device at `index` in `keys`.
+    func orderIndex(of index: Int) -> Int { positions?.firstIndex(of: index) ?? index }
 
-    /// Parts a page into those that can be sent to and the others, which is everybody but after a failed rendering.
+    /// The index in `keys` of the device at `index` in the order.
+    func position(of index: Int) -> Int { positions?[index] ?? index }
+
+    /// Parts a page into devices that can be sent to and those whose rendering failed.
     static func split(
         _ page: DevicePage, _ choice: Variants.Choice
-    ) -> (page: DevicePage, variants: [UInt16], places: [Int]?, failures: [Int: String]) {
+    ) -> (page: DevicePage, variants: [UInt16], positions: [Int]?, failures: [Int: String]) {
         guard !choice.failures.isEmpty else { return (page, choice.ofDevice, nil, [:]) }
         var kept = DevicePage(through: page.through, isLast: page.isLast, readAt: page.readAt, capacity: page.count)
-        var places: [Int] = []
+        var positions: [Int] = []
         var failures: [Int: String] = [:]
         page.arena.withUnsafeBytes { arena in
             for (index, variant) in choice.ofDevice.enumerated() {
                 if let failure = choice.variants[Int(variant)].failure {
                     failures[index] = failure
                 } else {
-                    places.append(index)
+                    positions.append(index)
                     kept.append(
                         key: page.keys[index],
                         address: UnsafeRawBufferPointer(rebasing: arena[page.addressRange(index)]),
@@ -206,6 +210,6 @@ struct SentPage: Sendable {
                 }
             }
         }
-        return (kept, places.map { choice.ofDevice[$0] }, places, failures)
+        return (kept, positions.map { choice.ofDevice[$0] }, positions, failures)
     }
 }

@@ -1,13 +1,13 @@
 internal import Logging
 internal import PealCore
 
-/// Sends one slice: at most two pages in flight, settled in order. Confined to one task.
+/// Sends one slice with at most two pages in flight, which are settled in order. Confined to one task.
 struct SliceRun: Sendable {
     /// Why no further page begins.
     enum Halt: Sendable, Hashable {
         /// The message was paused or cancelled, or the process stops.
         case interrupted
-        /// The credential changed: the slice is opened anew.
+        /// The credential changed: the slice must be opened again.
         case outdated
         /// The route is closed until then.
         case closed(until: Timestamp)
@@ -22,46 +22,38 @@ struct SliceRun: Sendable {
     var slice: Slice
     let candidates: KeySet
     let work: MessageWork
-    let options: MessageOptions
-    let lifetime: Lifetime
     let access: Access
-    let key: AccessCache.Key
-    let accessVersion: Int
+    let terms: SendTerms
     let provider: any Provider
     let variants: Variants
     let control: SendControl
-    let route: ActiveRoute
     var halt: Halt?
-    /// Devices that have no row in the log yet, as far as the audience was read.
+    /// Devices without a row in the log, as far as the audience was read.
     var unsettled: Int
     var locales: [String?] = []
-    /// Whether the slice is no longer ours to settle.
+    /// Whether the slice is no longer ours.
     var isOver = false
 
     init(
-        context: DeliveryContext, slice: Slice, opening: SliceOpening, access: Access, key: AccessCache.Key,
+        context: DeliveryContext, slice: Slice, opening: SliceOpening, access: Access, terms: SendTerms,
         provider: any Provider, control: SendControl
     ) {
         self.context = context
         self.slice = slice
         candidates = opening.candidates
         work = opening.work
-        options = opening.work.options(on: slice.id.route)
-        lifetime = opening.work.lifetime(on: slice.id.route)
         self.access = access
-        self.key = key
-        accessVersion = opening.accessVersion
+        self.terms = terms
         self.provider = provider
         variants = opening.work.variants(
             route: slice.id.route, access: access, provider: provider, now: context.time.now)
         self.control = control
-        route = ActiveRoute(app: slice.id.app, route: slice.id.route)
         unsettled = opening.candidates.count
     }
 
     var isBulk: Bool { slice.lane == .bulk }
 
-    /// Returns when the slice is done, given back or lost.
+    /// Returns when the slice is done, released or lost.
     mutating func send() async {
         var flights: [SentPage] = []
         var readThrough = slice.cursor
@@ -77,14 +69,14 @@ struct SliceRun: Sendable {
             guard !flights.isEmpty else { break }
             await finish(&flights)
         }
-        for page in flights { page.budgetPlace?.giveBack() }
+        for page in flights { page.slot?.release() }
         if !isOver { await leave() }
     }
 
-    /// Awaits the first page, and with it the others where trouble ended it early, and settles what is known.
+    /// Awaits the first page, and the others with it where trouble ended it early, and settles what is known.
     private mutating func finish(_ flights: inout [SentPage]) async {
         let head = flights.removeFirst()
-        var group = [await answers(to: head, mayLeaveStragglers: isBulk && !context.latecomers.isFull)]
+        var group = [await answers(to: head, mayLeaveStragglers: isBulk && !context.stragglers.isFull)]
         if group[0].trouble != nil {
             let wasStopped = control.isStopped
             control.stop()
@@ -97,10 +89,10 @@ struct SliceRun: Sendable {
             await heal(&group)
             await conclude(group, isLast: flights.isEmpty, isOwnStop: false)
         }
-        for fates in group { fates.page.budgetPlace?.giveBack() }
+        for fates in group { fates.page.slot?.release() }
     }
 
-    /// Ends the lease of a slice that no page in flight ends.
+    /// Ends the lease of a slice without a page in flight.
     private mutating func leave() async {
         switch halt {
         case .lostLease: break
@@ -121,12 +113,12 @@ struct SliceRun: Sendable {
         switch halt {
         case .closed(let until): .release(readyAt: until)
         case .unreadable: .release(readyAt: context.time.now + .seconds(5))
-        default: .release(readyAt: nil)
+        case .interrupted, .outdated, .expired, .lostLease, nil: .release(readyAt: nil)
         }
     }
 
     /// Writes settlements of this slice and takes over what they changed.
-    /// - Returns: The results; empty when the lease was lost.
+    /// - Returns: The results; none when the lease was lost.
     @discardableResult
     mutating func settle(_ settlements: [Settlement]) async -> [Settlement.Result] {
         let askedAt = context.time.uptime
@@ -152,34 +144,25 @@ struct SliceRun: Sendable {
 }
 
 extension SliceRun {
-    /// Settles pages whose answers are there.
+    /// Settles answered pages.
     /// - Parameters:
     ///   - isLast: Whether no other page of the slice is in flight.
-    ///   - isOwnStop: Whether the pages were stopped by us.
+    ///   - isOwnStop: Whether we stopped the pages ourselves.
     mutating func conclude(_ group: [PageFates], isLast: Bool, isOwnStop: Bool) async {
-        let isProbe = group.contains { $0.page.isProbe }
-        let report = await context.report(
-            group, on: route, key: key, version: accessVersion, isProbe: isProbe, isOwnStop: isOwnStop)
-        if let until = report.readyAt, halt == nil { halt = .closed(until: until) }
-        if case .closed = halt, let until = report.readyAt { halt = .closed(until: until) }
-        let now = context.time.now
-        let readyAt = isOwnStop ? now : report.readyAt ?? now + .seconds(1)
-        let conclusion = Conclusion(
-            group, locales: locales,
-            terms: Conclusion.Terms(
-                attempt: slice.attempt, lifetime: lifetime, now: now, readyAt: readyAt,
-                suspiciousUntil: report.trustsSuspicious ? nil : max(readyAt, now + .seconds(1)),
-                stragglersLeasedUntil: context.leaseEnd, keepsTail: true,
-                holdsAddresses: slice.id.holdsAddresses),
-            chance: context.randomness.next())
+        let (conclusion, closedUntil) = await context.conclude(
+            group, of: slice, under: terms, locales: locales, isOwnStop: isOwnStop, keepsTail: true)
+        if let closedUntil {
+            switch halt {
+            case nil, .closed: halt = .closed(until: closedUntil)
+            case .interrupted, .outdated, .expired, .lostLease, .unreadable: break
+            }
+        }
         let left = max(0, unsettled - conclusion.log.count)
         let earlier = slice.counts
         let askedAt = context.time.uptime
         let next = next(conclusion, group, isLast: isLast)
-        var settlements = conclusion.settlements(
-            of: slice, owner: context.owner, pending: next == .done ? 0 : left, sentAt: group[0].page.sentAt,
-            next: next, keep: .keep(leaseUntil: context.leaseEnd),
-            part: context.randomness.positiveNumber)
+        var settlements = context.settlements(
+            of: conclusion, slice, pending: next == .done ? 0 : left, sentAt: group[0].page.sentAt, next: next)
         if group.contains(where: { $0.page.order.map { $0.flight.snapshot.begun > 0 } ?? false }) {
             settlements[0].triedAt = group[0].page.sentAt
         }
@@ -198,13 +181,12 @@ extension SliceRun {
         return .keep(leaseUntil: context.leaseEnd)
     }
 
-    /// Leaves stragglers to the service that awaits them.
-    private func follow(_ list: Slice, _ page: SentPage, _ places: [Int], askedAt: Duration) {
+    /// Leaves stragglers, which are the devices of `list`, to the service that awaits them.
+    private func follow(_ list: Slice, _ page: SentPage, _ indices: [Int], askedAt: Duration) {
         context.leases.add(list, askedAt: askedAt)
-        context.latecomers.put(
-            Latecomer(
-                slice: list, page: page, places: places, locales: locales, lifetime: lifetime,
-                lostAnswer: options.lostAnswer, key: key, accessVersion: accessVersion,
+        context.stragglers.put(
+            Stragglers(
+                slice: list, page: page, indices: indices, locales: locales, terms: terms,
                 until: askedAt + .seconds(Limits.requestTimeoutSeconds + 2)))
     }
 }

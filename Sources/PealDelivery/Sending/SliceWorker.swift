@@ -1,12 +1,12 @@
 internal import Logging
 internal import PealCore
 
-/// Works one leased slice off: receives it from the dispatcher or the direct lane, and hands its devices to a provider
-/// page by page, or settles them without a send where the message's state says so.
+/// Works on one leased slice: receives it from the dispatcher or the direct lane, and hands its devices to a provider
+/// page by page, or settles them without sending where the message's state says so.
 struct SliceWorker: Sendable {
     let context: DeliveryContext
 
-    /// Returns when the slice is done, given back or lost. `askedAt` is the uptime at which its lease was asked for.
+    /// Returns when the slice is done, released or lost. `askedAt` is the uptime at which its lease was asked for.
     func work(_ slice: Slice, askedAt: Duration) async {
         context.leases.add(slice, askedAt: askedAt)
         defer { context.leases.remove(slice) }
@@ -14,35 +14,35 @@ struct SliceWorker: Sendable {
             // Before the state is read, so that no interruption falls between the two.
             let control = context.messages.addControl(slice.id.message)
             defer { context.messages.removeControl(control, of: slice.id.message) }
-            guard !control.isStopped else { return await giveBack(slice, readyAt: nil) }
+            guard !control.isStopped else { return await release(slice, readyAt: nil) }
             guard let opening = try await context.open(slice) else { return }
             await follow(opening, slice, control)
         } catch {
             context.logger.error(
                 "a slice could not be read",
-                metadata: ["message": "\(slice.id.message)", "window": "\(slice.id.window)", "error": "\(error)"])
-            await giveBack(slice, readyAt: context.time.now + .seconds(5))
+                metadata: ["message": "\(slice.id.message)", "key_range": "\(slice.id.window)", "error": "\(error)"])
+            await release(slice, readyAt: context.time.now + .seconds(5))
         }
     }
 
     private func follow(_ opening: SliceOpening, _ slice: Slice, _ control: SendControl) async {
         switch opening.course {
         case .release(let readyAt):
-            await giveBack(slice, readyAt: readyAt)
+            await release(slice, readyAt: readyAt)
         case .settleRest(let outcome, let reason):
             var rest = SliceRest(
                 context: context, slice: slice, candidates: opening.candidates, left: opening.candidates.count)
             await rest.settle(outcome, reason: reason)
-        case .send(let access, let key, let provider):
+        case .send(let access, let terms, let provider):
             var run = SliceRun(
-                context: context, slice: slice, opening: opening, access: access, key: key, provider: provider,
+                context: context, slice: slice, opening: opening, access: access, terms: terms, provider: provider,
                 control: control)
             await run.send()
         }
     }
 
-    /// Ends a lease without having done anything.
-    func giveBack(_ slice: Slice, readyAt: Timestamp?) async {
+    /// Ends a lease under which nothing was done.
+    func release(_ slice: Slice, readyAt: Timestamp?) async {
         _ = await context.settler.settle([
             Settlement(
                 slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: slice.cursor,
@@ -51,26 +51,34 @@ struct SliceWorker: Sendable {
     }
 }
 
-/// What a worker finds when it opens a slice: receives the slice, hands on what is to be done with it.
+/// What a worker finds when it opens a slice, and what it is to do with it.
 struct SliceOpening: Sendable {
     /// What follows from the message's state, its life, and the credential.
     enum Course: Sendable {
-        case send(Access, AccessCache.Key, any Provider)
-        /// Everybody left in the slice ends without a send.
+        case send(Access, SendTerms, any Provider)
+        /// Everybody left in the slice ends without being sent to.
         case settleRest(Outcome, reason: String)
-        /// Given back: the store holds it, or it comes back later.
+        /// The store holds it, or it becomes ready later.
         case release(readyAt: Timestamp?)
     }
 
     let work: MessageWork
     let candidates: KeySet
     let course: Course
-    /// Of the credential, as `AccessCache.version` tells it.
+}
+
+/// What the pages of a slice are sent under, and judged by when their answers come.
+struct SendTerms: Sendable {
+    let route: ActiveRoute
+    let key: AccessCache.Key
+    /// `AccessCache.version` of the credential.
     let accessVersion: Int
+    let life: PlatformLife
+    let lostAnswer: MessageOptions.LostAnswer
 }
 
 extension DeliveryContext {
-    /// How old a message's state may be when a slice is opened. Changes made by this process are known at once.
+    /// How old a message's state may be when a slice is opened. Changes by this process are known at once.
     private static let stateLife: Duration = .seconds(1)
 
     /// Reads what the slice needs, all at once.
@@ -95,11 +103,11 @@ extension DeliveryContext {
         if let key, knownAccess == nil { access.keep(found.access, for: key, version: version, now: uptime) }
         let work = known ?? keep(job, readAt: uptime, readAfter: interruptions)
         return SliceOpening(
-            work: work, candidates: found.candidates, course: course(slice, work, found.access, key),
-            accessVersion: version)
+            work: work, candidates: found.candidates,
+            course: course(slice, work, found.access, key: key, version: version))
     }
 
-    /// nil where no push network is left, or none that this server speaks.
+    /// nil where the platform has no push network any more, or none that this server speaks.
     private func accessKey(_ slice: Slice) -> AccessCache.Key? {
         guard let provider = slice.id.route.provider, providers[provider] != nil else { return nil }
         return AccessCache.Key(app: slice.id.app, provider: provider, environment: slice.id.route.environment)
@@ -115,7 +123,7 @@ extension DeliveryContext {
     }
 
     private func course(
-        _ slice: Slice, _ work: MessageWork, _ access: Access?, _ key: AccessCache.Key?
+        _ slice: Slice, _ work: MessageWork, _ access: Access?, key: AccessCache.Key?, version: Int
     ) -> SliceOpening.Course {
         switch work.job.message.state {
         case .cancelled: return .settleRest(.suppressed, reason: Reason.cancelled)
@@ -127,14 +135,17 @@ extension DeliveryContext {
         guard let key, let provider = providers[key.provider] else {
             return .settleRest(.suppressed, reason: Reason.noProvider)
         }
-        let lifetime = work.lifetime(on: slice.id.route)
-        if lifetime.isOver(at: time.now) { return .settleRest(.expired, reason: Reason.expired) }
+        let life = work.life(on: slice.id.route)
+        if life.isOver(at: time.now) { return .settleRest(.expired, reason: Reason.expired) }
         guard let access else { return .settleRest(.suppressed, reason: Reason.noCredential) }
-        return .send(access, key, provider)
+        let terms = SendTerms(
+            route: ActiveRoute(app: slice.id.app, route: slice.id.route), key: key, accessVersion: version, life: life,
+            lostAnswer: work.options(on: slice.id.route).lostAnswer)
+        return .send(access, terms, provider)
     }
 }
 
-/// Ends everybody left in a slice without a send: from the set of keys alone, no address is read.
+/// Ends everybody left in a slice without sending. It needs the set of keys alone; no address is read.
 struct SliceRest: Sendable {
     private static let devicesPerRow = 4096
     private static let rowsPerWrite = 8
@@ -142,10 +153,10 @@ struct SliceRest: Sendable {
     let context: DeliveryContext
     var slice: Slice
     let candidates: KeySet
-    /// How many there are.
+    /// How many devices are left.
     var left: Int
 
-    /// Settles all of them as `outcome`; the log names `reason`.
+    /// Settles all of them as `outcome`, with `reason` in the log.
     mutating func settle(_ outcome: Outcome, reason: String) async {
         let ending = DeliveryLog.Ending(outcome, reason: reason, attempt: slice.attempt)
         var isDone = false

@@ -1,8 +1,8 @@
 internal import PealCore
 internal import Synchronization
 
-/// The renderings of one message for one route under one credential: each content locale once, however many devices
-/// read it. Receives pages, hands on which variant each of their devices gets.
+/// The renderings of one message for one route under one credential, one for each locale of the content. Receives
+/// pages, and hands on which variant each of their devices gets.
 final class Variants: Sendable {
     /// One rendering, or why there is none.
     struct Variant: Sendable {
@@ -32,18 +32,18 @@ final class Variants: Sendable {
         isLocalized = !order.content.locales.isEmpty
     }
 
-    /// Whether it says of itself how long the message lives as of `now`, near enough.
+    /// Whether lives in seconds that were rendered into it are still right, within a few seconds.
     func isFresh(at now: Timestamp) -> Bool { (.zero..<Self.freshness).contains(now - order.now) }
     private static let freshness = Duration.seconds(10)
 
-    /// What a page needs: every variant so far, the ones that cannot be sent, and each device's.
+    /// What a page needs: every variant so far, those that cannot be sent, and the variant of each device.
     struct Choice: Sendable {
         let variants: [Variant]
         let failures: Set<UInt16>
         let ofDevice: [UInt16]
     }
 
-    /// Chooses for every device of a page, and renders what is new.
+    /// Chooses a variant for every device of a page, and renders new ones.
     /// - Throws: what the store throws while it looks up names of locales.
     func choose(for page: DevicePage, store: any Store) async throws -> Choice {
         guard isLocalized else { return chooseOnly(count: page.count) }
@@ -81,7 +81,7 @@ final class Variants: Sendable {
         }
     }
 
-    /// Past the limits nothing more is kept: such devices read the default language.
+    /// Beyond the limits no variant is added: further devices get the default locale.
     private func render(_ locale: String?, _ state: inout State) -> UInt16 {
         let isFull =
             state.variants.count >= Limits.variantsPerMessageMax || state.bytes >= Limits.variantBytesPerMessageMax
@@ -96,9 +96,8 @@ final class Variants: Sendable {
     }
 
     private func rendered(_ locale: String?) -> Variant {
-        let own = RenderOrder(
-            message: order.message, content: order.content, options: order.options, locale: locale,
-            route: order.route, providerAppID: order.providerAppID, expiresAt: order.expiresAt, now: order.now)
+        var own = order
+        own.locale = locale
         do {
             return Variant(locale: locale, notification: try provider.render(own), failure: nil)
         } catch {
@@ -110,7 +109,7 @@ final class Variants: Sendable {
         }
     }
 
-    /// `payload_too_large` is `PayloadTooLarge` in the log, beside the providers' own words.
+    /// The code in the style of the providers' own reasons: `payload_too_large` is `PayloadTooLarge` in the log.
     static func reason(_ code: PealError.Code) -> String {
         code.rawValue.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }

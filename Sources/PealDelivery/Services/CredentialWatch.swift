@@ -1,59 +1,70 @@
 internal import Logging
 internal import PealCore
 
-/// Warns of credentials that end: 30, 14 and 7 days ahead, and once they have ended. APNs certificates last a year, and
-/// nothing is sent under one that is over.
+/// Warns of credentials that expire: 30, 14 and 7 days ahead, and once they have expired. APNs certificates last a
+/// year, and nothing is sent under an expired one.
 struct CredentialWatch: Sendable {
-    /// Whole days before the end, the farthest first.
+    /// Whole days before the end, the earliest warning first.
     static let warningDays: [Int64] = [30, 14, 7]
     private static let interval: Duration = .seconds(3600)
-    /// The earliest come first, so that a server with more than these still hears of the pressing ones.
+    /// The earliest ends come first, so that a server with more credentials still learns of the pressing ones.
     private static let credentialsMax = 1000
 
-    /// A credential as it was put: another under the same place is warned of anew.
-    struct Place: Hashable {
+    /// One credential as it was put. The next one of the same app, provider and environment is warned of anew.
+    struct Subject: Hashable {
         let app: AppID
         let provider: ProviderName
         let environment: Environment
         let fingerprint: String
     }
 
-    let context: DeliveryContext
+    private let store: any Store
+    private let time: any TimeSource
+    private let logger: Logger
+    private let metrics: DeliveryMetrics
+    private let stop: StopSwitch
+
+    init(_ context: DeliveryContext) {
+        store = context.store
+        time = context.time
+        logger = context.logger
+        metrics = context.metrics
+        stop = context.stop
+    }
 
     /// Runs until the process stops.
     func run() async {
-        let never = Signal()
-        context.onStop(never)
-        var warned: [Place: Int] = [:]
+        let sleeper = stop.sleeper()
+        var warned: [Subject: Int] = [:]
         repeat {
             await look(&warned)
-        } while await context.pause(never, atMost: Self.interval)
+        } while await stop.pause(sleeper, atMost: Self.interval)
     }
 
     /// Looks once.
-    /// - Parameter warned: how many warnings were given of each credential.
-    func look(_ warned: inout [Place: Int]) async {
-        let now = context.time.now
+    /// - Parameter warned: How many warnings were given for each credential.
+    func look(_ warned: inout [Subject: Int]) async {
+        let now = time.now
         let found: [(app: AppID, record: CredentialRecord)]
         do {
-            found = try await context.store.read { try $0.endingCredentials(limit: Self.credentialsMax) }
+            found = try await store.read { try $0.endingCredentials(limit: Self.credentialsMax) }
         } catch {
-            context.logger.error("the ends of credentials could not be read", metadata: ["error": "\(error)"])
+            logger.error("the expiry of credentials could not be read", metadata: ["error": "\(error)"])
             return
         }
-        var present: [Place: Int] = [:]
+        var present: [Subject: Int] = [:]
         var ended = 0
         for (app, record) in found {
             guard let end = record.expiresAt, let stage = Self.stage(of: end, now: now) else { continue }
             if end <= now { ended += 1 }
-            let place = Place(
+            let subject = Subject(
                 app: app, provider: record.provider, environment: record.environment, fingerprint: record.fingerprint)
-            present[place] = stage
-            if warned[place, default: -1] < stage { warn(place, end, now) }
+            present[subject] = stage
+            if warned[subject, default: -1] < stage { warn(subject, end, now) }
         }
         warned = present
         let ending = present.count - ended
-        context.metrics.change {
+        metrics.change {
             $0.credentialsEnding = ending
             $0.credentialsEnded = ended
         }
@@ -65,16 +76,16 @@ struct CredentialWatch: Sendable {
         return warningDays.lastIndex { now >= end - .seconds($0 * 24 * 3600) }
     }
 
-    private func warn(_ place: Place, _ end: Timestamp, _ now: Timestamp) {
+    private func warn(_ subject: Subject, _ end: Timestamp, _ now: Timestamp) {
         let metadata: Logger.Metadata = [
-            "app": "\(place.app)", "provider": "\(place.provider.rawValue)",
-            "environment": "\(place.environment.rawValue)", "ends_at": "\(end)",
+            "app": "\(subject.app)", "provider": "\(subject.provider.rawValue)",
+            "environment": "\(subject.environment.rawValue)", "ends_at": "\(end)",
             "days_left": "\(max(0, (end - now).components.seconds / (24 * 3600)))",
         ]
         if end <= now {
-            context.logger.error("a credential has ended: nothing is sent under it", metadata: metadata)
+            logger.error("a credential has expired: nothing is sent under it", metadata: metadata)
         } else {
-            context.logger.warning("a credential ends soon", metadata: metadata)
+            logger.warning("a credential expires soon", metadata: metadata)
         }
     }
 }

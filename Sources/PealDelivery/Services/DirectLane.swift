@@ -1,7 +1,7 @@
 internal import PealCore
 internal import Synchronization
 
-/// Works off small messages at once: they were leased while they were accepted, and never wait behind bulk pages.
+/// Sends small messages at once: they were leased when they were accepted, and never wait behind bulk pages.
 struct DirectLane: Sendable {
     let context: DeliveryContext
 
@@ -23,7 +23,7 @@ struct DirectLane: Sendable {
 
     /// A message that was accepted while this process started may have lost its lease to the start itself.
     private func work(_ slice: Slice, _ askedAt: Duration) async {
-        if context.isFromBeforeStart(askedAt), await !isHeld(slice) { return context.ready.set() }
+        if context.leases.isFromBeforeStart(askedAt), await !isHeld(slice) { return context.ready.set() }
         await SliceWorker(context: context).work(slice, askedAt: askedAt)
     }
 
@@ -46,7 +46,7 @@ final class DirectQueue: Sendable {
     private let state = Mutex(State())
     let arrival = Signal()
 
-    /// Returns how many found no place: their leases run out and somebody takes them up then.
+    /// Returns how many did not fit. Their leases run out, and then they are leased anew.
     func put(_ slices: [Slice], askedAt: Duration) -> Int {
         let taken = state.withLock { state in
             let taken = slices.prefix(max(0, Limits.directSlicesWaitingMax - state.slices.count))
@@ -57,7 +57,7 @@ final class DirectQueue: Sendable {
         return slices.count - taken
     }
 
-    /// As many as may be worked on now; each must be given back with `finish`.
+    /// As many as may be sent now. `finish` must be called for each.
     func take() -> [(slice: Slice, askedAt: Duration)] {
         state.withLock { state in
             let taken = Array(state.slices.prefix(Limits.directSlicesActiveMax - state.activeCount))

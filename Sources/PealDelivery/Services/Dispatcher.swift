@@ -2,11 +2,11 @@ internal import Logging
 internal import PealCore
 internal import Synchronization
 
-/// Leases ready slices, by lane and rank within each route and in turn among the routes, as long as workers are free,
-/// and starts a worker for each. A closed route's slices are leased too: their worker parks them, or ends them where
-/// the message was cancelled or has expired.
+/// Leases ready slices while workers are free, and starts a worker for each. Routes take turns; within a route, lane
+/// and rank decide. Slices of a closed route are leased too: their worker parks them, or ends them where the message
+/// was cancelled or has expired.
 struct Dispatcher: Sendable {
-    /// What one route may hold of the workers, so that a slow one leaves room.
+    /// How many workers one route may hold, so that a slow one leaves room.
     private static let slicesPerRouteMax = Limits.slicesActiveMax * 3 / 4
     private static let expressInterval: Duration = .milliseconds(500)
 
@@ -22,9 +22,13 @@ struct Dispatcher: Sendable {
     }
 
     let context: DeliveryContext
+    let pollInterval: Duration
     private var load: DispatchLoad { context.load }
 
-    init(context: DeliveryContext) { self.context = context }
+    init(context: DeliveryContext, pollInterval: Duration) {
+        self.context = context
+        self.pollInterval = pollInterval
+    }
 
     /// Runs until the process stops and every worker has ended.
     func run() async {
@@ -37,7 +41,7 @@ struct Dispatcher: Sendable {
                     for slice in slices { start(slice, askedAt, in: &workers) }
                     if slices.isEmpty { break }
                 }
-            } while await context.pause(context.ready, atMost: context.options.pollInterval)
+            } while await context.stop.pause(context.ready, atMost: pollInterval)
         }
     }
 
@@ -73,8 +77,8 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Now and then looks past busy workers: what is first in a route's order is worked on beside them, unless it is
-    /// only one more slice of a message that is under way. Half the places beside are for small messages alone.
+    /// Now and then starts extra workers beside the busy ones, for what is first in a route's order, unless it is one
+    /// more slice of a message that is being sent. Half of the extra workers are reserved for small messages.
     private func express(_ routes: [ActiveRoute], _ round: inout Round) async throws -> [Slice] {
         let now = context.time.uptime
         guard load.total < Limits.slicesActiveMax + Limits.slicesExpressMax,
@@ -85,9 +89,9 @@ struct Dispatcher: Sendable {
         let hasRoomForBulk = load.total < Limits.slicesActiveMax + Limits.slicesExpressMax / 2
         let wanted = slices.filter { $0.lane == .direct || hasRoomForBulk && !load.isBusy(with: $0.id.message) }
         for slice in slices where !wanted.contains(slice) {
-            await SliceWorker(context: context).giveBack(slice, readyAt: nil)
+            await SliceWorker(context: context).release(slice, readyAt: nil)
         }
-        // Where one was worth it there may be more.
+        // There may be more: look again at once.
         if !wanted.isEmpty { round.expressAt = nil }
         return wanted
     }
@@ -97,9 +101,9 @@ struct Dispatcher: Sendable {
         let held = load.byRoute
         var left = Limits.slicesActiveMax - load.total
         var shares: [Share] = []
-        for (place, route) in routes.enumerated() where left > 0 {
-            let fair = max(1, left / (routes.count - place))
-            let room = load.isStill(route) ? 0 : Self.slicesPerRouteMax - (held[route] ?? 0)
+        for (index, route) in routes.enumerated() where left > 0 {
+            let fair = max(1, left / (routes.count - index))
+            let room = load.isStalled(route) ? 0 : Self.slicesPerRouteMax - (held[route] ?? 0)
             let count = min(fair, room, left)
             guard count > 0 else { continue }
             shares.append(Share(route: route, count: count))
@@ -109,50 +113,50 @@ struct Dispatcher: Sendable {
     }
 }
 
-/// What the dispatcher's workers are busy with. A worker whose page stands still counts for its own route only: its
-/// provider does not answer, and others must not wait for that.
+/// What the dispatcher's workers are busy with. A worker whose page is stalled counts for its own route only, so that
+/// other routes do not wait for a provider that does not answer.
 final class DispatchLoad: Sendable {
     private struct State {
         var byRoute: [ActiveRoute: Int] = [:]
         var byMessage: [MessageID: Int] = [:]
-        var still: [ActiveRoute: Set<Slice.ID>] = [:]
+        var stalled: [ActiveRoute: Set<Slice.ID>] = [:]
         var total = 0
 
-        var stillCount: Int { still.values.reduce(0) { $0 + $1.count } }
+        var stalledCount: Int { stalled.values.reduce(0) { $0 + $1.count } }
     }
 
     private let state = Mutex(State())
 
-    /// Workers that are not at a standstill.
-    var total: Int { state.withLock { $0.total - min($0.stillCount, Limits.slicesStillMax) } }
+    /// Workers whose page is not stalled.
+    var total: Int { state.withLock { $0.total - min($0.stalledCount, Limits.slicesStalledMax) } }
     var byRoute: [ActiveRoute: Int] { state.withLock { $0.byRoute } }
 
     func isBusy(with message: MessageID) -> Bool { state.withLock { $0.byMessage[message] != nil } }
 
-    /// Whether a worker of the route is at a standstill: more of them would fare alike.
-    func isStill(_ route: ActiveRoute) -> Bool { state.withLock { $0.still[route] != nil } }
+    /// Whether a worker of the route is stalled. Another one would stall too.
+    func isStalled(_ route: ActiveRoute) -> Bool { state.withLock { $0.stalled[route] != nil } }
 
     func begin(_ slice: Slice.ID) { change(slice, by: 1) }
 
     func end(_ slice: Slice.ID) {
-        move(slice)
+        resume(slice)
         change(slice, by: -1)
     }
 
-    /// Nothing came for the slice's page for a while.
-    func stand(_ slice: Slice.ID) {
+    /// No answer to the slice's page came for a while.
+    func stall(_ slice: Slice.ID) {
         state.withLock { state in
             guard state.byMessage[slice.message] != nil else { return }
-            _ = state.still[Self.route(slice), default: []].insert(slice)
+            _ = state.stalled[Self.route(slice), default: []].insert(slice)
         }
     }
 
-    /// Something came again.
-    func move(_ slice: Slice.ID) {
+    /// An answer came again.
+    func resume(_ slice: Slice.ID) {
         let route = Self.route(slice)
         state.withLock { state in
-            state.still[route]?.remove(slice)
-            if state.still[route]?.isEmpty == true { state.still[route] = nil }
+            state.stalled[route]?.remove(slice)
+            if state.stalled[route]?.isEmpty == true { state.stalled[route] = nil }
         }
     }
 

@@ -6,41 +6,55 @@ internal import Synchronization
 struct Heartbeat: Sendable {
     private static let interval: Duration = .seconds(Limits.heartbeatSeconds / 2)
 
-    let context: DeliveryContext
+    private let store: any Store
+    private let time: any TimeSource
+    private let logger: Logger
+    private let metrics: DeliveryMetrics
+    private let leases: LeaseBoard
+    private let owner: String
 
-    /// Runs until it is cancelled: also while a stopping process awaits its last answers.
+    init(_ context: DeliveryContext) {
+        store = context.store
+        time = context.time
+        logger = context.logger
+        metrics = context.metrics
+        leases = context.leases
+        owner = context.owner
+    }
+
+    /// Runs until it is cancelled, and so also while a stopping process waits for its last answers.
     func run() async {
         while !Task.isCancelled {
-            do { try await context.time.sleep(for: Self.interval) } catch { return }
+            do { try await time.sleep(for: Self.interval) } catch { return }
             await beat()
         }
     }
 
     private func beat() async {
-        let now = context.time.uptime
-        let stale = context.leases.stale(since: now - .seconds(Limits.heartbeatSeconds))
+        let now = time.uptime
+        let stale = leases.stale(since: now - .seconds(Limits.heartbeatSeconds))
         guard !stale.isEmpty else { return }
-        let (owner, until) = (context.owner, context.leaseEnd)
+        let (owner, until) = (owner, time.now + .seconds(Limits.leaseSeconds))
         do {
             let held = Set(
-                try await context.store.write(.settle) {
+                try await store.write(.settle) {
                     try $0.extendLeases(stale, owner: owner, until: until)
                 })
-            context.metrics.change { $0.leasesExtended += held.count }
+            metrics.change { $0.leasesExtended += held.count }
             for lease in stale {
                 if held.contains(lease.id) {
-                    context.leases.renew(lease.id, term: lease.term, askedAt: now)
+                    leases.renew(lease.id, term: lease.term, askedAt: now)
                 } else {
-                    context.leases.lose(lease.id, term: lease.term)
+                    leases.lose(lease.id, term: lease.term)
                 }
             }
         } catch {
-            context.logger.error("leases could not be extended", metadata: ["error": "\(error)"])
+            logger.error("leases could not be extended", metadata: ["error": "\(error)"])
         }
     }
 }
 
-/// The leases this process holds, with their ends on a clock that never jumps.
+/// The leases that this process holds, with their ends on `TimeSource.uptime`, which never jumps.
 final class LeaseBoard: Sendable {
     struct Lease: Sendable, Hashable {
         let term: Int64
@@ -50,8 +64,18 @@ final class LeaseBoard: Sendable {
     }
 
     private let leases = Mutex<[Slice.ID: Lease]>([:])
+    /// When leases of an earlier run were taken back; nil before.
+    private let startedAt = Mutex<Duration?>(nil)
 
-    /// Notes a lease that was asked for at `askedAt`, so that its end is rather too early than too late.
+    /// Notes that every lease from before `now` may have been taken back.
+    func noteStart(at now: Duration) { startedAt.withLock { $0 = now } }
+
+    /// Whether this process's own start may have taken back a lease that was asked for at `askedAt`.
+    func isFromBeforeStart(_ askedAt: Duration) -> Bool {
+        startedAt.withLock { $0.map { askedAt <= $0 } ?? true }
+    }
+
+    /// Adds a lease that was asked for at `askedAt`. Its end counts from there, so it is never too late.
     func add(_ slice: Slice, askedAt: Duration) {
         leases.withLock {
             $0[slice.id] = Lease(
@@ -80,7 +104,7 @@ final class LeaseBoard: Sendable {
         leases.withLock { if $0[id]?.term == term { $0[id] = nil } }
     }
 
-    /// Leases that nothing renewed since `instant`.
+    /// Leases that were not renewed since `instant`.
     func stale(since instant: Duration) -> [(id: Slice.ID, term: Int64)] {
         leases.withLock { $0.filter { $0.value.renewedAt <= instant }.map { (id: $0.key, term: $0.value.term) } }
     }

@@ -1,31 +1,40 @@
 internal import Logging
 internal import PealCore
 
-/// Deletes what is past its time, in small pieces with pauses, so that nobody waits behind it.
+/// Deletes rows that have expired, in small pieces with pauses, so that no other write waits behind it.
 struct Pruner: Sendable {
     private static let interval: Duration = .seconds(600)
     private static let rowsPerPiece = 1000
     private static let pauseBetweenPieces: Duration = .milliseconds(200)
 
-    let context: DeliveryContext
+    private let store: any Store
+    private let time: any TimeSource
+    private let logger: Logger
+    private let stop: StopSwitch
+
+    init(_ context: DeliveryContext) {
+        store = context.store
+        time = context.time
+        logger = context.logger
+        stop = context.stop
+    }
 
     /// Runs until the process stops.
     func run() async {
-        let never = Signal()
-        context.onStop(never)
-        while await context.pause(never, atMost: Self.interval) {
+        let sleeper = stop.sleeper()
+        while await stop.pause(sleeper, atMost: Self.interval) {
             while await prune() == Self.rowsPerPiece {
-                guard await context.pause(never, atMost: Self.pauseBetweenPieces) else { return }
+                guard await stop.pause(sleeper, atMost: Self.pauseBetweenPieces) else { return }
             }
         }
     }
 
     private func prune() async -> Int {
-        let now = context.time.now
+        let now = time.now
         do {
-            return try await context.store.write(.rest) { try $0.prune(now: now, limit: Self.rowsPerPiece) }
+            return try await store.write(.rest) { try $0.prune(now: now, limit: Self.rowsPerPiece) }
         } catch {
-            context.logger.error("old rows could not be deleted", metadata: ["error": "\(error)"])
+            logger.error("old rows could not be deleted", metadata: ["error": "\(error)"])
             return 0
         }
     }

@@ -1,36 +1,53 @@
 internal import Logging
 internal import PealCore
 
-/// Takes back leases whose holder is gone: all of them at the start of the only process, later those that ran out.
+/// Takes back leases whose holder is gone: at the start of the only process all of them, later those that ran out.
 struct Rescuer: Sendable {
     private static let interval: Duration = .seconds(10)
 
-    let context: DeliveryContext
+    private let isOnlyProcess: Bool
+    private let store: any Store
+    private let time: any TimeSource
+    private let logger: Logger
+    private let metrics: DeliveryMetrics
+    private let leases: LeaseBoard
+    private let ready: Signal
+    private let stop: StopSwitch
 
-    /// Before anything is leased.
+    init(_ context: DeliveryContext, isOnlyProcess: Bool) {
+        self.isOnlyProcess = isOnlyProcess
+        store = context.store
+        time = context.time
+        logger = context.logger
+        metrics = context.metrics
+        leases = context.leases
+        ready = context.ready
+        stop = context.stop
+    }
+
+    /// Runs once, before anything is leased.
     func start() async {
-        if context.options.isOnlyProcess { await takeBack(endedBefore: nil) }
-        context.noteStart()
+        if isOnlyProcess { await takeBack(endedBefore: nil) }
+        leases.noteStart(at: time.uptime)
     }
 
     /// Runs until the process stops.
     func run() async {
-        let never = Signal()
-        context.onStop(never)
-        while await context.pause(never, atMost: Self.interval) {
-            await takeBack(endedBefore: context.time.now)
+        let sleeper = stop.sleeper()
+        while await stop.pause(sleeper, atMost: Self.interval) {
+            await takeBack(endedBefore: time.now)
         }
     }
 
     private func takeBack(endedBefore instant: Timestamp?) async {
         do {
-            let count = try await context.store.write(.control) { try $0.takeBackLeases(endedBefore: instant) }
+            let count = try await store.write(.control) { try $0.takeBackLeases(endedBefore: instant) }
             guard count > 0 else { return }
-            context.metrics.change { $0.leasesTakenBack += count }
-            context.logger.notice("leases were taken back", metadata: ["slices": "\(count)"])
-            context.ready.set()
+            metrics.change { $0.leasesTakenBack += count }
+            logger.notice("leases were taken back", metadata: ["slices": "\(count)"])
+            ready.set()
         } catch {
-            context.logger.error("leases could not be taken back", metadata: ["error": "\(error)"])
+            logger.error("leases could not be taken back", metadata: ["error": "\(error)"])
         }
     }
 }

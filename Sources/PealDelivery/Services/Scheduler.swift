@@ -1,42 +1,41 @@
 internal import Logging
 internal import PealCore
 
-/// Makes what is due ready: plans messages whose start has come, sends moments that nobody took, and frees slices that
-/// waited. It sleeps until the next
-/// instant that the store names, or until it is told of new work.
+/// Makes ready what is due: plans messages whose start has come, sends moments that no device claimed, and frees slices
+/// that waited. It sleeps until the next instant that the store names, or until a signal announces new work.
 struct Scheduler: Sendable {
     private static let messagesPerRound = 64
     private static let slicesPerRound = 1000
     private static let momentsPerRound = 500
-    /// How long another process's news may go unseen.
+    /// How long work that another process stored may go unseen.
     private static let fullRoundAfter: Duration = .seconds(5)
 
     let context: DeliveryContext
+    let pollInterval: Duration
 
     /// Runs until the process stops.
     func run() async {
         var lastRound: Duration?
-        var wasTold = true
+        var wasWoken = true
         repeat {
             let now = context.time.uptime
             let isOld = lastRound.map { now - $0 >= Self.fullRoundAfter } ?? true
-            var mustLook = wasTold || isOld
+            var mustLook = wasWoken || isOld
             if !mustLook { mustLook = await isSomethingDue() }
             if mustLook {
                 lastRound = now
                 await round()
             }
-            wasTold = await sleep()
+            wasWoken = await sleep()
         } while !context.stop.isOn
     }
 
-    /// Returns whether it was told of new work.
+    /// Returns whether a signal announced new work.
     private func sleep() async -> Bool {
         guard !context.stop.isOn else { return false }
         let next = try? await context.store.read { try $0.nextDueAt() }
-        let poll = context.options.pollInterval
-        let untilNext = next.map { $0 - context.time.now } ?? poll
-        let wait = untilNext > .zero ? min(untilNext, poll) : .milliseconds(250)
+        let untilNext = next.map { $0 - context.time.now } ?? pollInterval
+        let wait = untilNext > .zero ? min(untilNext, pollInterval) : .milliseconds(250)
         let before = context.time.uptime
         await context.due.wait(atMost: wait, on: context.time)
         return context.time.uptime - before < wait
@@ -51,15 +50,15 @@ struct Scheduler: Sendable {
         do {
             while !context.stop.isOn {
                 let now = context.time.now
-                let reopened = context.takeReopened()
+                let resets = context.routes.takeResets()
                 let (messages, freed) = try await context.store.write(.control) { writer in
-                    for route in reopened { try writer.freeUntriedSlices(of: route) }
+                    for route in resets { try writer.freeUntriedSlices(of: route) }
                     let ended =
                         try writer.endPausedMessages(now: now, limit: Self.messagesPerRound)
                         + writer.fireDueMoments(now: now, limit: Self.momentsPerRound)
                     return (
                         try writer.dueMessages(now: now, limit: Self.messagesPerRound),
-                        try writer.releaseDueSlices(now: now, limit: Self.slicesPerRound) + ended + reopened.count
+                        try writer.releaseDueSlices(now: now, limit: Self.slicesPerRound) + ended + resets.count
                     )
                 }
                 for (app, id) in messages { await plan(app, id) }
@@ -67,7 +66,7 @@ struct Scheduler: Sendable {
                 if messages.count < Self.messagesPerRound, freed < Self.momentsPerRound { return }
             }
         } catch {
-            context.logger.error("due work could not be looked up", metadata: ["error": "\(error)"])
+            context.logger.error("due work could not be read", metadata: ["error": "\(error)"])
         }
     }
 
@@ -79,9 +78,10 @@ struct Scheduler: Sendable {
             }
             context.takeDirect(plan.leasedSlices, askedAt: askedAt)
         } catch let error as PealError where [.unavailable, .rateLimited].contains(error.code) {
-            context.logger.warning("a message is planned later", metadata: ["message": "\(id)", "error": "\(error)"])
+            context.logger.warning(
+                "a message will be planned later", metadata: ["message": "\(id)", "error": "\(error)"])
         } catch {
-            context.logger.error("a message cannot be planned", metadata: ["message": "\(id)", "error": "\(error)"])
+            context.logger.error("a message could not be planned", metadata: ["message": "\(id)", "error": "\(error)"])
             _ = try? await context.store.write(.control) {
                 try $0.moveMessage(app: app, id: id, from: [.planning], to: .failed, now: now)
             }

@@ -2,8 +2,8 @@ internal import Logging
 internal import PealCore
 internal import Synchronization
 
-/// Writes settlements: receives them from all workers, hands on to the store those of many slices as one write. While
-/// one write is under way the next gathers.
+/// Writes settlements: receives them from all workers, and hands those of many slices to the store as one write. While
+/// one write is under way, the next one gathers.
 final class Settler: Sendable {
     private struct Order {
         let settlements: [Settlement]
@@ -34,7 +34,7 @@ final class Settler: Sendable {
     }
 
     /// Returns when the settlements (of one slice, in order) are durable, or refused because the lease is lost. A store
-    /// that fails for long counts as refusal: the lease runs out and the devices are sent to again.
+    /// that fails for too long counts as a refusal: the lease runs out, and the devices are sent to again.
     func settle(_ settlements: [Settlement]) async -> [Settlement.Result] {
         await withCheckedContinuation { waiter in
             let order = Order(settlements: settlements, deadline: time.uptime + Self.patience, waiter: waiter)
@@ -61,7 +61,7 @@ final class Settler: Sendable {
         }
     }
 
-    /// What comes later is refused.
+    /// Refuses what comes later.
     func close() {
         state.withLock { $0.isClosed = true }
         arrival.set()
@@ -98,7 +98,7 @@ final class Settler: Sendable {
         }
     }
 
-    /// Keeps the orders that may still be written, in their place.
+    /// Keeps the orders that may still be written, in front of the others.
     private func putBack(_ orders: [Order]) async {
         let isClosed = state.withLock { $0.isClosed }
         let now = time.uptime

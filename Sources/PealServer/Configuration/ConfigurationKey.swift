@@ -1,3 +1,4 @@
+internal import PealAPI
 internal import PealCore
 
 /// One thing that can be configured; it documents itself (`peal serve --print-config`, `docs/configuration.md`).

@@ -4,11 +4,22 @@ extension StoreSession {
     private static let columns =
         "app, id, name, bundle_id, richie_app_id, devtodev_app_id, settings, created_at"
 
+    /// The columns from the fifth on, in their order: each is named after its dialect.
+    private static let dialectIDColumns = ["richie_app_id", "devtodev_app_id"].map { name in
+        (name: name, dialect: DialectName(rawValue: String(name.dropLast("_app_id".count))))
+    }
+
+    private static func dialectIDs(_ row: any SQLRow) -> [DialectName: String] {
+        dialectIDColumns.enumerated().reduce(into: [:]) { ids, column in
+            ids[column.element.dialect] = row.textIfPresent(4 + column.offset)
+        }
+    }
+
     private static func app(_ row: any SQLRow) throws -> App {
         App(
             id: try row.id(1), key: row.int(0), name: row.text(2), bundleID: row.textIfPresent(3),
-            richieAppID: row.textIfPresent(4), devtodevAppID: row.textIfPresent(5),
-            settings: try SettingsCoding.decode(row.bytes(6)), createdAt: row.time(7))
+            dialectIDs: dialectIDs(row), settings: try SettingsCoding.decode(row.bytes(6)),
+            createdAt: row.time(7))
     }
 
     func app(_ id: AppID) throws -> App? {
@@ -19,10 +30,10 @@ extension StoreSession {
         try connection.first("SELECT \(Self.columns) FROM app WHERE app = $1", [.int(key)], Self.app)
     }
 
-    func app(devtodevAppID: String) throws -> App? {
-        try connection.first(
-            "SELECT \(Self.columns) FROM app WHERE lower(devtodev_app_id) = lower($1) ORDER BY app",
-            [.text(devtodevAppID)], Self.app)
+    func app(dialect: DialectName, id: String) throws -> App? {
+        guard let column = Self.dialectIDColumns.first(where: { $0.dialect == dialect })?.name else { return nil }
+        return try connection.first(
+            "SELECT \(Self.columns) FROM app WHERE lower(\(column)) = lower($1) ORDER BY app", [.text(id)], Self.app)
     }
 
     func apps(after cursor: AppID?, limit: Int) throws -> [App] {
@@ -32,8 +43,9 @@ extension StoreSession {
     }
 
     /// Looks through all apps: asked only where a request is refused.
-    func hasApp(richieAppID: String) throws -> Bool {
-        try connection.int("SELECT app FROM app WHERE richie_app_id = $1 LIMIT 1", [.text(richieAppID)]) != nil
+    func hasApp(dialect: DialectName, id: String) throws -> Bool {
+        guard let column = Self.dialectIDColumns.first(where: { $0.dialect == dialect })?.name else { return false }
+        return try connection.int("SELECT app FROM app WHERE \(column) = $1 LIMIT 1", [.text(id)]) != nil
     }
 
     func insertApp(_ app: App) throws -> App {
@@ -57,9 +69,8 @@ extension StoreSession {
     }
 
     private static func changeable(_ app: App) -> [SQLValue] {
-        [
-            .text(app.name), .text(app.bundleID), .text(app.richieAppID), .text(app.devtodevAppID),
-            .bytes(SettingsCoding.encode(app.settings)),
+        [.text(app.name), .text(app.bundleID)] + dialectIDColumns.map { .text(app.dialectIDs[$0.dialect]) } + [
+            .bytes(SettingsCoding.encode(app.settings))
         ]
     }
 
@@ -96,12 +107,9 @@ enum SettingsCoding {
     static func encode(_ settings: AppSettings) -> [UInt8] { settings.json.bytes }
 
     static func decode(_ bytes: [UInt8]) throws -> AppSettings {
-        var settings = AppSettings()
-        do {
-            try settings.apply(try JSONParser.parse(bytes))
-        } catch {
+        guard let json = try? JSONParser.parse(bytes), json.objectValue != nil else {
             throw PealError.damaged("an app's settings")
         }
-        return settings
+        return AppSettings(json: json)
     }
 }

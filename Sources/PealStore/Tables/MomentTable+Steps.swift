@@ -23,7 +23,7 @@ extension StoreSession {
         if moment.state == .open, step.moment.state != .open {
             try connection.execute(MomentSQL.begin, [.int(moment.app), .id(moment.message), .time(now)])
         }
-        for notice in step.notices { try tell(notice, of: step.moment, now: now) }
+        for notice in step.notices { try report(notice, of: step.moment, now: now) }
         if moment.state.isUnfinished, !step.moment.state.isUnfinished {
             _ = try settleMessage(
                 .init(app: moment.app, message: moment.message), .init(slicesOpen: -1), now: now)
@@ -180,12 +180,12 @@ private struct AlertGroups {
     }
 }
 
-/// What webhooks are told of moments, and what messages count of them.
+/// What webhooks hear of moments, and how messages count them.
 extension StoreSession {
-    func tell(_ notice: MomentStep.Notice, of moment: Moment, now: Timestamp) throws {
-        guard let writer = context.noticeWriter, let message = try message(app: moment.app, id: moment.message),
-            message.dialect == "contextpush"
-        else { return }
+    func report(_ notice: MomentStep.Notice, of moment: Moment, now: Timestamp) throws {
+        guard let message = try message(app: moment.app, id: moment.message) else { return }
+        let composers = context.composers.all.filter { $0.reportsMoments(of: message.dialect) }
+        guard !composers.isEmpty else { return }
         let source = try connection.first(
             "SELECT source FROM message_content WHERE app = $1 AND message = $2",
             [.int(moment.app), .id(moment.message)]
@@ -194,10 +194,9 @@ extension StoreSession {
             moment: moment, status: notice.status, campaignID: message.campaignID,
             deviceAddress: try notice.device.flatMap { try addressText(app: moment.app, device: $0) },
             source: source ?? nil, at: now)
-        let event = OutboxEvent(
-            id: Self.noticeID(moment, notice), app: moment.app, type: "message_status",
-            payload: writer.item(status).bytes, createdAt: now)
-        _ = try enqueue(event, for: [.contextpush])
+        for composer in composers {
+            try enqueue(composer.notice(status), id: Self.noticeID(moment, notice), app: moment.app, composer, at: now)
+        }
     }
 
     /// The same notice has the same id wherever it is written.
@@ -209,12 +208,18 @@ extension StoreSession {
     }
 
     func report(_ transition: DeviceTransition, id: OutboxEventID) throws {
-        guard let writer = context.noticeWriter else { return }
-        _ = try enqueue(
-            OutboxEvent(
-                id: id, app: transition.app, type: "device_transition", payload: writer.item(transition, id: id).bytes,
-                createdAt: transition.at),
-            for: [.contextpush])
+        for composer in context.composers.all {
+            try enqueue(
+                composer.notice(transition, id: id), id: id, app: transition.app, composer, at: transition.at)
+        }
+    }
+
+    private func enqueue(
+        _ notice: ReportNotice?, id: OutboxEventID, app: AppKey, _ composer: any ReportComposer, at now: Timestamp
+    ) throws {
+        guard let notice else { return }
+        let event = OutboxEvent(id: id, app: app, type: notice.type, payload: notice.item.bytes, createdAt: now)
+        _ = try enqueue(event, for: [composer.form.kind])
     }
 
     /// In the letter case that the app sent.

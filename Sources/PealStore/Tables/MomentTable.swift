@@ -132,7 +132,7 @@ extension StoreSession {
         let salt = try salt(of: campaign, in: draft, now: now)
         let input = ArmAssignment.input(
             app: app.bundleID ?? app.id.description, salt: salt, campaign: campaign, userID: user)
-        let arm = ArmAssignment.arm(ofDigest: SHA256.hash(data: input), share: app.settings.contextpush.share)
+        let arm = ArmAssignment.arm(ofDigest: SHA256.hash(data: input), share: app.settings[.experimentShare])
         try connection.execute(
             "INSERT INTO experiment_arm (app, campaign_id, user_id, arm, assigned_at) VALUES ($1, $2, $3, $4, $5)",
             place + [.int(arm.rawValue), .time(now)])

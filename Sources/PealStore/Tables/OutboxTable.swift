@@ -3,23 +3,25 @@ internal import PealCore
 extension StoreSession {
     func enqueue(_ event: OutboxEvent, for kinds: [Webhook.Kind]) throws -> Int {
         guard (event.payload?.count ?? 0) <= Limits.webhookPayloadBytesMax else {
-            throw PealError(.internal, "an event of type \(event.type) is larger than webhooks are told")
+            throw PealError(.internal, "an event of type \(event.type) is larger than webhooks may be sent")
         }
         return try kinds.reduce(into: 0) { count, kind in
             count += try connection.execute(
                 WebhookSQL.enqueue,
                 [
                     .int(event.app), .text(kind.rawValue), .time(event.createdAt), .id(event.id),
-                    .time(event.dueAt + kind.gathering), .text(event.type), .bytes(event.message?.bytes),
+                    .time(event.dueAt + (context.composers[kind]?.form.gathering ?? .zero)), .text(event.type),
+                    .bytes(event.message?.bytes),
                     .bytes(event.payload),
                 ])
         }
     }
 
-    /// Tells of the end of a message that has no slices any more: only then do its counts add up.
+    /// Reports the end of a message that has no slices left: only then do its counts add up.
     func reportEnd(_ message: Message, state: Message.State, at: Timestamp) throws {
-        let kinds: [Webhook.Kind] = message.dialect == "richie" ? [.events, .richieReport] : [.events]
-        _ = try enqueue(OutboxEvent(endOf: message.id, app: message.app, state: state, at: at), for: kinds)
+        _ = try enqueue(
+            OutboxEvent(endOf: message.id, app: message.app, state: state, at: at),
+            for: context.composers.kinds(reportingEndsOf: message.dialect))
     }
 
     func dueWebhooks(now: Timestamp) throws -> [WebhookPlace] {

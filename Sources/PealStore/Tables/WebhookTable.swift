@@ -5,11 +5,11 @@ extension StoreSession {
 
     private func webhook(_ row: any SQLRow) throws -> Webhook {
         let place = WebhookPlace(app: row.int(0), webhook: row.int(1))
-        guard let kind = Webhook.Kind(rawValue: row.text(4)) else { throw PealError.damaged("a webhook") }
         let secret = try context.masterKey.unseal(row.bytes(5), place: Self.seal(place))
         return Webhook(
-            key: place.webhook, app: place.app, name: row.text(2), url: row.text(3), kind: kind,
-            authentication: try WebhookAuthenticationCoding.decode(secret), createdAt: row.time(6),
+            key: place.webhook, app: place.app, name: row.text(2), url: row.text(3),
+            kind: Webhook.Kind(rawValue: row.text(4)), authentication: try WebhookAuthenticationCoding.decode(secret),
+            createdAt: row.time(6),
             changedAt: row.time(7), disabledAt: row.timeIfPresent(8))
     }
 

@@ -26,18 +26,4 @@ import Testing
         options.priority = .low
         #expect(options.priorityInForce == .low)
     }
-
-    @Test("end at their expiry, after their seconds, or after the default life")
-    func expiry() {
-        let start = Timestamp(milliseconds: 1_000_000)
-        var options = MessageOptions()
-        #expect(options.expiry(start: start) == start + .seconds(28 * 24 * 3600))
-        #expect(options.expiry(start: start, lifeSecondsDefault: 5) == Timestamp(milliseconds: 1_005_000))
-        options.life = .seconds(0)
-        #expect(options.expiry(start: start) == start)
-        options.life = .until(Timestamp(milliseconds: 1))
-        #expect(options.expiry(start: start) == Timestamp(milliseconds: 1))
-        options.life = .seconds(.max)
-        #expect(options.expiry(start: start) > start)
-    }
 }

@@ -27,14 +27,14 @@ final class ScriptedProvider: Provider {
         let route: Route
     }
 
-    private struct Place: Hashable {
+    private struct Recipient: Hashable {
         let message: MessageID
         let key: DeviceKey
     }
 
     private struct State {
         var script: @Sendable (Request) -> Reply = { _ in .accepted }
-        var sent: [Place: Int] = [:]
+        var sent: [Recipient: Int] = [:]
         var pages: [PageOrder] = []
         var open: [(order: PageOrder, index: Int)] = []
         var held: [PageOrder] = []
@@ -101,7 +101,7 @@ final class ScriptedProvider: Provider {
             case .answer(let answer): others.append((index, answer))
             }
             begun += 1
-            state.withLock { $0.sent[Place(message: order.slice.message, key: key), default: 0] += 1 }
+            state.withLock { $0.sent[Recipient(message: order.slice.message, key: key), default: 0] += 1 }
         }
         order.flight.begin(begun)
         order.flight.answer(accepted: accepted, others: others)
@@ -109,7 +109,7 @@ final class ScriptedProvider: Provider {
 
     private func reply(_ order: PageOrder, _ key: DeviceKey) -> Reply {
         let (script, earlier) = state.withLock {
-            ($0.script, $0.sent[Place(message: order.slice.message, key: key)] ?? 0)
+            ($0.script, $0.sent[Recipient(message: order.slice.message, key: key)] ?? 0)
         }
         return script(
             Request(
@@ -120,11 +120,11 @@ final class ScriptedProvider: Provider {
     func answers(_ script: @escaping @Sendable (Request) -> Reply) { state.withLock { $0.script = script } }
     func failRendering(_ error: PealError?) { state.withLock { $0.renderFailure = error } }
 
-    /// Lets pages wait until `letGo`.
+    /// Holds pages back until `release`.
     func hold() { state.withLock { $0.isHolding = true } }
 
-    /// Works off what waits; with `andHold` what comes later waits again.
-    func letGo(andHold: Bool = false) {
+    /// Works on the pages that wait. With `andHold`, later ones wait again.
+    func release(andHold: Bool = false) {
         let held = state.withLock { state in
             state.isHolding = andHold
             defer { state.held = [] }
@@ -146,7 +146,7 @@ final class ScriptedProvider: Provider {
     func sent(_ message: MessageID) -> [DeviceKey: Int] {
         state.withLock { state in
             var counts: [DeviceKey: Int] = [:]
-            for (place, count) in state.sent where place.message == message { counts[place.key] = count }
+            for (recipient, count) in state.sent where recipient.message == message { counts[recipient.key] = count }
             return counts
         }
     }
@@ -154,7 +154,7 @@ final class ScriptedProvider: Provider {
     func sentCount(_ message: MessageID) -> Int { sent(message).count }
 
     /// How many devices of a message were sent to more than once.
-    func repeatCount(_ message: MessageID, but key: DeviceKey? = nil) -> Int {
+    func repeatCount(_ message: MessageID, except key: DeviceKey? = nil) -> Int {
         sent(message).count { $0.value > 1 && $0.key != key }
     }
 

@@ -18,7 +18,7 @@ struct Desk: Sendable {
     }
 
     func courier(
-        _ transport: ScriptedTransport, composers: [Webhook.Kind: any ReportComposer] = [:], seed: UInt64 = 3
+        _ transport: ScriptedTransport, composers: ReportComposers = .test, seed: UInt64 = 3
     ) -> WebhookCourier {
         WebhookCourier(
             store: store, transport: transport, composers: composers, rules: WebhookRules(), time: time,
@@ -26,11 +26,12 @@ struct Desk: Sendable {
     }
 
     func webhook(
-        _ name: String = "main", kind: Webhook.Kind = .events,
+        _ name: String = "main", form: Webhook.Form = .events,
         authentication: Webhook.Authentication = .bearer(accessToken: "a")
     ) async throws -> Webhook {
         let webhook = Webhook(
-            key: 0, app: app, name: name, url: "https://\(name).example/", kind: kind, authentication: authentication,
+            key: 0, app: app, name: name, url: "https://\(name).example/", kind: form.kind,
+            authentication: authentication,
             createdAt: now, changedAt: now)
         return try await store.write(.control) { try $0.putWebhook(webhook).webhook }
     }
@@ -42,11 +43,11 @@ struct Desk: Sendable {
     }
 
     func enqueue(
-        _ numbers: ClosedRange<Int>, type: String = "t", for kind: Webhook.Kind = .events
+        _ numbers: ClosedRange<Int>, type: String = "t", for form: Webhook.Form = .events
     ) async throws {
         try await store.write(.settle) { [app, now] store in
             for number in numbers {
-                try store.enqueue(Self.event(number, app: app, type: type, at: now), for: [kind])
+                try store.enqueue(Self.event(number, app: app, type: type, at: now), for: [form.kind])
             }
         }
     }

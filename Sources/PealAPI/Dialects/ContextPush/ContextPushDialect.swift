@@ -1,4 +1,4 @@
-internal import PealCore
+package import PealCore
 internal import PealShapes
 
 /// ContextPush: one person's message, sent at a good moment.
@@ -7,6 +7,8 @@ struct ContextPushDialect: Dialect {
     let paths = ["/v1/campaigns"]
     let keys = [KeyKind.contextPush]
     let envelope: any Envelope = ContextPushEnvelope()
+    let reports: [any ReportComposer] = [ContextPushReport()]
+    let settings: [any DeclaredSetting] = [Setting.experimentShare]
 
     func endpoints(_ services: APIServices) -> [Endpoint] { ContextPushRoutes(services).all }
 
@@ -25,10 +27,16 @@ extension KeyKind {
 }
 
 extension Access {
-    private static let token = Authentication(
+    private static let header = Authentication(
         .contextPush, .token, needs: "a valid key is needed: Authorization: Token CTX-…",
         text: "`Token CTX-…`: a key of dialect contextpush.")
 
     /// A key with that scope.
-    static func contextPush(_ scope: APIKey.Scope) -> Access { Access(token, .appOfKey(scope)) }
+    static func contextPush(_ scope: APIKey.Scope) -> Access { Access(header, .appOfKey(scope)) }
+}
+
+extension Limits {
+    package static let contextPushHoldSeconds: Int64 = 10
+    package static let contextPushContentBytesMax = 48 * 1024
+    package static let contextPushKeyBytesMax = 255
 }

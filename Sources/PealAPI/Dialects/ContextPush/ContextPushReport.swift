@@ -1,10 +1,23 @@
-package import PealCore
+internal import PealCore
 
-/// Writes the items of ContextPush's webhooks (docs.contextsdk.com, "Analytics and reporting").
-package struct ContextPushReport: MomentNoticeWriter {
-    package init() {}
+/// The items of ContextPush's webhooks (docs.contextsdk.com, "Analytics and reporting"), gathered into arrays.
+struct ContextPushReport: ReportComposer {
+    let form = Webhook.Form(
+        kind: "contextpush", body: .array, naming: .headers(id: "X-Idempotency-Key", type: "X-CTX-Event-Type"),
+        secretHeader: "X-CTX-Secret", itemsPerRequestMax: Limits.webhookItemsPerRequestMax,
+        gathering: .seconds(Limits.webhookGatherSeconds), requestsInFlightMax: 1)
 
-    package func item(_ status: MomentStatus) -> JSON {
+    func reportsMoments(of dialect: DialectName) -> Bool { dialect == .contextPush }
+
+    func notice(_ status: MomentStatus) -> ReportNotice? {
+        ReportNotice(type: "message_status", item: Self.item(status))
+    }
+
+    func notice(_ transition: DeviceTransition, id: OutboxEventID) -> ReportNotice? {
+        ReportNotice(type: "device_transition", item: Self.item(transition, id: id))
+    }
+
+    private static func item(_ status: MomentStatus) -> JSON {
         let moment = status.moment
         let method = status.status == .cancelled ? "cancelled" : moment.deliveryArm.name
         return .compact([
@@ -13,19 +26,19 @@ package struct ContextPushReport: MomentNoticeWriter {
             ("idempotency_key", .string(moment.contextPushKey)),
             ("delivery_status", .string(status.status.rawValue)), ("delivery_method", .string(method)),
             ("planned_delivery_method", .string(moment.plannedArm.name)),
-            ("timestamp", .string(Self.time(status.at))),
+            ("timestamp", .string(time(status.at))),
             ("content", status.source.flatMap { try? JSONParser.parse($0) }),
         ])
     }
 
-    package func item(_ transition: DeviceTransition, id: OutboxEventID) -> JSON {
+    private static func item(_ transition: DeviceTransition, id: OutboxEventID) -> JSON {
         let device = transition.device
         return .compact([
-            ("device_token", .string(Self.text(device))), ("user_id", device.userID.map(JSON.string)),
+            ("device_token", .string(text(device))), ("user_id", device.userID.map(JSON.string)),
             ("bundle_id", transition.bundleID.map(JSON.string)), ("platform", .string(device.platform.rawValue)),
             ("previous_classification", .string(transition.previous.rawValue)),
             ("classification", .string(transition.current.rawValue)),
-            ("timestamp", .string(Self.time(transition.at))), ("idempotency_key", .string(id.description)),
+            ("timestamp", .string(time(transition.at))), ("idempotency_key", .string(id.description)),
         ])
     }
 

@@ -33,7 +33,7 @@ struct ContextPushSchedule: Sendable {
 
     /// The message: with a window, for one user on one platform.
     func draft(id: MessageID, app: AppKey, now: Timestamp, _ options: APIOptions) throws(PealError) -> MessageDraft {
-        let end = try end ?? now + .milliseconds(max(1, Int64((hours?.get() ?? 0) * 3_600_000)))
+        let end = try windowEnd(now: now)
         let source = content.source.bytes
         guard source.count <= Limits.contextPushContentBytesMax else {
             throw PealError(
@@ -43,11 +43,19 @@ struct ContextPushSchedule: Sendable {
         var audience = Audience()
         audience.users = [target.userID]
         audience.platforms = [target.platform]
+        let sent = try content.value.content(key: key ?? id.description, platform: target.platform)
         let window = DeliveryWindow(
             until: end, method: method, holdSeconds: options.contextPushHoldSeconds, name: key.map(target.name))
+        let life = MessageLife(
+            MessageOptions(), sent, window: window, start: now, secondsMax: options.messageLifeSeconds)
         return MessageDraft(
             id: id, app: app, dialect: .contextPush, campaignID: target.campaignID, audience: audience,
-            content: try content.value.content(key: key ?? id.description, platform: target.platform),
-            createdAt: now, expiresAt: end + .seconds(Limits.momentRecoverySeconds), source: source, window: window)
+            content: sent, createdAt: now, expiresAt: life.end, source: source, window: window)
+    }
+
+    private func windowEnd(now: Timestamp) throws(PealError) -> Timestamp {
+        if let end { return end }
+        guard let hours = try hours?.get() else { return now }
+        return now + .milliseconds(max(1, Int64(hours * 3_600_000)))
     }
 }

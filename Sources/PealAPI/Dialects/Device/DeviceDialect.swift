@@ -11,8 +11,15 @@ struct DeviceDialect: Dialect {
             "device", usualScopes: [.devices], secret: ("token", .base64URL(prefix: "peald_", byteCount: 32)),
             sharedSecret: "shared_secret")
     ]
+    let settings: [any DeclaredSetting] = [DeviceSettings.verifyUserID]
 
     func endpoints(_ services: APIServices) -> [Endpoint] { [] }
 
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { nil }
+}
+
+/// What an app may choose for its devices.
+enum DeviceSettings {
+    /// Whether a device must prove its user.
+    static let verifyUserID = Setting("device", "verify_user_id", default: true)
 }

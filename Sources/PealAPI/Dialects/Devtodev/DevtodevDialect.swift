@@ -1,4 +1,4 @@
-internal import PealCore
+package import PealCore
 
 /// The devtodev Push API. Its documents name no media type, and its clients send none or any.
 struct DevtodevDialect: Dialect {
@@ -6,6 +6,8 @@ struct DevtodevDialect: Dialect {
     let paths = ["/api", "/v1/devtodev"]
     let keys = [KeyKind.devtodev]
     let envelope: any Envelope = DevtodevEnvelope()
+    let namesApps = true
+    let authorsNamePlatforms = true
     let mediaTypes = MediaType.Tolerance.everything
 
     func endpoints(_ services: APIServices) -> [Endpoint] { DevtodevRoutes(services).all }
@@ -29,4 +31,18 @@ extension Access {
 
     /// A key in the query or in the body: the handler reads it and has the caller admitted.
     static let userToken = Access(key, .appOfKey(.send))
+}
+
+extension Limits {
+    package static let devtodevAudienceMax = 1000
+    /// How long a push lives that does not say.
+    package static let devtodevLifeSeconds: Int64 = 7 * 24 * 3600
+    package static let devtodevCollapseKeyBytesMax = 64
+    /// How long a `pack_id` counts as a repetition.
+    package static let devtodevPackSeconds: Int64 = 600
+    /// How long a request waits for the push networks.
+    package static let devtodevAnswerSeconds: Int64 = 30
+    package static let devtodevPollMillisecondsMin: Int64 = 10
+    package static let devtodevPollMillisecondsMax: Int64 = 250
+    package static let devtodevCategoriesCachedSeconds = 3600
 }

@@ -76,7 +76,7 @@ struct DevtodevPush: Sendable {
     private func app(_ body: Tolerance) async throws -> App? {
         guard let name = body["app_id"].flatMap({ Tolerance.plainText($0.value) }) else { return nil }
         return try await services.store.read { store in
-            try store.app(devtodevAppID: name) ?? AppID(name).flatMap { try store.app($0) }
+            try store.app(dialect: .devtodev, id: name) ?? AppID(name).flatMap { try store.app($0) }
         }
     }
 
@@ -84,7 +84,7 @@ struct DevtodevPush: Sendable {
     /// Of several apps of that name it is the key's.
     private static func app(_ body: Tolerance, _ named: App?, _ caller: Caller) throws(PealError) -> App {
         let name = body["app_id"].flatMap { Tolerance.plainText($0.value) }
-        if let app = caller.app, let name, app.devtodevAppID?.lowercased() == name.lowercased() { return app }
+        if let app = caller.app, let name, app.dialectIDs[.devtodev]?.lowercased() == name.lowercased() { return app }
         guard let named else {
             throw PealError(.notFound, "app_id is missing or unknown", field: DevtodevRefusals.app)
         }
@@ -188,7 +188,7 @@ struct DevtodevReader {
         let draft = MessageDraft(
             id: id, app: app.key, dialect: .devtodev, campaignID: campaign, audience: audience.audience,
             content: content, options: options, createdAt: now,
-            expiresAt: Lifetime.end(options, content, start: now, lifeSecondsMax: lifeSecondsMax))
+            expiresAt: MessageLife(options, content, start: now, secondsMax: lifeSecondsMax).end)
         return Request(
             draft: draft, skipped: audience.skipped, notes: notes, windowsName: windowsName ?? "uwp")
     }

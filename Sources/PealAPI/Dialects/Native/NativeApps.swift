@@ -53,21 +53,28 @@ struct NativeApps: Sendable {
         return Answer(.noContent)
     }
 
+    /// The members that hold what dialects call the app.
+    static let dialectIDs = Dialects.all.filter(\.namesApps).map { (dialect: $0.name, member: "\($0.name)_app_id") }
+
     private static func json(_ app: App) -> JSON {
-        [
-            "id": .string(app.id.description), "name": .string(app.name),
-            "bundle_id": app.bundleID.map(JSON.string) ?? .null,
-            "richie_app_id": app.richieAppID.map(JSON.string) ?? .null,
-            "devtodev_app_id": app.devtodevAppID.map(JSON.string) ?? .null,
-            "settings": app.settings.json, "created_at": .string(app.createdAt.description),
-        ]
+        .compact(
+            [
+                ("id", .string(app.id.description)), ("name", .string(app.name)),
+                ("bundle_id", app.bundleID.map(JSON.string) ?? .null),
+            ]
+                + dialectIDs.map { dialect, member in (member, app.dialectIDs[dialect].map(JSON.string) ?? .null) } + [
+                    ("settings", app.settings.completed(Dialects.settings).json),
+                    ("created_at", .string(app.createdAt.description)),
+                ])
     }
 }
 
 /// What is given of an app: when it is made, and when it is changed.
 struct NativeAppDraft: Sendable {
     var id: AppID?
-    var app = App(id: AppID(high: 0, low: 0), key: 0, name: "", createdAt: Timestamp(milliseconds: 0))
+    var app = App(
+        id: AppID(high: 0, low: 0), key: 0, name: "", settings: AppSettings().completed(Dialects.settings),
+        createdAt: Timestamp(milliseconds: 0))
 }
 
 enum NativeAppShapes {
@@ -79,41 +86,42 @@ enum NativeAppShapes {
     static let facts = ObjectShape("NativeAppFacts", NativeAppDraft().app) {
         Entry(required: "name", .text()) { $0.name = $1 }
         Entry("bundle_id", .text()) { $0.bundleID = $1 }
-        Entry("richie_app_id", .text()) { $0.richieAppID = $1 }
-        Entry("devtodev_app_id", .text()) { $0.devtodevAppID = $1 }
-        Entry(part: "settings", settings, \.settings)
-    }
-
-    /// Settings that are not given stay, and so do those that are null.
-    static let settings = ObjectShape("NativeSettings", AppSettings()) {
-        for name in ["quiet_hours", "frequency_cap", "rate_per_second"] { Entry(unsupported: name) }
-        Entry(part: "pivotal", pivotal, \.pivotal)
-        Entry(part: "richie", richie, \.richie)
-        Entry(part: "contextpush", contextpush, \.contextpush)
-        Entry(part: "device", device, \.device)
-    }
-
-    private static let pivotal = ObjectShape("NativePivotalSettings", AppSettings.Pivotal()) {
-        Entry("verify_custom_user_id", .flag) { $0.verifyCustomUserID = $1 ?? $0.verifyCustomUserID }
-        Entry("upsert_on_put", .flag) { $0.upsertOnPut = $1 ?? $0.upsertOnPut }
-        Entry("send_receipt", .flag) { $0.sendReceipt = $1 ?? $0.sendReceipt }
-        Entry("schedule_in_millis_heuristic", .flag) {
-            $0.scheduleInMillisHeuristic = $1 ?? $0.scheduleInMillisHeuristic
+        for (dialect, member) in NativeApps.dialectIDs {
+            Entry(member, .text()) { $0.dialectIDs[dialect] = $1 }
         }
-        Entry("heartbeat", .flag) { $0.heartbeat = $1 ?? $0.heartbeat }
+        Entry("settings", settings.shape) { if let given = $1 { $0.settings.merge(given) } }
     }
 
-    private static let richie = ObjectShape("NativeRichieSettings", AppSettings.Richie()) {
-        Entry("lenient_json", .flag) { $0.lenientJSON = $1 ?? $0.lenientJSON }
-        Entry("allow_http_links", .flag) { $0.allowHTTPLinks = $1 ?? $0.allowHTTPLinks }
+    /// What is given of each section. Settings that are not given stay, and so do those that are null.
+    static let settings = ObjectShape("NativeSettings", JSON.Members()) {
+        for name in ["quiet_hours", "frequency_cap", "rate_per_second"] { Entry(unsupported: name) }
+        for section in sections { Entry(section, part(section)) { $0[section] = $1.map(JSON.object) } }
     }
 
-    private static let contextpush = ObjectShape("NativeContextPushSettings", AppSettings.ContextPush()) {
-        Entry("share", .number(0...1)) { $0.share = $1 ?? $0.share }
+    private static let sections = Set(Dialects.settings.map(\.section)).sorted()
+
+    private static func part(_ section: String) -> Shape<JSON.Members> {
+        ObjectShape("NativeSettingsOf\(section.prefix(1).uppercased())\(section.dropFirst())", JSON.Members()) {
+            for setting in Dialects.settings where setting.section == section {
+                Entry(setting.name, value(of: setting)) { $0[setting.name] = $1 }
+            }
+        }.shape
     }
 
-    private static let device = ObjectShape("NativeDeviceSettings", AppSettings.DeviceSDK()) {
-        Entry("verify_user_id", .flag) { $0.verifyUserID = $1 ?? $0.verifyUserID }
+    /// A flag, or a share of a whole.
+    private static func value(of setting: any DeclaredSetting) -> Shape<JSON> {
+        Shape(
+            read: { json, reading throws(PealError) in try setting.checked(json, path: reading.path) },
+            describe: { _ in
+                setting.standardJSON.boolValue == nil ? Schema.number.with("minimum", 0).with("maximum", 1) : .flag
+            })
+    }
+}
+
+extension AppSettings {
+    /// Lays what is given over the settings that there are.
+    fileprivate mutating func merge(_ given: JSON.Members) {
+        self = AppSettings(json: completed(Dialects.settings).json.merging(.object(given)))
     }
 }
 
@@ -151,11 +159,14 @@ extension NativeDocument {
 
     private static let shown = Schema.component(
         "NativeApp",
-        .object([
-            .required("id", .uuid), .required("name", .text), .required("bundle_id", Schema.text.orNull),
-            .required("richie_app_id", Schema.text.orNull), .required("devtodev_app_id", Schema.text.orNull),
-            .required("settings", NativeAppShapes.settings.schema(strict)), .required("created_at", .time),
-        ]))
+        .object(
+            [
+                .required("id", .uuid), .required("name", .text), .required("bundle_id", Schema.text.orNull),
+            ]
+                + NativeApps.dialectIDs.map { .required($0.member, Schema.text.orNull) }
+                + [
+                    .required("settings", NativeAppShapes.settings.schema(strict)), .required("created_at", .time),
+                ]))
 
     private static let auditEntry = Schema.component(
         "NativeAuditEntry",

@@ -142,7 +142,7 @@ struct NativeDevices: Sendable {
     }
 
     private func eraseUser(_ call: Call) async throws -> Answer {
-        let user = try Fields.text(.string(call.parameter("user")), "user_id")
+        let user = try Shape.text().value(of: call.parameter("user"), named: "user_id")
         let count = try await services.devices.deleteUser(user, app: try call.app().key, call.verb)
         return Answer(.ok, ["user_id": .string(user), "devices": .integer(count)])
     }
@@ -157,13 +157,10 @@ struct AddressQuery {
     /// - Throws: `invalid_field` for one that is none.
     init(_ query: Query, rules: AddressRules) throws(PealError) {
         let platform = try query["platform"].map { name throws(PealError) in
-            try Fields.platform(.string(name), "platform")
+            try NativeShapes.platform.value(of: name, named: "platform")
         }
         let environment = try query["environment"].map { name throws(PealError) in
-            guard let environment = Environment(alias: name) else {
-                throw .invalid("environment", "environment must be production or sandbox")
-            }
-            return environment
+            try NativeShapes.environment.value(of: name, named: "environment")
         }
         routes = Route.allCases.filter { route in
             Platform.addressable.contains(route.platform) && (platform.map { $0 == route.platform } ?? true)

@@ -6,6 +6,8 @@ struct NativeDialect: Dialect {
     let paths = ["/"]
     let keys = [KeyKind.native]
     let envelope: any Envelope = NativeEnvelope()
+    let reports: [any ReportComposer] = [NativeReport()]
+    let authorsNamePlatforms = true
     let mediaTypes = MediaType.Tolerance.none
     let takesIdempotencyKey = true
 

@@ -142,8 +142,13 @@ struct MessageReader {
 
     /// - Throws: `invalid_field` when nothing could be sent before the end.
     private func expiry(of draft: MessageDraft, now: Timestamp) throws(PealError) -> Timestamp {
-        if let window = draft.window { return try expiry(of: draft, window) }
-        let start = draft.startAt ?? now
+        let start = draft.window == nil ? draft.startAt ?? now : draft.createdAt
+        let life = MessageLife(
+            draft.options, draft.content, window: draft.window, start: start, secondsMax: lifeSecondsMax)
+        if let window = draft.window {
+            try check(draft, window, life)
+            return life.end
+        }
         let ends =
             [("options", draft.options.life)]
             + Platform.addressable.map { ("content.\($0.rawValue).options", draft.content.platforms[$0]?.options.life) }
@@ -152,11 +157,11 @@ struct MessageReader {
                 throw .invalid("\(path).expires_at", "the message would expire before it is sent")
             }
         }
-        return Lifetime.end(draft.options, draft.content, start: start, lifeSecondsMax: lifeSecondsMax)
+        return life.end
     }
 
-    /// Checks that the message suits a window, and says when it ends.
-    private func expiry(of draft: MessageDraft, _ window: DeliveryWindow) throws(PealError) -> Timestamp {
+    /// Checks that the message suits a window and outlives it.
+    private func check(_ draft: MessageDraft, _ window: DeliveryWindow, _ life: MessageLife) throws(PealError) {
         let audience = draft.audience
         guard audience.isExplicit, audience.devices.isEmpty, audience.addresses.isEmpty,
             audience.identifiers.isEmpty, audience.excludedTopics.isEmpty, !audience.interactiveOnly,
@@ -166,11 +171,8 @@ struct MessageReader {
                 "audience",
                 "a message with a window is for 1 to \(Limits.momentUsersMax) users: audience.users and platforms")
         }
-        guard draft.options.life != nil else { return window.until + .seconds(Limits.momentRecoverySeconds) }
-        let end = draft.options.expiry(start: draft.createdAt)
-        guard end > window.until else {
+        guard life.end > window.until, draft.options.life?.isOneAttempt != true else {
             throw .invalid("options.expires_at", "the message would expire before its window ends")
         }
-        return end
     }
 }

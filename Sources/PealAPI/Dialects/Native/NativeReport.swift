@@ -1,10 +1,12 @@
-package import PealCore
+internal import PealCore
 
-/// The report of an ended message for webhooks of kind `events`: the message as the native API shows it.
-package struct NativeReport: ReportComposer {
-    package init() {}
+/// Webhooks of kind `events` get each ended message as the native API shows it, one event a request.
+struct NativeReport: ReportComposer {
+    let form = Webhook.Form(kind: "events", body: .event, naming: .standard)
 
-    package func compose(_ facts: MessageFacts) -> JSON? { facts.report.nativeJSON }
+    func reportsEnds(of dialect: DialectName) -> Bool { true }
+
+    func report(_ facts: MessageFacts) -> JSON? { facts.report.nativeJSON }
 }
 
 extension MessageReport {
@@ -46,7 +48,7 @@ extension MessageReport {
 }
 
 extension MessageReport {
-    /// How many devices told that they have it, and that somebody opened it.
+    /// How many devices reported that they have it, and that somebody opened it.
     private var receiptsJSON: JSON {
         ["received": .integer(receipts[.received] ?? 0), "opened": .integer(receipts[.opened] ?? 0)]
     }

@@ -19,7 +19,7 @@ struct NativeTopics: Sendable {
 
     /// The topic that the path names.
     static func name(_ call: Call) throws(PealError) -> String {
-        try Fields.text(.string(call.parameter("topic")), "topic")
+        try Shape.text().value(of: call.parameter("topic"), named: "topic")
     }
 
     private func list(_ call: Call) async throws -> Answer {

@@ -21,7 +21,7 @@ struct NativeWebhooks: Sendable {
     }
 
     private static func name(_ call: Call) throws(PealError) -> String {
-        try Fields.text(.string(call.parameter("name")), "name")
+        try Shape.text().value(of: call.parameter("name"), named: "name")
     }
 
     private func known(_ call: Call) async throws -> Webhook {
@@ -108,30 +108,34 @@ struct NativeWebhooks: Sendable {
 /// `{url, kind, authentication}`.
 struct NativeWebhookDraft: Sendable {
     var url = ""
-    var kind = Webhook.Kind.events
+    var kind: Webhook.Kind = ""
     var authentication = Webhook.Authentication.bearer(accessToken: "")
 }
 
 enum NativeWebhookShapes {
     static let draft = ObjectShape("NativeWebhookDraft", NativeWebhookDraft(), rules: [ownSecret]) {
         Entry(required: "url", url) { $0.url = $1 }
-        Entry(required: "kind", .words("NativeWebhookKind")) { $0.kind = $1 }
+        Entry(required: "kind", kind) { $0.kind = $1 }
         Entry(required: "authentication", authentication) { $0.authentication = $1 }
     }
+
+    static let kind = Shape<Webhook.Kind>.words(
+        "NativeWebhookKind", reportComposers.all.map { ($0.form.kind.rawValue, $0.form.kind) })
 
     private static let ownSecret = Rule<NativeWebhookDraft>(
         "`secret` is ContextPush's: give it with kind `contextpush`.",
         violation: { _ in
-            [
+            let kinds = reportComposers.all.filter { $0.form.secretHeader != nil }.map(\.form.kind.rawValue)
+            return [
                 "required": ["kind", "authentication"],
                 "properties": [
-                    "kind": ["not": ["const": .string(Webhook.Kind.contextpush.rawValue)]],
+                    "kind": ["not": ["enum": .array(kinds.map(JSON.string))]],
                     "authentication": ["required": ["type"], "properties": ["type": ["const": "secret"]]],
                 ],
             ]
         }
     ) { draft, _, reading throws(PealError) in
-        if case .secret = draft.authentication, draft.kind != .contextpush {
+        if case .secret = draft.authentication, reportComposers[draft.kind]?.form.secretHeader == nil {
             throw .invalid(
                 reading.path("authentication.type"),
                 "secret is ContextPush's; give basic, bearer, header or signature")
@@ -282,7 +286,7 @@ extension NativeDocument {
         "NativeWebhook",
         .object([
             .required("name", .text), .required("url", .text),
-            .required("kind", .component("NativeWebhookKind", .words(Webhook.Kind.self))),
+            .required("kind", NativeWebhookShapes.kind.describe(strict)),
             .required(
                 "authentication",
                 .component(

@@ -1,4 +1,5 @@
-internal import PealCore
+package import PealCore
+internal import PealShapes
 
 /// The API of Pivotal Push 1.8. Backends call it with an application's key, devices with a platform's.
 struct PivotalDialect: Dialect {
@@ -6,10 +7,16 @@ struct PivotalDialect: Dialect {
     let paths = ["/v1", "/v2", "/healthcheck"]
     let keys = [KeyKind.pivotalApplication, .pivotalPlatform]
     let envelope: any Envelope = PivotalEnvelope()
+    let settings = PivotalSettings.all
 
     func endpoints(_ services: APIServices) -> [Endpoint] { PivotalRoutes(services).all }
 
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { PivotalDocument.document }
+}
+
+extension Policy {
+    /// A null leaves what is stored, "" clears it.
+    static let pivotal = Policy(isTolerant: true, leavesNull: true)
 }
 
 extension DialectName {
@@ -41,4 +48,32 @@ extension Access {
 
     /// A platform's key.
     static let pivotalPlatform = Access(platform, .appOfKey(.devices))
+}
+
+/// What an app may choose for its Pivotal clients.
+enum PivotalSettings {
+    /// Whether `custom_user_id` must be a signed token.
+    static let verifyCustomUserID = Setting("pivotal", "verify_custom_user_id", default: true)
+    /// Whether PUT of an unknown device makes it.
+    static let upsertOnPut = Setting("pivotal", "upsert_on_put", default: true)
+    /// Whether payloads carry `receiptId`.
+    static let sendReceipt = Setting("pivotal", "send_receipt", default: true)
+    /// Whether a `scheduleIn` beyond 30 days that divides by 1000 is read as milliseconds.
+    static let scheduleInMillisHeuristic = Setting("pivotal", "schedule_in_millis_heuristic", default: false)
+    /// Whether devices in the topic `pcf.push.heartbeat` get a push each minute.
+    static let heartbeat = Setting("pivotal", "heartbeat", default: true)
+
+    static let all: [any DeclaredSetting] = [
+        verifyCustomUserID, upsertOnPut, sendReceipt, scheduleInMillisHeuristic, heartbeat,
+    ]
+}
+
+extension Limits {
+    package static let pivotalDevicesMax = 4096
+    package static let pivotalUsersMax = 4096
+    /// Pushes due within this time are sent at once.
+    package static let pivotalImmediateSeconds: Int64 = 60
+    /// The `apns-expiration` where a push gives none: the last second of a signed 32-bit clock.
+    package static let pivotalExpirationSeconds: Int64 = 2_147_483_647
+    package static let pivotalHeartbeatSeconds: Int64 = 60
 }

@@ -122,7 +122,7 @@ enum PivotalSchema {
             ("PivotalPush", push), ("PivotalMessage", message), ("PivotalTarget", target),
             ("PivotalApple", apple), ("PivotalSchedule", schedule), ("PivotalScheduleChange", scheduleChange),
             ("PivotalReceipt", receipt), ("PivotalEvent", event),
-        ] + deviceComponents + geofenceComponents
+        ]
 
     static let scheduleID = Schema.text(pattern: "[0-9a-f]{16}")
 

@@ -30,7 +30,7 @@ package struct PivotalHeartbeat: Sendable {
     package func beat(at now: Timestamp) async {
         do {
             let apps = try await services.store.read { try $0.apps(withTopic: Self.topic, now: now) }
-            for app in apps where app.settings.pivotal.heartbeat { await beat(app, at: now) }
+            for app in apps where app.settings[PivotalSettings.heartbeat] { await beat(app, at: now) }
         } catch {
             services.logger.error("heartbeats could not be sent", metadata: ["error": "\(error)"])
         }
@@ -66,7 +66,7 @@ package struct PivotalHeartbeat: Sendable {
         ]
         var app = app
         // Without it a phone cannot answer.
-        app.settings.pivotal.sendReceipt = true
+        app.settings[PivotalSettings.sendReceipt] = true
         let reader = PivotalReader(lifeSecondsMax: services.options.messageLifeSeconds)
         var draft = try reader.draft(push, id: Self.id(app, at: now), app: app, createdAt: now, now: now).draft
         draft.campaignID = Self.topic

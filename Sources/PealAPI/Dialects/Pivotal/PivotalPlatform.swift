@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// The dialect's words for platforms.
 enum PivotalPlatform {
@@ -14,6 +15,12 @@ enum PivotalPlatform {
         default: nil
         }
     }
+
+    /// What `os` of a registration may be.
+    static let words = Schema.caseless([
+        "ios", "android", "android-fcm", "android-gcm", "android-baidu", "windows8", "windows", "windowsPhone",
+        "windows_phone", "bb10", "blackberry",
+    ])
 
     /// The dialect's own word.
     static func os(_ platform: Platform) -> String {

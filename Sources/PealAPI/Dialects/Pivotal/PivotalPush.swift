@@ -36,21 +36,21 @@ struct PivotalReader {
         _ json: JSON, id: MessageID, app: App, createdAt: Timestamp, now: Timestamp
     ) throws(PealError) -> (draft: MessageDraft, timing: PivotalTiming) {
         let body = try Tolerance(json)
-        let settings = app.settings.pivotal
+        let settings = app.settings
         let timing = try PivotalTiming(body, settings: settings, now: now)
         let audience = try PivotalTarget.audience(body)
-        var content = try PivotalContent.content(body, receipt: settings.sendReceipt ? id.description : nil)
+        var content = try PivotalContent.content(
+            body, receipt: settings[PivotalSettings.sendReceipt] ? id.description : nil)
         var options = MessageOptions()
         if let end = timing.expiresAt {
             options.life = .until(end)
         } else {
             content.platforms[.ios]?.options.life = .until(Timestamp(seconds: Limits.pivotalExpirationSeconds))
         }
-        let end = Lifetime.end(
-            options, content, start: timing.startAt ?? now, lifeSecondsMax: lifeSecondsMax)
+        let life = MessageLife(options, content, start: timing.startAt ?? now, secondsMax: lifeSecondsMax)
         let draft = MessageDraft(
             id: id, app: app.key, dialect: .pivotal, audience: audience, content: content, options: options,
-            startAt: timing.startAt, createdAt: createdAt, expiresAt: end,
+            startAt: timing.startAt, createdAt: createdAt, expiresAt: life.end,
             source: timing.startAt == nil ? nil : json.bytes)
         return (draft, timing)
     }
@@ -147,14 +147,14 @@ struct PivotalTiming {
     private static let monthSeconds: Int64 = 30 * 24 * 3600
 
     /// - Throws: `invalid_field` when both schedule fields are set, or a scheduled push would end before it starts.
-    init(_ body: Tolerance, settings: AppSettings.Pivotal, now: Timestamp) throws(PealError) {
+    init(_ body: Tolerance, settings: AppSettings, now: Timestamp) throws(PealError) {
         let at = try body.milliseconds("scheduleAt")
         var delay = try body.integer("scheduleIn").flatMap { $0 == 0 ? nil : $0 }
         if at != nil, delay != nil {
             throw .invalid("scheduleIn", "scheduleAt and scheduleIn must not both be set")
         }
         isSuspicious = delay.map { $0 > Self.monthSeconds && $0.isMultiple(of: 1000) } ?? false
-        if isSuspicious, settings.scheduleInMillisHeuristic { delay = delay.map { $0 / 1000 } }
+        if isSuspicious, settings[PivotalSettings.scheduleInMillisHeuristic] { delay = delay.map { $0 / 1000 } }
         if let delay, !(0...Limits.ttlSecondsMax).contains(delay) {
             throw .invalid("scheduleIn", "scheduleIn must be 0 to \(Limits.ttlSecondsMax) seconds")
         }

@@ -1,4 +1,4 @@
-internal import PealCore
+package import PealCore
 internal import PealShapes
 
 /// The Richie Push API.
@@ -7,6 +7,9 @@ struct RichieDialect: Dialect {
     let paths = ["/push"]
     let keys = [KeyKind.richie]
     let envelope: any Envelope = RichieEnvelope()
+    let reports: [any ReportComposer] = [RichieReport()]
+    let settings = RichieSettings.all
+    let namesApps = true
 
     func endpoints(_ services: APIServices) -> [Endpoint] { RichieRoutes(services).all }
 
@@ -31,4 +34,21 @@ extension Access {
 
     /// A key with that scope.
     static func richie(_ scope: APIKey.Scope) -> Access { Access(userName, .appOfKey(scope)) }
+}
+
+/// What an app may choose for its Richie clients.
+enum RichieSettings {
+    /// Whether bodies may have trailing commas.
+    static let lenientJSON = Setting("richie", "lenient_json", default: false)
+    /// Whether links may be http.
+    static let allowHTTPLinks = Setting("richie", "allow_http_links", default: false)
+
+    static let all: [any DeclaredSetting] = [lenientJSON, allowHTTPLinks]
+}
+
+extension Limits {
+    package static let richieTopicsMax = 1000
+    package static let richieUsersMax = 10_000
+    /// Of what a task holds for one platform, in compact JSON.
+    package static let richiePayloadBytesMax = 4096
 }

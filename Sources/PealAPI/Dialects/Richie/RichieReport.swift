@@ -1,11 +1,14 @@
-package import PealCore
+internal import PealCore
 
-/// The delivery analytics of a task that is done, in the documented shape.
-package struct RichieReport: ReportComposer {
-    package init() {}
+/// The delivery analytics of a task that is done, in the documented shape: one request a task.
+struct RichieReport: ReportComposer {
+    let form = Webhook.Form(
+        kind: "richie_report", body: .item, naming: .headers(id: "X-Idempotency-Key", type: nil))
+
+    func reportsEnds(of dialect: DialectName) -> Bool { dialect == .richie }
 
     /// - Returns: nil for a message of another dialect.
-    package func compose(_ facts: MessageFacts) -> JSON? {
+    func report(_ facts: MessageFacts) -> JSON? {
         let message = facts.report.message
         guard message.dialect == .richie, let source = facts.source, let part = try? JSONParser.parse(source) else {
             return nil

@@ -25,7 +25,7 @@ struct RichieTasks: Sendable {
 
     private func send(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        let body = try call.object(allowsTrailingCommas: app.settings.richie.lenientJSON)
+        let body = try call.object(allowsTrailingCommas: app.settings[RichieSettings.lenientJSON])
         try await check(try RichieShapes.app.value(of: body, .tolerant, now: call.now), of: app)
         let task = try shapes.task.value(of: body, .tolerant, now: call.now)
         let (draft, warnings) = try task.draft(
@@ -41,10 +41,10 @@ struct RichieTasks: Sendable {
     /// - Parameter name: the app's in the request: its `richie_app_id` or its id.
     /// - Throws: `forbidden` for another app of this server, `not_found` for one that it does not have.
     private func check(_ name: String, of app: App) async throws {
-        let own = [app.richieAppID, app.id.description].compactMap { $0 }
+        let own = [app.dialectIDs[.richie], app.id.description].compactMap { $0 }
         if own.contains(where: { $0.utf8.elementsEqual(name.utf8) }) { return }
         let isKnown = try await services.store.read { store in
-            try store.hasApp(richieAppID: name) || AppID(name).map { try store.app($0) != nil } ?? false
+            try store.hasApp(dialect: .richie, id: name) || AppID(name).map { try store.app($0) != nil } ?? false
         }
         throw isKnown
             ? PealError(.forbidden, "these credentials belong to another app", field: "app_id")

@@ -84,7 +84,7 @@ struct RichieShapes: Sendable {
         rules: [hasBody(bodies + bodies.map { holding("aps", $0) }, missing: "aps.alert.body", \.hasBody)],
         others: others, extra: { $0.object.members = RichieObject.passedOn($1) }
     ) {
-        keys(\.object)
+        keys(\RichieApplePayload.object)
         Entry(checking: "alert", alert) { $0.object.alert = $1 }
         Entry(checking: "aps", aps.shape) { $0.aps = $1 }
     }
@@ -99,7 +99,7 @@ extension RichieShapes {
     private static let aps = ObjectShape(
         "RichieAps", RichieObject(), others: others, extra: { $0.members = RichieObject.passedOn($1) }
     ) {
-        keys(\.self)
+        keys(\RichieObject.self)
         Entry(checking: "alert", alert) { $0.alert = $1 }
         Entry(checking: "content-available", .flag) { $0.isContentAvailable = $1 }
     }
@@ -109,7 +109,7 @@ extension RichieShapes {
         rules: [hasBody(bodies, missing: "body", \.hasBody)], others: others,
         extra: { $0.members = RichieObject.passedOn($1) }
     ) {
-        keys(\.self)
+        keys(\RichieObject.self)
         Entry(checking: "alert", alert) { $0.alert = $1 }
     }
 
@@ -120,7 +120,7 @@ extension RichieShapes {
     private static let alertKeys = ObjectShape(
         "RichieAlertKeys", RichieObject(), others: others, extra: { $0.members = RichieObject.passedOn($1) }
     ) {
-        keys(\.self)
+        keys(\RichieObject.self)
     }
 
     /// The documented keys of a notification (https://richie.dev/docs/push/push-api), checked wherever they were sent.

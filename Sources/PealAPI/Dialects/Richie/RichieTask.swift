@@ -18,14 +18,16 @@ struct RichieTask: Sendable {
         id: MessageID, app: App, now: Timestamp, _ limits: APIOptions
     ) throws(PealError) -> (draft: MessageDraft, warnings: [String]) {
         let content = try RichieContent(
-            payloads, taskID: id.description, allowsHTTP: app.settings.richie.allowHTTPLinks)
+            payloads, taskID: id.description, allowsHTTP: app.settings[RichieSettings.allowHTTPLinks])
         var audience = audience
         audience.platforms = Set(content.content.platforms.keys)
         let options = MessageOptions()
         let draft = MessageDraft(
             id: id, app: app.key, dialect: .richie, audience: audience, content: content.content, options: options,
             createdAt: now,
-            expiresAt: Lifetime.end(options, content.content, start: now, lifeSecondsMax: limits.messageLifeSeconds),
+            expiresAt: MessageLife(
+                options, content.content, start: now, secondsMax: limits.messageLifeSeconds
+            ).end,
             source: RichieReport.part(self, payloads: content.reported).bytes)
         return (draft, content.warnings)
     }

@@ -1,3 +1,4 @@
+@testable import PealAPI
 import PealCore
 import Testing
 
@@ -5,11 +6,13 @@ import Testing
     @Test("default to what the original services did")
     func defaults() {
         let settings = AppSettings()
-        #expect(settings.pivotal.verifyCustomUserID && settings.pivotal.upsertOnPut && settings.pivotal.sendReceipt)
-        #expect(!settings.pivotal.scheduleInMillisHeuristic)
-        #expect(!settings.richie.lenientJSON && !settings.richie.allowHTTPLinks)
-        #expect(settings.contextpush.share == 0.5)
-        #expect(settings.device.verifyUserID)
+        #expect(
+            settings[PivotalSettings.verifyCustomUserID] && settings[PivotalSettings.upsertOnPut]
+                && settings[PivotalSettings.sendReceipt])
+        #expect(!settings[PivotalSettings.scheduleInMillisHeuristic])
+        #expect(!settings[RichieSettings.lenientJSON] && !settings[RichieSettings.allowHTTPLinks])
+        #expect(settings[.experimentShare] == 0.5)
+        #expect(settings[DeviceSettings.verifyUserID])
     }
 
     @Test(
@@ -24,13 +27,15 @@ import Testing
         ])
     func change(group: String, name: String, value: String) throws {
         var settings = AppSettings()
-        try settings.apply(try JSONParser.parse("{\"\(group)\":{\"\(name)\":\(value),\"unknown\":1},\"unknown\":{}}"))
-        var expected = AppSettings().json
+        try settings.apply(
+            try JSONParser.parse("{\"\(group)\":{\"\(name)\":\(value),\"unknown\":1},\"unknown\":{}}"),
+            declared: Dialects.settings)
+        var expected = AppSettings().completed(Dialects.settings).json
         expected = expected.merging(try JSONParser.parse("{\"\(group)\":{\"\(name)\":\(value)}}"))
         #expect(settings.json == expected)
         #expect(settings != AppSettings())
         var again = AppSettings()
-        try again.apply(settings.json)
+        try again.apply(settings.json, declared: Dialects.settings)
         #expect(again == settings)
     }
 
@@ -38,8 +43,8 @@ import Testing
     func nulls() throws {
         var settings = AppSettings()
         let nulls = #"{"pivotal":null,"richie":{"lenient_json":null},"contextpush":{"share":null},"quiet_hours":null}"#
-        try settings.apply(try JSONParser.parse(nulls))
-        #expect(settings == AppSettings())
+        try settings.apply(try JSONParser.parse(nulls), declared: Dialects.settings)
+        #expect(settings == AppSettings().completed(Dialects.settings))
     }
 
     @Test(
@@ -55,7 +60,9 @@ import Testing
         ])
     func wrong(text: String, field: String, code: PealError.Code) throws {
         var settings = AppSettings()
-        let error = try #require(throws: PealError.self) { try settings.apply(try JSONParser.parse(text)) }
+        let error = try #require(throws: PealError.self) {
+            try settings.apply(try JSONParser.parse(text), declared: Dialects.settings)
+        }
         #expect(error.field == field && error.code == code)
     }
 }

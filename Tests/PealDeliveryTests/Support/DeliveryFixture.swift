@@ -5,7 +5,7 @@ import PealTesting
 import Testing
 
 /// A store with one app and its credential, a scripted push network, and a clock that stands until it is moved.
-struct Bench: Sendable {
+struct DeliveryFixture: Sendable {
     struct TooSlow: Error {}
 
     let test: TestStore
@@ -65,10 +65,11 @@ struct Bench: Sendable {
         var content = Content()
         content.title = title
         content.defaultLocale = "en"
+        let life = MessageLife(options, content, start: startAt ?? now, secondsMax: lifeSeconds)
         return MessageDraft(
             id: randomness.timeOrderedIdentifier(at: now), app: app, dialect: "native", audience: audience,
             content: content, options: options, startAt: startAt, createdAt: now,
-            expiresAt: (startAt ?? now) + .seconds(lifeSeconds))
+            expiresAt: life.end)
     }
 
     /// Makes a message durable as the API does; a small one is handed to `engine`.
@@ -132,7 +133,7 @@ struct Bench: Sendable {
         try await store.read { [app] in try $0.device(app: app, id: Self.deviceID(number)) }
     }
 
-    /// What the log tells of one device, oldest first.
+    /// The log's entries of one device, oldest first.
     func trail(_ id: MessageID, _ key: DeviceKey, route: Route = .apnsProduction) async throws -> [DeliveryLogEntry] {
         let rows = try await store.read { [app] in
             try $0.logRows(app: app, message: id, route: route, key: key, inAddresses: false)
@@ -140,7 +141,7 @@ struct Bench: Sendable {
         return try rows.compactMap { try DeliveryLog.find(key, in: $0.row.data) }
     }
 
-    /// Waits, without moving the clock, for what other tasks bring about.
+    /// Waits, without moving the clock, until other tasks have made `condition` true.
     func eventually(_ condition: () async throws -> Bool) async throws {
         for _ in 0..<5000 {
             if try await condition() { return }
@@ -149,9 +150,17 @@ struct Bench: Sendable {
         throw TooSlow()
     }
 
-    /// Moves the clock in steps until something has come about. Where nothing else is said it stands while slices are
-    /// worked on, since leases would end before a busy machine has turned to them; and always while a write waits for
-    /// its disk.
+    /// Moves the clock by `seconds`, one at a time, and lets the services turn to each.
+    func pass(seconds: Int) async throws {
+        for _ in 0..<seconds {
+            time.advance(by: .seconds(1))
+            try await settle()
+        }
+    }
+
+    /// Moves the clock in steps until `condition` holds. Unless `isWorkUnderWay` is set, the clock stands while slices
+    /// are worked on, because on a busy machine their leases would end before their workers run. It always stands while
+    /// a write waits for its disk.
     func drive(
         by step: Duration = .milliseconds(250), isWorkUnderWay: Bool = false, until condition: () async throws -> Bool
     ) async throws {
@@ -164,7 +173,7 @@ struct Bench: Sendable {
         throw TooSlow()
     }
 
-    /// Lets who was woken read and write: returns behind the writes that they had begun by then, however slow the disk.
+    /// Lets woken services read and write: returns after the writes that they had begun by then, however slow the disk.
     private func settle() async throws {
         for _ in 0..<2 {
             try await Task.sleep(for: .milliseconds(2))
@@ -190,7 +199,7 @@ extension Audience {
 
     static func devices(_ numbers: ClosedRange<Int>) -> Audience {
         var audience = Audience()
-        audience.devices = numbers.map(Bench.deviceID)
+        audience.devices = numbers.map(DeliveryFixture.deviceID)
         return audience
     }
 }

@@ -1,0 +1,131 @@
+/// What an app may choose for itself. Each choice is a `Setting` of some dialect; the core carries them by name.
+package struct AppSettings: Sendable, Hashable {
+    /// As the API shows it and as it is stored: settings by section. What is missing has its default.
+    package private(set) var json: JSON
+
+    /// - Parameter json: an object, as `json` of other settings.
+    package init(json: JSON = .object(.init())) { self.json = json }
+
+    package subscript<Value>(setting: Setting<Value>) -> Value {
+        get { json[setting.section]?[setting.name].flatMap(Value.init(setting:)) ?? setting.standard }
+        set { set(setting, newValue.settingJSON) }
+    }
+
+    /// Takes over the settings that `given` holds and writes out every one of `declared`, defaults included. Unknown
+    /// members and nulls are ignored.
+    /// - Throws: `invalid_field` for a value of the wrong type; `not_supported` for a limit that is not built yet.
+    package mutating func apply(
+        _ given: JSON, declared: [any DeclaredSetting], path: String = "settings"
+    ) throws(PealError) {
+        guard given.objectValue != nil else {
+            throw .invalid(path, "\(path) must be an object, not \(given.typeName)")
+        }
+        for name in ["quiet_hours", "frequency_cap", "rate_per_second"] {
+            if let value = given[name], !value.isNull { throw .unsupported("\(path).\(name)") }
+        }
+        for setting in declared {
+            let value = try Self.value(given, setting, path) ?? json[setting.section]?[setting.name]
+            set(setting, value ?? setting.standardJSON)
+        }
+    }
+
+    /// These settings with every one of `declared`, defaults included.
+    package func completed(_ declared: [any DeclaredSetting]) -> AppSettings {
+        var settings = self
+        for setting in declared where json[setting.section]?[setting.name] == nil {
+            settings.set(setting, setting.standardJSON)
+        }
+        return settings
+    }
+
+    private mutating func set(_ setting: any DeclaredSetting, _ value: JSON) {
+        var sections = json.objectValue ?? .init()
+        var section = sections[setting.section]?.objectValue ?? .init()
+        section[setting.name] = value
+        sections[setting.section] = .object(section)
+        json = .object(sections)
+    }
+
+    private static func value(
+        _ given: JSON, _ setting: any DeclaredSetting, _ path: String
+    ) throws(PealError) -> JSON? {
+        guard let section = given[setting.section], !section.isNull else { return Optional.none }
+        let path = "\(path).\(setting.section)"
+        guard section.objectValue != nil else { throw .invalid(path, "must be an object, not \(section.typeName)") }
+        guard let value = section[setting.name], !value.isNull else { return Optional.none }
+        return try setting.checked(value, path: "\(path).\(setting.name)")
+    }
+}
+
+/// One choice that an app has, with its default.
+package struct Setting<Value: SettingValue>: Sendable, Hashable {
+    package let section: String
+    package let name: String
+    package let standard: Value
+
+    package init(_ section: String, _ name: String, default standard: Value) {
+        self.section = section
+        self.name = name
+        self.standard = standard
+    }
+}
+
+/// A setting whatever its type.
+package protocol DeclaredSetting: Sendable {
+    var section: String { get }
+    var name: String { get }
+    var standardJSON: JSON { get }
+    /// The value as it is kept.
+    /// - Throws: `invalid_field` for `path`.
+    func checked(_ value: JSON, path: String) throws(PealError) -> JSON
+}
+
+extension Setting: DeclaredSetting {
+    package var standardJSON: JSON { standard.settingJSON }
+
+    package func checked(_ value: JSON, path: String) throws(PealError) -> JSON {
+        guard let value = Value(setting: value) else { throw .invalid(path, Value.demand(name, not: value)) }
+        return value.settingJSON
+    }
+}
+
+/// What a setting can hold: a choice between two, or a share of a whole.
+package protocol SettingValue: Sendable, Hashable {
+    /// nil where `json` is not such a value.
+    init?(setting json: JSON)
+    var settingJSON: JSON { get }
+    /// The message of a refusal.
+    static func demand(_ name: String, not value: JSON) -> String
+}
+
+extension Bool: SettingValue {
+    package init?(setting json: JSON) {
+        guard let value = json.boolValue else { return nil }
+        self = value
+    }
+
+    package var settingJSON: JSON { .bool(self) }
+
+    package static func demand(_ name: String, not value: JSON) -> String {
+        "must be a boolean, not \(value.typeName)"
+    }
+}
+
+extension Double: SettingValue {
+    /// From 0 to 1.
+    package init?(setting json: JSON) {
+        guard let value = json.doubleValue, (0...1).contains(value) else { return nil }
+        self = value
+    }
+
+    package var settingJSON: JSON { .number(String(self)) }
+
+    package static func demand(_ name: String, not value: JSON) -> String {
+        "\(name) must be a number from 0 to 1"
+    }
+}
+
+extension Setting<Double> {
+    /// The share of users that experiments give to devices to choose the moment. Its section is a name in the API.
+    package static let experimentShare = Setting("contextpush", "share", default: 0.5)
+}
