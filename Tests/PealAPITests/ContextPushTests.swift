@@ -195,6 +195,15 @@ struct ContextPushTests {
         }
     }
 
+    @Test("states the configured window in its document")
+    func documented() async throws {
+        try await House.open(options: APIOptions(contextPushWindowSecondsMax: 7200)) { house in
+            let document = try await house.call(.get, "/openapi.json", authorization: nil)
+            let hours = document["components.schemas.ContextPushSchedule.properties.deliver_within_hours"]
+            #expect(hours?["maximum"] == 2, "\(document.text)")
+        }
+    }
+
     @Test("cancels exactly, says who has it when it is too late, and tells webhooks")
     func cancelling() async throws {
         try await Self.open { house, call in
