@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// The paths of ContextPush: one person's message, scheduled and cancelled.
 struct ContextPushRoutes: Sendable {

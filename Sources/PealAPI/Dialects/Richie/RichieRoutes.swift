@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import Logging
 internal import PealCore
+internal import PealShapes
 
 /// The path of the Richie Push API.
 struct RichieRoutes: Sendable {
