@@ -27,7 +27,7 @@ func dialectEndpoints(_ services: APIServices) -> [Endpoint] {
 }
 
 private func openAPI(_ services: APIServices, _ endpoints: [Endpoint]) -> OpenAPIRoutes {
-    OpenAPIRoutes(version: services.options.version, time: services.time, endpoints: endpoints)
+    OpenAPIRoutes(options: services.options, time: services.time, endpoints: endpoints)
 }
 
 /// Every method of every path, such as `GET /peal/v1/apps/{app}`.

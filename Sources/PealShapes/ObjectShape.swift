@@ -11,19 +11,23 @@ package struct ObjectShape<Root: Sendable>: Sendable {
     /// Of `names`, those that `extra` does not get.
     private let taken: [String]
     private let extra: (@Sendable (inout Root, JSON.Members) -> Void)?
+    private let others: (names: Schema, values: Schema)?
 
     /// - Parameters:
     ///   - name: of the component.
     ///   - start: what there is before a member is read.
     ///   - text: a sentence for the document.
+    ///   - others: what the names and values of members that no entry names must suit, for the document.
     ///   - extra: takes the members that no entry takes, for objects that pass them on.
     package init(
         _ name: String, _ start: Root, _ text: String? = nil, rules: [Rule<Root>] = [],
+        others: (names: Schema, values: Schema)? = nil,
         extra: (@Sendable (inout Root, JSON.Members) -> Void)? = nil,
         @EntryBuilder<Root> _ entries: () -> [Entry<Root>]
     ) {
         let entries = entries()
         (self.name, self.start, self.text, self.extra, self.entries) = (name, start, text, extra, entries)
+        self.others = others
         self.rules = entries.flatMap(\.rules) + rules
         names = entries.flatMap(\.names)
         taken = entries.filter { !$0.isKept }.flatMap(\.names)
@@ -99,6 +103,10 @@ package struct ObjectShape<Root: Sendable>: Sendable {
         let sentences = [text].compactMap(\.self) + rules.compactMap(\.text)
         if !sentences.isEmpty { schema = schema.described(sentences.joined(separator: " ")) }
         if describing.policy.refusesUnknown, extra == nil { schema = schema.with("additionalProperties", false) }
+        if let others {
+            schema = schema.with("propertyNames", others.names.json).with("additionalProperties", others.values.json)
+                .carrying([others.values])
+        }
         let violations = rules.compactMap { $0.violation(describing) }
         if let first = violations.first {
             schema = schema.with("not", violations.count == 1 ? first : ["anyOf": .array(violations)])
@@ -164,8 +172,8 @@ package struct Entry<Root: Sendable>: Sendable {
         let names = [name] + aliases
         self.names = names
         describe = { describing in
-            let trims = describing.policy.trimsLineEnds && !isVerbatim
-            return [.optional(name, describing.optional(Self.schema(shape, aliases, trims: trims, describing)))]
+            let schema = describing.optional(Self.schema(shape, aliases, describing))
+            return [.optional(name, isVerbatim ? schema : schema.withLineEnds(describing.policy))]
         }
         read = { given, reading, root throws(PealError) in
             if let (name, json) = given.find(names, isVerbatim: isVerbatim) {
@@ -193,8 +201,8 @@ package struct Entry<Root: Sendable>: Sendable {
         let names = [name] + aliases
         self.names = names
         describe = { describing in
-            let trims = describing.policy.trimsLineEnds && !isVerbatim
-            return [.required(name, Self.schema(shape, aliases, trims: trims, describing))]
+            let schema = Self.schema(shape, aliases, describing)
+            return [.required(name, isVerbatim ? schema : schema.withLineEnds(describing.policy))]
         }
         read = { given, reading, root throws(PealError) in
             guard let (name, json) = given.find(names, isVerbatim: isVerbatim) else {
@@ -217,7 +225,14 @@ package struct Entry<Root: Sendable>: Sendable {
 
     /// A member that is checked and described, and passed on as it was written.
     package init<Value>(checking name: String, _ shape: Shape<Value>) {
-        self.init(name, is: shape) { _, _ in }
+        self.init(checking: name, shape) { _, _ in }
+    }
+
+    /// - Parameter set: gets what was read beside it.
+    package init<Value>(
+        checking name: String, _ shape: Shape<Value>, set: @escaping @Sendable (inout Root, Value?) -> Void
+    ) {
+        self.init(name, is: shape, set: set)
         isKept = true
     }
 
@@ -265,14 +280,19 @@ package struct Entry<Root: Sendable>: Sendable {
     }
 
     private static func schema<Value>(
-        _ shape: Shape<Value>, _ aliases: [String], trims: Bool, _ describing: Describing
+        _ shape: Shape<Value>, _ aliases: [String], _ describing: Describing
     ) -> Schema {
-        var schema = shape.describe(describing)
-        if trims, let pattern = schema["pattern"]?.stringValue {
-            schema = schema.with("pattern", .string("\(pattern.dropLast())[\\n\\r]*$"))
-        }
+        let schema = shape.describe(describing)
         guard !aliases.isEmpty else { return schema }
         return schema.described("Also \(aliases.map { "`\($0)`" }.joined(separator: ", ")).")
+    }
+}
+
+extension Schema {
+    /// The same texts with line ends behind them, where the policy drops those.
+    fileprivate func withLineEnds(_ policy: Policy) -> Schema {
+        guard policy.trimsLineEnds, let pattern = self["pattern"]?.stringValue else { return self }
+        return with("pattern", .string("\(pattern.dropLast())[\\n\\r]*$"))
     }
 }
 

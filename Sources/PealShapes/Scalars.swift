@@ -159,11 +159,12 @@ extension Shape where Value == Double {
 }
 
 extension Shape where Value == Timestamp {
-    /// RFC 3339 with any offset.
+    /// RFC 3339 with any offset; tolerant readers take other forms of ISO 8601, too.
     package static let time = Shape { json, reading throws(PealError) in
         let text = json.stringValue
-        if text == nil, !reading.policy.isTolerant { throw reading.wrongType(json, "a string") }
-        guard let time = text.flatMap(Timestamp.init(rfc3339:)) else {
+        let isTolerant = reading.policy.isTolerant
+        if text == nil, !isTolerant { throw reading.wrongType(json, "a string") }
+        guard let time = text.flatMap(isTolerant ? Timestamp.init(iso8601:) : Timestamp.init(rfc3339:)) else {
             throw reading.refusal("must be a time such as 2026-11-21T02:30:00Z")
         }
         return time
@@ -231,5 +232,36 @@ extension String {
         guard fraction.startIndex > unsigned.startIndex else { return false }
         guard let point = fraction.first else { return true }
         return point == UInt8(ascii: ".") && fraction.count > 1 && fraction.dropFirst().allSatisfy(isDigit)
+    }
+}
+
+extension Timestamp {
+    /// RFC 3339, also without seconds, without a zone (then UTC), with a zone such as `+0100` or `+01`, in the basic form
+    /// without dashes and colons, and with a decimal comma.
+    fileprivate init?(iso8601 text: String) {
+        let parts = text.filter { !$0.isNewline }.split(maxSplits: 1) { $0 == "T" || $0 == "t" || $0 == " " }
+        guard parts.count == 2 else { return nil }
+        let given = parts[1].prefix { $0.isNumber || ":.,".contains($0) }
+        let day = String(parts[0]).punctuated(with: "-", at: [4, 6])
+        let clock = String(given.replacing(",", with: ".")).punctuated(with: ":", at: [2, 4])
+        var zone = String(parts[1].dropFirst(given.count))
+        if zone.isEmpty { zone = "Z" }
+        if zone.count == 5 { zone.insert(":", at: zone.index(zone.startIndex, offsetBy: 3)) }
+        if zone.count == 3 { zone += ":00" }
+        let seconds = clock.count(where: { $0 == ":" }) == 1 ? ":00" : ""
+        self.init(rfc3339: "\(day)T\(clock)\(seconds)\(zone)")
+    }
+}
+
+extension String {
+    /// The extended form of a date or a time of day: `20261121` with dashes, `0230` or `023000` with colons.
+    fileprivate func punctuated(with mark: Character, at places: [Int]) -> String {
+        let digits = prefix { $0.isNumber }.count
+        guard !contains(mark), digits > places[0] else { return self }
+        var text = self
+        for place in places.reversed() where place < digits {
+            text.insert(mark, at: text.index(text.startIndex, offsetBy: place))
+        }
+        return text
     }
 }

@@ -32,7 +32,7 @@ package struct Schema: Sendable, Hashable {
     }
 
     /// Also with the components of `others`.
-    private func carrying(_ others: [Schema]) -> Schema {
+    func carrying(_ others: [Schema]) -> Schema {
         var schema = self
         for other in others {
             schema.components.merge(other.components) { mine, theirs in

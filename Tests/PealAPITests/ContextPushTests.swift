@@ -196,6 +196,15 @@ struct ContextPushTests {
         }
     }
 
+    @Test("states the configured window in its document")
+    func documented() async throws {
+        try await Fixture.open(options: APIOptions(contextPushWindowSecondsMax: 7200)) { fixture in
+            let document = try await fixture.call(.get, "/openapi.json", authorization: nil)
+            let hours = document["components.schemas.ContextPushSchedule.properties.deliver_within_hours"]
+            #expect(hours?["maximum"] == 2, "\(document.text)")
+        }
+    }
+
     @Test("cancels exactly, names the state when it is too late, and notifies webhooks")
     func cancelling() async throws {
         try await Self.open { fixture, call in

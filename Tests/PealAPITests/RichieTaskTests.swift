@@ -115,6 +115,9 @@ struct RichieTaskTests {
                 let reply = try await richie.post(#"{"app_id":"an-app",\#(names),\#(Self.payloads)}"#)
                 #expect(reply.status == status, "\(reply.text)")
             }
+            let document = try await richie.fixture.call(.get, "/openapi.json", authorization: nil)
+            let task = document["components.schemas.RichieTask.properties"]
+            #expect(task?["topics"]?["maxItems"] == 2 && task?["external_user_ids"]?["maxItems"] == 1)
         }
     }
 

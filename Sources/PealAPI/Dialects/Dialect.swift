@@ -25,9 +25,11 @@ protocol Dialect: Sendable {
     func endpoints(_ services: APIServices) -> [Endpoint]
     /// The path in its requests that holds a message's field.
     func spelling(of field: MessageField) -> String
-    /// Its part of the OpenAPI document; nil where it has no endpoints yet.
-    /// - Parameter now: times that must lie in the future are later than this.
-    func document(at now: Timestamp) -> DialectDocument?
+    /// Its part of the OpenAPI document; nil if it has no endpoints yet.
+    /// - Parameters:
+    ///   - now: times that must lie in the future are later than this.
+    ///   - options: its limits are the ones that the document states.
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument?
 }
 
 extension Dialect {

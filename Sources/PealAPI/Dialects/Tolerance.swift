@@ -181,22 +181,6 @@ struct Tolerance {
         return texts.filter { !$0.isEmpty && seen.insert(Array($0.utf8)).inserted }
     }
 
-    /// The names or ids of a target, each once. What can be none (another type, too long, with control characters) is
-    /// passed over, for nobody has it. nil for a list that is absent or empty.
-    func names(_ name: String, countMax: Int, bytesMax: Int) throws(PealError) -> [String]? {
-        guard let (value, path) = self[name], value != [] else { return nil }
-        guard let elements = value.arrayValue else {
-            throw .invalid(path, "\(path) must be an array, not \(value.typeName)")
-        }
-        guard elements.count <= countMax else {
-            throw .invalid(path, "\(path) may hold \(countMax) elements at most")
-        }
-        var seen: Set<[UInt8]> = []
-        return elements.compactMap(Self.plainText).filter { text in
-            (1...bytesMax).contains(text.utf8.count) && text.isPrintable && seen.insert(Array(text.utf8)).inserted
-        }
-    }
-
     /// An instant in milliseconds since 1970, within what a date can be.
     func milliseconds(_ name: String) throws(PealError) -> Timestamp? {
         guard let number = try integer(name), number != 0 else { return nil }
@@ -208,83 +192,4 @@ struct Tolerance {
 
     /// 9999-12-31T23:59:59.999Z.
     private static let latestMilliseconds: Int64 = 253_402_300_799_999
-}
-
-extension String {
-    /// Without blanks, tabs and line ends around it.
-    fileprivate var trimmed: String {
-        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
-        let rest = utf8.drop(while: isBlank)
-        return String(decoding: rest.dropLast(rest.reversed().prefix(while: isBlank).count), as: UTF8.self)
-    }
-
-    /// Digits, with a sign before and a fraction behind if need be: no exponent, no infinity, no hexadecimal digits.
-    fileprivate var isDecimal: Bool {
-        let isDigit = { (byte: UInt8) in byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
-        let unsigned = utf8.first == UInt8(ascii: "-") ? utf8.dropFirst() : utf8[...]
-        let fraction = unsigned.drop(while: isDigit)
-        guard fraction.startIndex > unsigned.startIndex else { return false }
-        guard let point = fraction.first else { return true }
-        return point == UInt8(ascii: ".") && fraction.count > 1 && fraction.dropFirst().allSatisfy(isDigit)
-    }
-}
-
-extension Tolerance {
-    /// A number with or without a fraction; as text only in decimal digits.
-    func decimal(_ name: String) throws(PealError) -> Double? {
-        guard let (value, path) = self[name] else { return nil }
-        let text = value.stringValue?.trimmed
-        guard text?.isDecimal ?? true, let decimal = (text.map(JSON.number) ?? value).doubleValue else {
-            throw .invalid(path, "\(path) must be a number")
-        }
-        return decimal
-    }
-
-    /// An instant in ISO 8601: RFC 3339, also without seconds, without a zone (then UTC), with a zone as `+0100` or
-    /// `+01`, in the basic form without dashes and colons, and with a decimal comma.
-    func time(_ name: String) throws(PealError) -> Timestamp? {
-        guard let (value, path) = self[name] else { return nil }
-        guard let text = value.stringValue, let time = Self.time(text) else {
-            throw .invalid(path, "\(path) must be a time as 2026-11-21T02:30:00Z")
-        }
-        return time
-    }
-
-    private static func time(_ text: String) -> Timestamp? {
-        let parts = text.filter { !$0.isNewline }.split(maxSplits: 1) { $0 == "T" || $0 == "t" || $0 == " " }
-        guard parts.count == 2 else { return nil }
-        let given = parts[1].prefix { $0.isNumber || ":.,".contains($0) }
-        let day = punctuated(String(parts[0]), with: "-", at: [4, 6])
-        let clock = punctuated(String(given.replacing(",", with: ".")), with: ":", at: [2, 4])
-        var zone = String(parts[1].dropFirst(given.count))
-        if zone.isEmpty { zone = "Z" }
-        if zone.count == 5 { zone.insert(":", at: zone.index(zone.startIndex, offsetBy: 3)) }
-        if zone.count == 3 { zone += ":00" }
-        let seconds = clock.count(where: { $0 == ":" }) == 1 ? ":00" : ""
-        return Timestamp(rfc3339: "\(day)T\(clock)\(seconds)\(zone)")
-    }
-
-    /// The extended form of a date or a time of day: `20261121` with dashes, `0230` or `023000` with colons.
-    private static func punctuated(_ text: String, with mark: Character, at places: [Int]) -> String {
-        let digits = text.prefix { $0.isNumber }.count
-        guard !text.contains(mark), digits > places[0] else { return text }
-        var text = text
-        for place in places.reversed() where place < digits {
-            text.insert(mark, at: text.index(text.startIndex, offsetBy: place))
-        }
-        return text
-    }
-
-    /// A text of any length, under one of `names`; a number or a boolean gives its own text.
-    func contentText(_ names: [String]) throws(PealError) -> String? {
-        for name in names {
-            guard let (value, path) = self[name] else { continue }
-            guard let text = Self.plainText(value) else {
-                throw .invalid(path, "\(path) must be a string, not \(value.typeName)")
-            }
-            try ControlCharacters.refuse(in: text, path, except: ControlCharacters.inContent)
-            return text
-        }
-        return nil
-    }
 }

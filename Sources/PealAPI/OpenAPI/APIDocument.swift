@@ -10,8 +10,8 @@ struct APIDocument: Sendable {
     let dialects: [DialectDocument]
 
     /// - Parameter now: what lies ahead in it lies ahead of this.
-    static func dialects(at now: Timestamp) -> [DialectDocument] {
-        Dialects.all.compactMap { $0.document(at: now) } + [OperationsDocument.document]
+    static func dialects(at now: Timestamp, _ options: APIOptions) -> [DialectDocument] {
+        Dialects.all.compactMap { $0.document(at: now, options) } + [OperationsDocument.document]
     }
 
     var json: JSON {

@@ -10,14 +10,14 @@ final class OpenAPIRoutes: Sendable {
         let tag: String
     }
 
-    private let version: String
+    private let options: APIOptions
     private let time: any TimeSource
     private let documented: [Endpoint]
     private let served = Mutex<Served?>(nil)
 
     /// - Parameter endpoints: every other endpoint of the server.
-    init(version: String, time: any TimeSource, endpoints: [Endpoint]) {
-        self.version = version
+    init(options: APIOptions, time: any TimeSource, endpoints: [Endpoint]) {
+        self.options = options
         self.time = time
         documented = endpoints
     }
@@ -26,7 +26,9 @@ final class OpenAPIRoutes: Sendable {
 
     /// Every endpoint with its own.
     var document: APIDocument {
-        APIDocument(version: version, endpoints: documented + all, dialects: APIDocument.dialects(at: time.now))
+        APIDocument(
+            version: options.version, endpoints: documented + all,
+            dialects: APIDocument.dialects(at: time.now, options))
     }
 
     @Sendable private func get(_ call: Call) -> Answer {

@@ -1,4 +1,5 @@
 package import PealCore
+internal import PealShapes
 
 /// ContextPush: one person's message, sent at a good moment.
 struct ContextPushDialect: Dialect {
@@ -13,7 +14,9 @@ struct ContextPushDialect: Dialect {
 
     func spelling(of field: MessageField) -> String { ContextPushSpelling.path(of: field) }
 
-    func document(at now: Timestamp) -> DialectDocument? { ContextPushDocument.document }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
+        ContextPushDocument.document(Describing(policy: ContextPushShapes.policy, now: now), options)
+    }
 }
 
 extension DialectName {

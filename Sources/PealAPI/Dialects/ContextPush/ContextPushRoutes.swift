@@ -1,11 +1,17 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// The paths of ContextPush: to schedule and to cancel one person's message.
 struct ContextPushRoutes: Sendable {
     private let services: APIServices
+    private let shapes: ContextPushShapes
+    private let policy = ContextPushShapes.policy
 
-    init(_ services: APIServices) { self.services = services }
+    init(_ services: APIServices) {
+        self.services = services
+        shapes = ContextPushShapes(services.options)
+    }
 
     var all: [Endpoint] {
         [
@@ -17,10 +23,10 @@ struct ContextPushRoutes: Sendable {
     private func schedule(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let records = try await services.credentialRecords(app)
-        let body = try Tolerance(try call.object()).withoutLineEnds()
-        try ContextPushTarget.checkBundle(body, app: app, records)
-        let draft = try ContextPushReader(limits: services.options).draft(
-            body, id: services.newMessageID(at: call.now), app: app.key, now: call.now)
+        let body = try call.object()
+        try check(try ContextPushShapes.bundle.value(of: body, policy, now: call.now), app: app, records)
+        let draft = try shapes.schedule.value(of: body, policy, now: call.now).draft(
+            id: services.newMessageID(at: call.now), app: app.key, now: call.now, services.options)
         try services.preview.check(draft, app: app, records, spelling: ContextPushSpelling.path)
         let result = try await services.moments.schedule(draft)
         let moment = result.moment
@@ -36,13 +42,23 @@ struct ContextPushRoutes: Sendable {
 
     private func cancel(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        let body = try Tolerance(try call.object()).withoutLineEnds()
-        try ContextPushTarget.checkBundle(body, app: app, try await services.credentialRecords(app))
-        let target = try ContextPushTarget(body)
-        guard let name = target.name else { throw PealError.missing("idempotency_key") }
-        let moment = try await services.moments.cancel(name, app: app.key, call.verb).moment
+        let records = try await services.credentialRecords(app)
+        let body = try call.object()
+        try check(try ContextPushShapes.bundle.value(of: body, policy, now: call.now), app: app, records)
+        let request = try ContextPushShapes.cancel.value(of: body, policy, now: call.now)
+        let moment = try await services.moments.cancel(
+            request.target.name(request.key), app: app.key, call.verb
+        ).moment
         guard moment.state == .cancelled else { return ContextPushEnvelope.tooLate(moment.state) }
         return Answer(.ok, ["status": "cancelled", "idempotency_key": .string(moment.contextPushKey)])
+    }
+
+    /// - Throws: `forbidden` where the key's app is another than the bundle's.
+    private func check(_ bundle: String, app: App, _ records: [CredentialRecord]) throws(PealError) {
+        let own = [app.bundleID] + (app.bundleID == nil ? records.map { $0.facts["bundle_id"]?.stringValue } : [])
+        guard own.contains(bundle) else {
+            throw PealError(.forbidden, "this key does not cover that bundle_id", field: "bundle_id")
+        }
     }
 }
 

@@ -17,7 +17,7 @@ struct DeviceDialect: Dialect {
 
     func spelling(of field: MessageField) -> String { NativeSpelling.path(of: field) }
 
-    func document(at now: Timestamp) -> DialectDocument? { nil }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { nil }
 }
 
 /// What an app may choose for its devices.

@@ -14,7 +14,7 @@ struct DevtodevDialect: Dialect {
 
     func spelling(of field: MessageField) -> String { DevtodevSpelling().path(of: field) }
 
-    func document(at now: Timestamp) -> DialectDocument? { DevtodevDocument.document }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { DevtodevDocument.document }
 }
 
 extension DialectName {

@@ -15,7 +15,7 @@ struct NativeDialect: Dialect {
 
     func spelling(of field: MessageField) -> String { NativeSpelling.path(of: field) }
 
-    func document(at now: Timestamp) -> DialectDocument? { NativeDocument.document(at: now) }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { NativeDocument.document(at: now) }
 }
 
 extension DialectName {

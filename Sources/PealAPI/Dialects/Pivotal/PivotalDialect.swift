@@ -13,7 +13,7 @@ struct PivotalDialect: Dialect {
 
     func spelling(of field: MessageField) -> String { PivotalSpelling.path(of: field) }
 
-    func document(at now: Timestamp) -> DialectDocument? { PivotalDocument.document }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { PivotalDocument.document }
 }
 
 extension Policy {

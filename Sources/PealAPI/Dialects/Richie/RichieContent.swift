@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// Reads the payloads of a task: what each network is sent, and how the report shows it.
 struct RichieContent {
@@ -8,57 +9,28 @@ struct RichieContent {
     /// Warnings about what is accepted although it is unusual. They contain nothing of the request.
     private(set) var warnings: [String] = []
 
-    /// - Throws: `payload_too_large` for more than `Limits.richiePayloadBytesMax` of what was sent for a platform.
-    init(_ body: Tolerance, taskID: String, allowsHTTP: Bool) throws(PealError) {
-        guard let payloads = try body.object("payloads") else { throw .missing("payloads") }
-        var keys = RichieKeys(allowsHTTP: allowsHTTP)
-        if let android = try payloads.object("android") {
-            try Self.check(android)
-            let android = try RichieAndroid(android, &keys)
+    init(_ payloads: RichiePayloads, taskID: String, allowsHTTP: Bool) throws(PealError) {
+        var check = RichieCheck(allowsHTTP: allowsHTTP)
+        if let given = payloads.android {
+            let android = try RichieAndroid(given, &check)
             content.platforms[.android] = .init(FCMContent(data: android.data(taskID: taskID)))
             reported["android"] = android.reported(taskID: taskID)
         }
-        if let ios = try payloads.object("ios") {
-            try Self.check(ios)
-            let ios = try RichieApple(ios, &keys)
+        if let given = payloads.ios {
+            let ios = try RichieApple(given, &check)
             content.platforms[.ios] = .init(APNsContent(payload: ios.payload(taskID: taskID)))
             reported["ios"] = ios.reported(taskID: taskID)
         }
-        guard !content.platforms.isEmpty else {
-            throw PealError(.missingField, "payloads must hold ios or android", field: "payloads")
-        }
-        warnings = keys.warnings
-    }
-
-    /// Counts compact JSON, so that neither indentation nor what Peal adds counts against the author.
-    private static func check(_ payload: Tolerance) throws(PealError) {
-        let document = JSON.object(payload.members)
-        let count = document.bytes.count
-        guard count <= Limits.richiePayloadBytesMax else {
-            throw PealError(
-                .payloadTooLarge, "\(payload.path) has \(count) bytes, \(Limits.richiePayloadBytesMax) is the most",
-                field: payload.path)
-        }
-        try ControlCharacters.refuse(in: document, payload.path, except: ControlCharacters.inContent)
+        warnings = check.warnings
     }
 }
 
-/// The documented keys of a notification (https://richie.dev/docs/push/push-api), checked wherever they occur. All
-/// others are the app's own, for its analytics, and are passed on as they are.
-struct RichieKeys {
+/// What the app decides about a payload, and what an operator may want to know of it.
+struct RichieCheck {
     let allowsHTTP: Bool
     private(set) var warnings: [String] = []
 
-    /// The keys that the system shows.
-    private static let shown = ["title", "body"]
-    private static let link = "external-browser-url"
-    private static let page = "issue-page"
-    private static let item = "publisher-item-id"
-    private static let texts =
-        shown + [
-            item, link, "issue-guid", "issue-title", "issue-product-tag", "tab-id",
-        ]
-    /// The keys of an APNs alert that contain a dash ("Generating a remote notification", table 2).
+    /// Keys with a dash of an APNs alert ("Generating a remote notification", table 2).
     private static let apple: Set<String> = [
         "title-loc-key", "title-loc-args", "subtitle-loc-key", "subtitle-loc-args", "loc-key", "loc-args",
         "action-loc-key", "launch-image", "summary-arg", "summary-arg-count",
@@ -66,50 +38,26 @@ struct RichieKeys {
 
     init(allowsHTTP: Bool) { self.allowsHTTP = allowsHTTP }
 
-    /// The members of one object, without documented ones that are null or "". Title and body become strings, which
-    /// systems show; everything else stays as written.
-    mutating func checked(_ object: Tolerance) throws(PealError) -> JSON.Members {
-        var members = object.members
-        for name in Self.texts where members[name] != nil {
-            guard let (value, path) = object[name] else {
-                members[name] = nil
-                continue
-            }
-            guard let text = Tolerance.plainText(value) else {
-                throw .invalid(path, "\(path) must be a string, not \(value.typeName)")
-            }
-            if Self.shown.contains(name) { members[name] = .string(text) }
-            if name == Self.link { try check(link: text, path) }
+    /// - Throws: `invalid_field` for a link without TLS, unless the app allows those.
+    mutating func check(linksOf object: RichieObject) throws(PealError) {
+        for link in object.links where !link.value.lowercased().hasPrefix("https://") {
+            guard allowsHTTP else { throw .invalid(link.path, "\(link.path) must be an https URL") }
+            warnings.append("\(link.path) is not https")
         }
-        if members[Self.page] != nil, try object.integer(Self.page) == nil { members[Self.page] = nil }
-        return members
     }
 
     /// Collects warnings about what the documentation rules out although clients do it.
     mutating func look(at notification: JSON.Members, _ path: String) {
         let names = notification.names
-        let documented = Set(Self.texts + [Self.page]).union(Self.apple)
+        let documented = Set(RichieObject.texts + [RichieObject.link, RichieObject.page]).union(Self.apple)
         let dashed = names.count { $0.contains("-") && !documented.contains($0) }
         if dashed > 0 { warnings.append("\(path) has \(dashed) keys with a dash, which analytics cannot take") }
-        if names.contains(Self.item), names.contains(Self.link), !names.contains("tab-id") {
-            warnings.append("\(path) has both \(Self.item) and \(Self.link)")
+        if names.contains(RichieObject.item), names.contains(RichieObject.link), !names.contains("tab-id") {
+            warnings.append("\(path) has both \(RichieObject.item) and \(RichieObject.link)")
         }
     }
 
     mutating func warn(_ words: String) { warnings.append(words) }
-
-    private mutating func check(link: String, _ path: String) throws(PealError) {
-        let lowered = link.lowercased()
-        let isSecure = lowered.hasPrefix("https://")
-        guard isSecure || (allowsHTTP && lowered.hasPrefix("http://")) else {
-            throw .invalid(path, "\(path) must be an https URL")
-        }
-        let host = link.dropFirst(isSecure ? 8 : 7).prefix { !"/?#".contains($0) }
-        guard !host.isEmpty, link.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
-            throw .invalid(path, "\(path) must be a full URL without spaces")
-        }
-        if !isSecure { warnings.append("\(path) is not https") }
-    }
 }
 
 /// The iOS payload of a task: every key stays where it is, in the alert, in `aps` or at the top level.
@@ -117,47 +65,37 @@ struct RichieApple {
     /// As received, checked, without a task id.
     private let members: JSON.Members
 
-    /// - Throws: `missing_field` if there is no body.
-    init(_ ios: Tolerance, _ keys: inout RichieKeys) throws(PealError) {
-        var members = try keys.checked(ios)
-        var places = [members]
-        if let alert = try Self.alert(ios, &keys) {
-            members["alert"] = alert
-            places.append(Self.keys(of: alert))
-        }
-        if let own = try ios.object("aps") {
-            var aps = try keys.checked(own)
-            places.insert(aps, at: 0)
-            if let alert = try Self.alert(own, &keys) {
-                aps["alert"] = alert
-                places.insert(Self.keys(of: alert), at: 0)
-            } else {
-                aps["alert"] = nil
-            }
+    init(_ ios: Located<RichieApplePayload>, _ check: inout RichieCheck) throws(PealError) {
+        let (object, own) = (ios.value.object, ios.value.aps)
+        var members = object.members
+        try check.check(linksOf: object)
+        if let alert = try Self.alert(object, &check) { members["alert"] = alert }
+        if let own {
+            var aps = own.members
+            try check.check(linksOf: own)
+            aps["alert"] = try Self.alert(own, &check)
             if aps["content-available"] != nil {
-                // APNs accepts only the number ("Pushing background updates to your App").
-                aps["content-available"] = try own.flag("content-available").map { $0 ? 1 : 0 }
+                // APNs takes nothing but the number ("Pushing background updates to your App").
+                aps["content-available"] = own.isContentAvailable.map { $0 ? 1 : 0 }
             }
             members["aps"] = .object(aps)
         } else {
             members["aps"] = nil
         }
-        if members["aps"]?["alert"] == nil { keys.warn("\(ios.path) has no aps.alert: iOS shows nothing by itself") }
-        guard places.contains(where: { $0["body"] != nil }) else { throw .missing("\(ios.path).aps.alert.body") }
+        if members["aps"]?["alert"] == nil { check.warn("\(ios.path) has no aps.alert: iOS shows nothing by itself") }
         self.members = members
     }
 
-    private static func keys(of alert: JSON) -> JSON.Members {
-        alert.objectValue ?? JSON.Members([("body", alert)])
-    }
-
-    /// An object of keys, or only the body.
-    private static func alert(_ place: Tolerance, _ keys: inout RichieKeys) throws(PealError) -> JSON? {
-        guard let (value, path) = place["alert"] else { return nil }
-        if let text = Tolerance.plainText(value) { return .string(text) }
-        let alert = try keys.checked(try Tolerance(value, path: path))
-        keys.look(at: alert, path)
-        return alert.isEmpty ? nil : .object(alert)
+    /// An object of keys, or the body alone.
+    private static func alert(_ object: RichieObject, _ check: inout RichieCheck) throws(PealError) -> JSON? {
+        switch object.alert {
+        case nil: return nil
+        case .text(let text): return .string(text)
+        case .keys(let keys):
+            try check.check(linksOf: keys.value)
+            check.look(at: keys.value.members, keys.path)
+            return keys.value.members.isEmpty ? nil : .object(keys.value.members)
+        }
     }
 
     /// What the device receives; without the task id if it would not fit.
@@ -189,25 +127,24 @@ struct RichieAndroid {
     /// The documented form: everything in one object, where `alert` wins over the flat keys.
     private let merged: JSON.Members
 
-    /// - Throws: `missing_field` if there is no body.
-    init(_ android: Tolerance, _ keys: inout RichieKeys) throws(PealError) {
-        guard let data = try android.object("data") else { throw .missing(android.path("data")) }
-        var submitted = try keys.checked(data)
+    init(_ android: Located<RichieObject>, _ check: inout RichieCheck) throws(PealError) {
+        let data = android.value
+        var submitted = data.members
+        try check.check(linksOf: data)
         var merged = submitted
         merged[Self.alert] = nil
         submitted[Self.alert] = nil
-        if let (value, path) = data[Self.alert] {
-            if let text = Tolerance.plainText(value) {
-                merged["body"] = .string(text)
-                submitted[Self.alert] = .string(text)
-            } else {
-                let nested = try keys.checked(try Tolerance(value, path: path))
-                for (name, value) in nested.pairs { merged[name] = value }
-                submitted[Self.alert] = .object(nested)
-            }
+        switch data.alert {
+        case nil: break
+        case .text(let text):
+            merged["body"] = .string(text)
+            submitted[Self.alert] = .string(text)
+        case .keys(let nested):
+            try check.check(linksOf: nested.value)
+            for (name, value) in nested.value.members.pairs { merged[name] = value }
+            submitted[Self.alert] = .object(nested.value.members)
         }
-        guard merged["body"] != nil else { throw .missing("\(data.path).body") }
-        keys.look(at: merged, data.path)
+        check.look(at: merged, "\(android.path).data")
         self.submitted = submitted
         self.merged = merged
     }

@@ -1,4 +1,5 @@
 package import PealCore
+internal import PealShapes
 
 /// The Richie Push API.
 struct RichieDialect: Dialect {
@@ -14,7 +15,9 @@ struct RichieDialect: Dialect {
 
     func spelling(of field: MessageField) -> String { RichieSpelling.path(of: field) }
 
-    func document(at now: Timestamp) -> DialectDocument? { RichieDocument.document }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
+        RichieDocument.document(Describing(policy: .tolerant, now: now), options)
+    }
 }
 
 extension DialectName {

@@ -25,11 +25,11 @@ struct RichieReport: ReportComposer {
     }
 
     /// The part of the report that is known when the task is accepted. It is stored with the message.
-    static func part(appID: String, target: RichieTarget, payloads: JSON.Members) -> JSON {
+    static func part(_ task: RichieTask, payloads: JSON.Members) -> JSON {
         func list(_ names: [String]?) -> JSON? { names.map { .array($0.map(JSON.string)) } }
         return .compact([
-            ("app_id", .string(appID)), ("topics", list(target.topics)),
-            ("external_user_ids", list(target.users)), ("payloads", .object(payloads)),
+            ("app_id", .string(task.appID)), ("topics", list(task.topics)),
+            ("external_user_ids", list(task.users)), ("payloads", .object(payloads)),
         ])
     }
 }

@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import Logging
 internal import PealCore
+internal import PealShapes
 
 /// The path of the Richie Push API.
 struct RichieRoutes: Sendable {
@@ -14,18 +15,22 @@ struct RichieRoutes: Sendable {
 /// `POST /push/v2/admin/task`.
 struct RichieTasks: Sendable {
     private let services: APIServices
+    private let shapes: RichieShapes
 
-    init(_ services: APIServices) { self.services = services }
+    init(_ services: APIServices) {
+        self.services = services
+        shapes = RichieShapes(services.options)
+    }
 
     var endpoints: [Endpoint] { [Endpoint(.post, "/push/v2/admin/task", .richie(.send), send)] }
 
     private func send(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        let body = try Tolerance(try call.object(allowsTrailingCommas: app.settings[RichieSettings.lenientJSON]))
-        let name = try await appID(body, of: app)
-        let reader = RichieReader(limits: services.options)
-        let (draft, warnings) = try reader.draft(
-            body, id: services.newMessageID(at: call.now), app: app, name: name, now: call.now)
+        let body = try call.object(allowsTrailingCommas: app.settings[RichieSettings.lenientJSON])
+        try await check(try RichieShapes.app.value(of: body, .tolerant, now: call.now), of: app)
+        let task = try shapes.task.value(of: body, .tolerant, now: call.now)
+        let (draft, warnings) = try task.draft(
+            id: services.newMessageID(at: call.now), app: app, now: call.now, services.options)
         let records = try await services.credentialRecords(app)
         try services.preview.check(draft, app: app, records, spelling: RichieSpelling.path)
         let reply = try await services.messages.send(draft, call.verb) { [logger = services.logger] accepted in
@@ -35,12 +40,11 @@ struct RichieTasks: Sendable {
         return Answer(reply)
     }
 
-    /// The app's name in the request, as sent: its `richie_app_id` or its id.
+    /// - Parameter name: the app's name in the request: its `richie_app_id` or its id.
     /// - Throws: `forbidden` for another app of this server, `not_found` for an unknown one.
-    private func appID(_ body: Tolerance, of app: App) async throws -> String {
-        guard let name = try body.text("app_id") else { throw PealError.missing("app_id") }
+    private func check(_ name: String, of app: App) async throws {
         let own = [app.dialectIDs[.richie], app.id.description].compactMap { $0 }
-        if own.contains(where: { $0.utf8.elementsEqual(name.utf8) }) { return name }
+        if own.contains(where: { $0.utf8.elementsEqual(name.utf8) }) { return }
         let isKnown = try await services.store.read { store in
             try store.hasApp(dialect: .richie, id: name) || AppID(name).map { try store.app($0) != nil } ?? false
         }
