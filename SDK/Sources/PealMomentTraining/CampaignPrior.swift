@@ -31,7 +31,7 @@ extension GaussianPrior {
     ) {
         precondition(!campaigns.isEmpty)
         let count = Double(campaigns.count)
-        var (means, precisions) = ([Double](), [Double]())
+        var (means, precisions, errors) = ([Double](), [Double](), [Double]())
         for weight in campaigns[0].weights.indices {
             let values = campaigns.map { $0.weights[weight] }
             let sampling = campaigns.reduce(0) { $0 + $1.variances[weight] } / count
@@ -41,12 +41,23 @@ extension GaussianPrior {
             let between = campaigns.count > 1 ? squares / (count - 1) - sampling : Self.spreadOfOne
             let spread = max(between, 0.1 * sampling)
             let shares = campaigns.map { 1 / ($0.variances[weight] + spread) }
+            errors.append(1 / shares.reduce(0, +))
             means.append(zip(shares, values).reduce(0) { $0 + $1.0 * $1.1 } / shares.reduce(0, +))
             let isHour = hourFeatures.contains(weight)
             precisions.append(1 / (isHour ? 2 * spread + sampling / count : spread))
         }
         precisions[0] = 0.01
+        Self.shrink(&means, errors, hourFeatures)
         self.init(means: means, precisions: precisions)
+    }
+
+    /// Draws the means of hour weights towards zero, as far as their size is no more than chance: what six campaigns
+    /// have in common in their hours says little about the seventh.
+    private static func shrink(_ means: inout [Double], _ errors: [Double], _ hourFeatures: [Int]) {
+        guard !hourFeatures.isEmpty else { return }
+        let surplus = hourFeatures.reduce(0) { $0 + means[$1] * means[$1] - errors[$1] } / Double(hourFeatures.count)
+        let spread = max(surplus, 0)
+        for weight in hourFeatures { means[weight] *= spread / (spread + errors[weight]) }
     }
 
     /// The prior of an installation's first campaign: the built-in model's weights, held lightly, in the units of the

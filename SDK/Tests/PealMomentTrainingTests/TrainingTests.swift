@@ -105,7 +105,10 @@ struct TrainingTests {
     func prior() {
         let estimate = CampaignEstimate(weights: [-3, 0.5, 0.2], variances: [0.01, 0.02, 0.04])
         let prior = GaussianPrior(campaigns: [estimate, estimate, estimate], hourFeatures: [2])
-        #expect(zip(prior.means, estimate.weights).allSatisfy { abs($0 - $1) < 1e-12 })
+        #expect(prior.means[0] == -3 && abs(prior.means[1] - 0.5) < 1e-12)
+        // An hour weight is drawn towards zero as far as chance could have made it.
+        let error = (0.04 + 0.004) / 3
+        #expect(abs(prior.means[2] - 0.2 * (0.04 - error) / 0.04) < 1e-12)
         #expect(prior.precisions[0] == 0.01)
         #expect(abs(1 / prior.precisions[1] - 0.1 * 0.02) < 1e-12)
         // An hour weight gets twice the spread and a share of the sampling variance.
