@@ -183,6 +183,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "PealSixthNetworkTests",
+            dependencies: ["PealCore", "PealServer", asyncHTTPClient, nioCore, nioHTTP1, nioPosix],
+            swiftSettings: settings),
+        .testTarget(
             name: "TidyTests", dependencies: ["PealCore", "PealServer", "PealTesting"], swiftSettings: settings),
     ]
 )

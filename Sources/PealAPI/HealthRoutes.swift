@@ -47,7 +47,7 @@ struct HealthRoutes: Sendable {
     private static func json(_ app: AppID, _ record: CredentialRecord) -> JSON {
         var members: [(String, JSON?)] = [
             ("app", .string(app.description)), ("provider", .string(record.provider.rawValue)),
-            ("environment", record.provider == .apns ? .string(record.environment.rawValue) : nil),
+            ("environment", record.provider.hasEnvironments ? .string(record.environment.rawValue) : nil),
         ]
         if case .stopped(let at, let reason) = record.health {
             members += [("since", .string(at.description)), ("reason", .string(reason))]

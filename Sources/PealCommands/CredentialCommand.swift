@@ -35,8 +35,8 @@ struct CredentialName: ParsableArguments {
     /// The path of the credential.
     /// - Throws: `CommandFailure.usage` for APNs without an environment.
     func path(_ app: AppOptions, adding part: String? = nil) throws(CommandFailure) -> APIPath {
-        guard provider != ProviderName.apns.rawValue || environment != nil else {
-            throw .usage("apns needs an environment: production or sandbox")
+        guard ProviderName(rawValue: provider)?.hasEnvironments != true || environment != nil else {
+            throw .usage("\(provider) needs an environment: production or sandbox")
         }
         return try app.path(["credentials", provider] + [environment, part].compactMap { $0 })
     }

@@ -55,7 +55,7 @@ package struct Diagnosis: Sendable {
 extension Diagnosis.Check {
     /// A stopped or ended credential has failed, one that ends soon is warned of.
     init(_ record: CredentialRecord, app: String, now: Timestamp) {
-        let environment = record.provider == .apns ? " \(record.environment.rawValue)" : ""
+        let environment = record.provider.hasEnvironments ? " \(record.environment.rawValue)" : ""
         let subject = "credential \(record.provider.rawValue)\(environment) of \(app)"
         let end = record.expiresAt.map { " (\($0))" } ?? ""
         if case .stopped(let at, let reason) = record.health {

@@ -17,13 +17,15 @@ internal import UnixSignals
 /// The composition root: the one place that knows every part, and hands each what it needs.
 struct Server {
     let configuration: ServerConfiguration
+    let networks: [ServerNetwork]
     let logger: Logger
     let time: any TimeSource = SystemTime()
     let randomness: any Randomness = SystemRandomness()
     let eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
 
-    init(_ configuration: ServerConfiguration) {
+    init(_ configuration: ServerConfiguration, networks: [ServerNetwork]) {
         self.configuration = configuration
+        self.networks = networks
         logger = LogSetup.logger(configuration)
     }
 
@@ -40,7 +42,7 @@ struct Server {
         let adminTokenHash = try await AdminToken.hash(
             configuration, storage: storage, randomness: randomness, time: time)
         let providers = try ProviderSet(
-            configuration,
+            networks, configuration,
             .init(eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger))
         var options = DeliveryOptions()
         options.pagesInFlightMax = configuration.pagesInFlightMax
@@ -108,9 +110,13 @@ extension Result where Failure == any Error {
 }
 
 /// Runs the server until SIGTERM or SIGINT.
+/// - Parameter networks: every network that is sent to. Those that are not built in must be registered (`Networks`)
+///   before the configuration is read.
 /// - Throws: `ConfigurationFailure` when it cannot start as configured; otherwise what ended it.
-package func runServer(_ configuration: ServerConfiguration) async throws {
-    try await Server(configuration).run()
+package func runServer(
+    _ configuration: ServerConfiguration, networks: [ServerNetwork] = ServerNetwork.builtIn
+) async throws {
+    try await Server(configuration, networks: networks).run()
 }
 
 /// Brings the database to this program's schema. Returns a line for people.

@@ -111,7 +111,7 @@ struct AudienceTests {
             _ = try await Worker(fixture: fixture).run(slice)
         }
         #expect(
-            seen.sorted() == ["apnsProduction false 1", "apnsProduction true 1", "fcm true 1"])
+            seen.sorted() == ["apns production false 1", "apns production true 1", "fcm true 1"])
         #expect(try await fixture.state(id) == .sent)
         let app = fixture.app
         let number = try await fixture.store.read {

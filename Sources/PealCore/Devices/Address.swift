@@ -1,5 +1,5 @@
-/// Where a push network reaches a device, checked and in the form that is stored and compared: for APNs the token's raw
-/// bytes, for FCM the token, for WNS and MPNS the channel URI, for Web Push the subscription as compact JSON.
+/// Where a push network reaches a device, checked and in the form that is stored and compared: the raw bytes of a
+/// device token, a registration token or URI as it is, a subscription as compact JSON.
 package struct Address: Hashable, Sendable {
     package let route: Route
     package let bytes: [UInt8]
@@ -12,21 +12,35 @@ package struct Address: Hashable, Sendable {
 
     /// The bytes by which two registrations are the same address: of a Web Push subscription only its endpoint counts.
     package var identity: [UInt8] {
-        guard route == .webPush, let endpoint = json["endpoint"]?.stringValue else { return bytes }
+        guard route.addressForm == .subscription, let endpoint = json["endpoint"]?.stringValue else { return bytes }
         return Array(endpoint.utf8)
     }
 
     /// As the API writes it: text, and for Web Push the subscription object.
     package var json: JSON {
-        switch route {
-        case .apnsProduction, .apnsSandbox: .string(Hex.encode(bytes))
-        case .webPush: (try? JSONParser.parse(bytes)) ?? .null
-        default: .string(String(decoding: bytes, as: UTF8.self))
+        switch route.addressForm {
+        case .deviceToken: .string(Hex.encode(bytes))
+        case .subscription: (try? JSONParser.parse(bytes)) ?? .null
+        case .opaque, .uri, .channel: .string(String(decoding: bytes, as: UTF8.self))
         }
     }
 }
 
-/// Which of a provider's two worlds an address belongs to. Only APNs has two; all else is `production`.
+/// What the addresses of a network look like.
+package enum AddressForm: Sendable, Hashable {
+    /// Octets, written in hexadecimal digits.
+    case deviceToken
+    /// Printable characters without meaning to us.
+    case opaque
+    /// A URI that notifications are posted to.
+    case uri
+    /// A Web Push subscription: a URI and the keys that messages to it are encrypted with (RFC 8291).
+    case subscription
+    /// The id of a broadcast channel, in base64.
+    case channel
+}
+
+/// Which of a network's two environments an address belongs to. Networks that have only one call it `production`.
 package enum Environment: String, CaseIterable, Hashable, Sendable {
     case production
     case sandbox
@@ -66,7 +80,7 @@ package struct ApplicationServerKeys: Sendable, Hashable {
 
     /// Reads what the Web Push credential among `records` tells of its keys.
     package init(_ records: [CredentialRecord]) {
-        let facts = records.first { $0.provider == .webpush }?.facts
+        let facts = records.first { $0.provider.network.address == .subscription }?.facts
         publicKeys = facts?["keys"]?.arrayValue?.compactMap { $0["public_key"]?.stringValue } ?? []
     }
 
@@ -74,7 +88,7 @@ package struct ApplicationServerKeys: Sendable, Hashable {
     /// else the newest; an address of another network, and one of an app without a key, stays as it is.
     /// - Throws: `invalid_field` with `address.application_server_key` for a key that the app does not have.
     package func complete(_ address: Address, fallback: String? = nil) throws(PealError) -> Address {
-        guard address.route == .webPush, var members = address.json.objectValue else { return address }
+        guard address.route.addressForm == .subscription, var members = address.json.objectValue else { return address }
         let chosen: String?
         if let named = members[Self.member]?.stringValue {
             chosen = known(named)
@@ -101,6 +115,6 @@ package struct ApplicationServerKeys: Sendable, Hashable {
 extension Address {
     /// The VAPID key that a Web Push subscription names; nil elsewhere.
     package var applicationServerKey: String? {
-        route == .webPush ? json["application_server_key"]?.stringValue : nil
+        route.addressForm == .subscription ? json["application_server_key"]?.stringValue : nil
     }
 }

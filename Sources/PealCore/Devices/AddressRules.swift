@@ -1,45 +1,61 @@
 /// Checks addresses when they are registered and when a message names them, so that nothing that could not be sent to,
 /// or that would aim the server at a stranger's host, is ever stored.
 package struct AddressRules: Sendable {
-    /// What a channel URI or a Web Push endpoint may point to: `host`, `host:port` or `.suffix` each.
-    package let wnsHosts: [String]
-    package let mpnsHosts: [String]
-    package let webPushHosts: [String]
-    /// Whether Web Push takes any public https host beside those listed.
-    package let webPushIsOpen: Bool
-    let wns: [AllowedHost]
-    let mpns: [AllowedHost]
-    let webPush: [AllowedHost]
+    /// What device URIs may point to, by route number; nil for routes whose addresses are not URIs.
+    private let rules: [HostRules?]
 
-    package init(
-        wnsHosts: [String] = [".notify.windows.com"], mpnsHosts: [String] = [".notify.live.net"],
-        webPushHosts: [String] = [
-            "fcm.googleapis.com", ".push.services.mozilla.com", ".push.apple.com", ".notify.windows.com",
-        ],
-        webPushIsOpen: Bool = false
-    ) {
-        self.wnsHosts = wnsHosts
-        self.mpnsHosts = mpnsHosts
-        self.webPushHosts = webPushHosts
-        self.webPushIsOpen = webPushIsOpen
-        wns = wnsHosts.map(AllowedHost.init)
-        mpns = mpnsHosts.map(AllowedHost.init)
-        webPush = webPushHosts.map(AllowedHost.init)
+    private struct HostRules: Sendable {
+        let names: [String]
+        let hosts: [AllowedHost]
+        let allowsClear: Bool
+        /// Whether any public https host is allowed beside those listed.
+        let isOpen: Bool
+    }
+
+    /// - Parameters:
+    ///   - hosts: in place of the networks' own: `host`, `host:port` or `.suffix` each.
+    ///   - open: networks whose URIs may lead to any public https host.
+    package init(hosts: [ProviderName: [String]] = [:], open: Set<ProviderName> = []) {
+        var rules: [HostRules?] = []
+        for route in Route.allCases {
+            while rules.count <= Int(route.rawValue) { rules.append(nil) }
+            guard let policy = route.hosts, let provider = route.provider else { continue }
+            let names = hosts[provider] ?? policy.own
+            rules[Int(route.rawValue)] = HostRules(
+                names: names, hosts: names.map(AllowedHost.init), allowsClear: policy.allowsClear,
+                isOpen: open.contains(provider))
+        }
+        self.rules = rules
+    }
+
+    /// The same rules without hosts that are not listed.
+    package var listedOnly: AddressRules {
+        AddressRules(
+            hosts: Dictionary(ProviderName.allCases.map { ($0, hosts(of: $0)) }) { first, _ in first })
+    }
+
+    /// The hosts that URIs of a network's devices may lead to.
+    package func hosts(of provider: ProviderName) -> [String] {
+        Route.allCases.first { $0.provider == provider }.flatMap { rules[Int($0.rawValue)]?.names } ?? []
     }
 
     /// Checks what came under the field `address`.
     /// - Throws: `invalid_field` with a field path beginning with `address`.
     package func address(_ value: JSON, platform: Platform, environment: Environment) throws(PealError) -> Address {
         let route = Route(platform, environment)
-        if platform == .web { return Address(route: route, bytes: try subscription(value)) }
+        if route.addressForm == .subscription {
+            return Address(route: route, bytes: try subscription(value, on: route))
+        }
         guard let text = value.stringValue else {
             throw .invalid("address", "address must be a string, not \(value.typeName)")
         }
-        switch platform {
-        case .ios: return Address(route: route, bytes: try deviceToken(text))
-        case .windows, .windowsPhone: return Address(route: route, bytes: try endpoint(text, "address", on: route))
-        default: return Address(route: route, bytes: try opaqueToken(text))
-        }
+        let bytes: [UInt8] =
+            switch route.addressForm {
+            case .deviceToken: try deviceToken(text)
+            case .uri: try endpoint(text, "address", on: route)
+            case .opaque, .channel, .subscription: try opaqueToken(text)
+            }
+        return Address(route: route, bytes: bytes)
     }
 
     /// Checks a broadcast channel's id under the field `id`: what APNs gave, base64 (RFC 4648 §4). The URL's alphabet
@@ -98,12 +114,12 @@ package struct AddressRules: Sendable {
         return Array(text.utf8)
     }
 
-    private func subscription(_ value: JSON) throws(PealError) -> [UInt8] {
+    private func subscription(_ value: JSON, on route: Route) throws(PealError) -> [UInt8] {
         guard value.objectValue != nil else {
             throw .invalid("address", "a web address is an object with endpoint and keys, not \(value.typeName)")
         }
         guard let endpoint = value["endpoint"]?.stringValue else { throw .missing("address.endpoint") }
-        _ = try self.endpoint(endpoint, "address.endpoint", on: .webPush)
+        _ = try self.endpoint(endpoint, "address.endpoint", on: route)
         let publicKey = try key("p256dh", of: value, byteCount: 65)
         let secret = try key("auth", of: value, byteCount: 16)
         var members: [(String, JSON?)] = [
@@ -143,34 +159,31 @@ extension AddressRules {
         return nil
     }
 
-    /// Checks the URI of a device of WNS, MPNS or Web Push. Microsoft: send to notify.windows.com only, whatever stands
-    /// before it, and take the rest for opaque (learn.microsoft.com, WNS overview).
+    /// - Throws: `invalid_field` for an address whose URI may not be sent to.
+    package func check(_ address: Address) throws(PealError) {
+        if let reason = refusal(ofURI: String(decoding: address.bytes, as: UTF8.self), on: address.route) {
+            throw .invalid("address", "address \(reason)")
+        }
+    }
+
+    /// Checks the URI of a device. What stands before an allowed host suffix, and everything behind the host, is
+    /// opaque, as Microsoft asks for channel URIs (learn.microsoft.com, WNS overview).
     package func check(uri bytes: some Collection<UInt8>, on route: Route) -> EndpointCheck {
         guard bytes.count <= Limits.endpointURIBytesMax else {
             return .refused("is longer than \(Limits.endpointURIBytesMax) bytes")
         }
         guard let uri = EndpointURI(bytes) else { return .refused("must be an https URI") }
-        let hosts = hosts(on: route)
-        let isListed = hosts.contains { $0.matches(uri) }
-        guard isListed || route == .webPush && webPushIsOpen && isPublic(uri) else {
-            return .refused("is on a host that is not allowed")
-        }
-        // MPNS gave out http URIs too; elsewhere only this machine may be spoken to in the clear.
-        let allowsClear = route == .mpns || uri.isLoopback && hosts.contains { $0.names(uri) }
+        let number = Int(route.rawValue)
+        guard number < rules.count, let rules = rules[number],
+            rules.hosts.contains(where: { $0.matches(uri) }) || rules.isOpen && isPublic(uri)
+        else { return .refused("is on a host that is not allowed") }
+        // Clear text is for networks that gave out http URIs, and for this machine.
+        let allowsClear = rules.allowsClear || uri.isLoopback && rules.hosts.contains { $0.names(uri) }
         guard uri.isSecure || allowsClear else { return .refused("must be an https URI") }
         return .allowed(uri)
     }
 
-    private func hosts(on route: Route) -> [AllowedHost] {
-        switch route {
-        case .wns: wns
-        case .mpns: mpns
-        case .webPush: webPush
-        default: []
-        }
-    }
-
-    /// Whether the open mode of Web Push takes the host's name. Where the name leads is found out when connecting.
+    /// Whether an open network may send to the host. The address it resolves to is checked when connecting.
     private func isPublic(_ uri: EndpointURI) -> Bool {
         uri.isSecure && uri.hasDefaultPort && !uri.isIPAddress && !uri.isLoopback && uri.host.contains(".")
     }

@@ -81,12 +81,7 @@ package struct DeviceIdentifier: Sendable, Hashable {
 package enum Interactivity {
     /// A phone that does not tell its version is taken for one of today.
     package static func isInteractive(platform: Platform, osVersion: String?) -> Bool {
-        let wanted: [Int]
-        switch platform {
-        case .ios: wanted = [8]
-        case .android, .androidBaidu: wanted = [4, 1]
-        default: return false
-        }
+        guard let wanted = platform.interactiveSince else { return false }
         guard let osVersion, let version = numbers(in: osVersion) else { return true }
         return !version.lexicographicallyPrecedes(wanted)
     }

@@ -64,7 +64,7 @@ package struct Geofence: Sendable, Hashable {
             switch self {
             case .all: true
             case .ios: platform == .ios
-            case .android: [.android, .androidBaidu, .blackberry].contains(platform)
+            case .android: platform.family == .android
             }
         }
     }

@@ -86,6 +86,25 @@ package protocol ChannelDirectory: Sendable {
     func delete(_ channel: String, _ access: ChannelAccess) async throws(PealError)
 }
 
+/// The channels of a server without a network that has any.
+package struct NoChannels: ChannelDirectory {
+    package init() {}
+
+    private static let refusal = PealError.unsupported("channels")
+
+    package func create(_ policy: ChannelStoragePolicy, _ access: ChannelAccess) async throws(PealError) -> String {
+        throw Self.refusal
+    }
+
+    package func list(_ access: ChannelAccess) async throws(PealError) -> [String] { throw Self.refusal }
+
+    package func read(_ channel: String, _ access: ChannelAccess) async throws(PealError) -> ChannelStoragePolicy {
+        throw Self.refusal
+    }
+
+    package func delete(_ channel: String, _ access: ChannelAccess) async throws(PealError) { throw Self.refusal }
+}
+
 /// Whether APNs keeps the newest message of a channel for devices that are away.
 package enum ChannelStoragePolicy: Int64, CaseIterable, Sendable, Hashable {
     case none = 0

@@ -10,7 +10,7 @@ package struct CredentialVerbs: Sendable {
         self.providers = providers
     }
 
-    /// Where a credential is: only APNs has two environments.
+    /// Where a credential is. Networks with one environment keep theirs under production.
     package struct Place: Sendable, Hashable {
         package let app: AppKey
         package let provider: ProviderName
@@ -24,16 +24,18 @@ package struct CredentialVerbs: Sendable {
 
         /// Every place that a credential of an app can be in.
         static func all(app: AppKey) -> [Place] {
-            [Place(app: app, provider: .apns, environment: .sandbox)]
-                + ProviderName.allCases.map { Place(app: app, provider: $0, environment: .production) }
+            Networks.all.flatMap { network in
+                network.environments.map { Place(app: app, provider: network.name, environment: $0) }
+            }
         }
 
         var description: String { "\(provider.rawValue) \(environment.rawValue)" }
     }
 
-    /// Checks the credential and stores it sealed, in place of an earlier one; a VAPID key joins the earlier ones.
-    /// - Throws: `invalid_field`; `not_supported` when this server has no such provider; `conflict` beyond
-    ///   `Limits.vapidKeysMax`.
+    /// Checks the credential and stores it sealed, in place of an earlier one; a key of a network
+    /// that keeps several joins the earlier ones.
+    /// - Throws: `invalid_field`; `not_supported` when this server has no such provider; `conflict` when
+    ///   there is no room for another key.
     package func put(
         _ credential: Credential, at place: Place, _ call: VerbCall
     ) async throws -> CredentialRecord {
@@ -45,9 +47,7 @@ package struct CredentialVerbs: Sendable {
             if let joined = examined.credential.joined(to: earlier?.credential) {
                 examined = try network.examine(joined, now: call.now)
             }
-            if case .webPush(let keys) = examined.credential, keys.count > Limits.vapidKeysMax {
-                throw PealError(.conflict, "the app has \(Limits.vapidKeysMax) VAPID keys; delete one first")
-            }
+            try examined.credential.value.checkSize()
             let record = try store.putCredential(
                 examined, app: place.app, provider: place.provider, environment: place.environment, now: call.now)
             try store.audit(
@@ -72,21 +72,19 @@ package struct CredentialVerbs: Sendable {
         settle(place, earlier, unless: nil)
     }
 
-    /// Removes one VAPID key: subscriptions made with it cannot be reached any more.
-    /// - Parameter fingerprint: `VAPIDKey.fingerprint`.
+    /// Removes one key of a credential that has several: addresses made with it cannot be reached any more.
     /// - Throws: `not_found`.
-    package func deleteVAPIDKey(_ fingerprint: String, at place: Place, _ call: VerbCall) async throws {
+    package func deleteKey(_ fingerprint: String, at place: Place, _ call: VerbCall) async throws {
         let network = try network(place.provider)
         let earlier = try await store.write(.control) { store in
-            guard let known = try store.credential(at: place), case .webPush(var keys) = known.credential,
-                let index = keys.firstIndex(where: { $0.fingerprint == fingerprint })
-            else { throw PealError.notFound("credential") }
-            keys.remove(at: index)
-            if keys.isEmpty {
+            guard let known = try store.credential(at: place) else { throw PealError.notFound("credential") }
+            switch known.credential.removingKey(fingerprint) {
+            case .notFound: throw PealError.notFound("credential")
+            case .empty:
                 _ = try store.deleteCredential(
                     app: place.app, provider: place.provider, environment: place.environment)
-            } else {
-                let examined = try network.examine(.webPush(keys), now: call.now)
+            case .remaining(let rest):
+                let examined = try network.examine(rest, now: call.now)
                 _ = try store.putCredential(
                     examined, app: place.app, provider: place.provider, environment: place.environment, now: call.now)
             }
@@ -146,16 +144,6 @@ package struct CredentialVerbs: Sendable {
 extension StoreReading {
     func credential(at place: CredentialVerbs.Place) throws -> (credential: Credential, record: CredentialRecord)? {
         try credential(app: place.app, provider: place.provider, environment: place.environment)
-    }
-}
-
-extension Credential {
-    /// VAPID keys add up, because a subscription accepts only the key that it was made with: the earlier ones and
-    /// these, or nil where nothing joins. A key that was there already is renewed.
-    func joined(to earlier: Credential?) -> Credential? {
-        guard case .webPush(let new) = self, case .webPush(let known)? = earlier else { return nil }
-        let names = Set(new.map(\.publicKey))
-        return .webPush(known.filter { !names.contains($0.publicKey) } + new)
     }
 }
 

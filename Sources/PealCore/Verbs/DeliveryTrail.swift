@@ -140,11 +140,7 @@ package struct DeliveryTrail: Sendable {
                 record.provider == route.provider && record.environment == route.environment
             }
             guard case .stopped(let at, let reason)? = record?.health else { return nil }
-            return "\(network(route)) is stopped since \(at): \(reason)"
-        }
-
-        private func network(_ route: Route) -> String {
-            (route.provider?.rawValue ?? "none") + (route.provider == .apns ? " \(route.environment.rawValue)" : "")
+            return "\(route) is stopped since \(at): \(reason)"
         }
 
         private func logged(_ place: Place) throws -> [Event] {
@@ -176,7 +172,7 @@ package struct DeliveryTrail: Sendable {
             var events: [Event] = []
             if entry.attempt > 0 {
                 let locale = entry.locale.map { ", rendered in \($0)" } ?? ""
-                let detail = "attempt \(entry.attempt) over \(network(route))" + locale
+                let detail = "attempt \(entry.attempt) over \(route)" + locale
                 events.append(Event(device: place.device, at: row.sentAt, name: .sent, detail: detail))
             }
             let answered = row.sentAt + .milliseconds(row.tookMilliseconds)

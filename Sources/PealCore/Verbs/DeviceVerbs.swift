@@ -63,7 +63,7 @@ package struct DeviceVerbs: Sendable {
 
     /// What `addresses` are checked by; the app's keys are read only where one of them needs a key.
     private func check(of addresses: [Address], app: AppKey, in store: any StoreReading) throws -> AddressCheck {
-        let needsKeys = addresses.contains { $0.route == .webPush }
+        let needsKeys = addresses.contains { $0.route.addressForm == .subscription }
         let records = needsKeys ? try store.credentialRecords(app: app) : []
         return AddressCheck(providers: providers, keys: ApplicationServerKeys(records))
     }
@@ -76,7 +76,7 @@ package struct DeviceVerbs: Sendable {
         var registration = registration
         let address = registration.address
         var fallback: String?
-        if address.route == .webPush, address.applicationServerKey == nil {
+        if address.route.addressForm == .subscription, address.applicationServerKey == nil {
             let known = try store.devices(app: app, DeviceFilter(address: address), after: 0, limit: 1)
             fallback = known.first?.address.applicationServerKey
         }

@@ -165,11 +165,13 @@ extension ServerConfiguration {
 
     private static func addressRules(_ checked: ConfigurationValues) -> AddressRules {
         let vendors = AddressRules()
+        let more: [ProviderName: ConfigurationKey] = [
+            .wns: .wnsHosts, .mpns: .mpnsHosts, .webpush: .webPushHosts,
+        ]
+        let hosts = more.map { provider, key in (provider, vendors.hosts(of: provider) + checked.list(key)) }
         return AddressRules(
-            wnsHosts: vendors.wnsHosts + checked.list(.wnsHosts),
-            mpnsHosts: vendors.mpnsHosts + checked.list(.mpnsHosts),
-            webPushHosts: vendors.webPushHosts + checked.list(.webPushHosts),
-            webPushIsOpen: checked.text(.webPushOpen) == "true")
+            hosts: Dictionary(uniqueKeysWithValues: hosts),
+            open: checked.text(.webPushOpen) == "true" ? [.webpush] : [])
     }
 }
 

@@ -18,7 +18,8 @@ struct ResolvedAudience {
     static func routes(_ audience: Audience, _ environment: Environment?) -> [Route] {
         Route.allCases.filter { route in
             let isWanted = audience.platforms?.contains(route.platform) ?? true
-            let isApart = environment != nil && route.provider == .apns && route.environment != environment
+            let isApart =
+                environment != nil && route.provider?.hasEnvironments == true && route.environment != environment
             return isWanted && !isApart
         }
     }

@@ -29,7 +29,7 @@ extension StoreSession {
         ) { row in
             let record = try Self.record(row)
             let bytes = try context.masterKey.unseal(row.bytes(10), place: Self.seal(app, provider, environment))
-            return (try CredentialCoding.decode(bytes, provider), record)
+            return (try Credential(stored: bytes, of: provider), record)
         }
     }
 
@@ -62,7 +62,7 @@ extension StoreSession {
         _ examination: CredentialExamination, app: AppKey, provider: ProviderName, environment: Environment,
         now: Timestamp
     ) throws -> CredentialRecord {
-        let bytes = CredentialCoding.encode(examination.credential)
+        let bytes = examination.credential.stored
         // With its place: connections are kept by fingerprint, and two apps with one key must not share them.
         let place = Self.seal(app, provider, environment)
         let record = CredentialRecord(
@@ -115,111 +115,5 @@ extension StoreSession {
 
     private static func seal(_ app: AppKey, _ provider: ProviderName, _ environment: Environment) -> String {
         "credential \(app) \(provider.rawValue) \(environment.rawValue)"
-    }
-}
-
-/// A credential as the bytes that are sealed: JSON, its `kind` telling the members.
-enum CredentialCoding {
-    static func encode(_ credential: Credential) -> [UInt8] {
-        JSON.compact([("kind", .string(credential.kind))] + members(credential)).bytes
-    }
-
-    private static func members(_ credential: Credential) -> [(String, JSON?)] {
-        switch credential {
-        case .apnsToken(let signing):
-            [
-                ("key_id", .string(signing.keyID)), ("team_id", .string(signing.teamID)),
-                ("private_key", .string(signing.privateKey)), ("bundle_id", .string(signing.bundleID)),
-            ]
-        case .apnsCertificate(let certificate):
-            members(certificate.identity) + [("bundle_id", .string(certificate.bundleID))]
-        case .apnsArchive(let archive):
-            [
-                ("data", .string(Base64URL.encode(archive.data))), ("passphrase", .string(archive.passphrase)),
-                ("bundle_id", .string(archive.bundleID)),
-            ]
-        case .fcm(let account):
-            [
-                ("project_id", .string(account.projectID)), ("client_email", .string(account.clientEmail)),
-                ("private_key_id", account.privateKeyID.map(JSON.string)),
-                ("private_key", .string(account.privateKey)), ("token_uri", .string(account.tokenURI)),
-            ]
-        case .wns(.storeApp(let packageSID, let secret)):
-            [("package_sid", .string(packageSID)), ("client_secret", .string(secret))]
-        case .wns(.tenant(let tenantID, let clientID, let secret)):
-            [
-                ("tenant_id", .string(tenantID)), ("client_id", .string(clientID)),
-                ("client_secret", .string(secret)),
-            ]
-        case .mpns(let client): client.identity.map(members) ?? []
-        case .webPush(let keys): [("keys", .array(keys.map(json)))]
-        }
-    }
-
-    private static func members(_ identity: Credential.TLSIdentity) -> [(String, JSON?)] {
-        [("certificate", .string(identity.certificates)), ("private_key", .string(identity.privateKey))]
-    }
-
-    private static func json(_ key: Credential.VAPIDKey) -> JSON {
-        [
-            "subject": .string(key.subject), "private_key": .string(key.privateKey),
-            "public_key": .string(key.publicKey), "created_at": .integer(key.createdAt.milliseconds),
-        ]
-    }
-
-    /// - Throws: when the bytes are not what `encode` made for that provider.
-    static func decode(_ bytes: [UInt8], _ provider: ProviderName) throws -> Credential {
-        guard let json = try? JSONParser.parse(bytes) else { throw PealError.damaged("a credential") }
-        return try CredentialMembers(json: json).credential(provider)
-    }
-}
-
-/// Reads the members that `CredentialCoding` wrote.
-struct CredentialMembers {
-    let json: JSON
-
-    func credential(_ provider: ProviderName) throws -> Credential {
-        let kind = try text("kind")
-        switch (provider, kind) {
-        case (.apns, "token"):
-            return .apnsToken(
-                .init(
-                    keyID: try text("key_id"), teamID: try text("team_id"), privateKey: try text("private_key"),
-                    bundleID: try text("bundle_id")))
-        case (.apns, _):
-            return .apnsCertificate(
-                .init(identity: try identity(), bundleID: try text("bundle_id"), isFromArchive: kind == "p12"))
-        case (.fcm, _):
-            return .fcm(
-                .init(
-                    projectID: try text("project_id"), clientEmail: try text("client_email"),
-                    privateKeyID: json["private_key_id"]?.stringValue, privateKey: try text("private_key"),
-                    tokenURI: try text("token_uri")))
-        case (.wns, "package"):
-            return .wns(.storeApp(packageSID: try text("package_sid"), clientSecret: try text("client_secret")))
-        case (.wns, _):
-            return .wns(
-                .tenant(
-                    tenantID: try text("tenant_id"), clientID: try text("client_id"),
-                    clientSecret: try text("client_secret")))
-        case (.mpns, _): return .mpns(.init(identity: kind == "none" ? nil : try identity()))
-        case (.webpush, _): return .webPush(try (json["keys"]?.arrayValue ?? []).map { try Self(json: $0).key() })
-        }
-    }
-
-    private func text(_ name: String) throws -> String {
-        guard let text = json[name]?.stringValue else { throw PealError.damaged("a credential") }
-        return text
-    }
-
-    private func identity() throws -> Credential.TLSIdentity {
-        .init(certificates: try text("certificate"), privateKey: try text("private_key"))
-    }
-
-    private func key() throws -> Credential.VAPIDKey {
-        guard let createdAt = json["created_at"]?.integerValue else { throw PealError.damaged("a credential") }
-        return .init(
-            subject: try text("subject"), privateKey: try text("private_key"), publicKey: try text("public_key"),
-            createdAt: Timestamp(milliseconds: createdAt))
     }
 }

@@ -2,7 +2,7 @@ import PealCore
 import Testing
 
 @Suite("AddressRules") struct AddressRulesTests {
-    private let rules = AddressRules(wnsHosts: [".notify.windows.com", "localhost:8443"])
+    private let rules = AddressRules(hosts: [.wns: [".notify.windows.com", "localhost:8443"]])
     private static let publicKey = String(repeating: "B", count: 87)
     private static let secret = String(repeating: "A", count: 22)
 

@@ -5,9 +5,10 @@ import Testing
 @Suite("Rules for channel URIs and endpoints") struct EndpointRulesTests {
     private func rules(_ listed: [String] = [], isOpen: Bool = false) -> AddressRules {
         let vendors = AddressRules()
+        let networks: [ProviderName] = [.wns, .mpns, .webpush]
         return AddressRules(
-            wnsHosts: vendors.wnsHosts + listed, mpnsHosts: vendors.mpnsHosts + listed,
-            webPushHosts: vendors.webPushHosts + listed, webPushIsOpen: isOpen)
+            hosts: Dictionary(uniqueKeysWithValues: networks.map { ($0, vendors.hosts(of: $0) + listed) }),
+            open: isOpen ? [.webpush] : [])
     }
 
     @Test(

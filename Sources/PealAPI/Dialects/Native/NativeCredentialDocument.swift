@@ -17,12 +17,12 @@ extension NativeDocument {
         + ProviderName.allCases.flatMap(place)
 
     private static func place(_ provider: ProviderName) -> [APIOperation] {
-        let suffix = names[provider] ?? ""
-        let path = "\(app)/credentials/\(provider.rawValue)" + (provider == .apns ? "/:environment" : "")
+        let suffix = provider.network.title
+        let path = "\(app)/credentials/\(provider.rawValue)" + (provider.hasEnvironments ? "/:environment" : "")
         return [
             APIOperation(
                 id: "put\(suffix)Credential", method: .put, path: path, summary: "Put the credential for \(suffix)",
-                text: provider == .webpush
+                text: provider.network.credentials.keepsEarlierKeys
                     ? "The key joins earlier ones." : "It replaces the earlier one at once.",
                 body: APIBody(schema: .named("Native\(suffix)Credential")),
                 answers: [APIAnswer(200, "What may be told of it.", .named("NativeCredential"))],
@@ -38,15 +38,47 @@ extension NativeDocument {
         ]
     }
 
-    private static let names: [ProviderName: String] = [
-        .apns: "APNs", .fcm: "FCM", .wns: "WNS", .mpns: "MPNS", .webpush: "WebPush",
-    ]
+    static var credentialSchemas: [(name: String, schema: Schema)] { builtInCredentials + furtherCredentials }
 
-    static let credentialSchemas: [(name: String, schema: Schema)] = [
+    private static let builtInCredentials: [(name: String, schema: Schema)] = [
         ("NativeAPNsCredential", apns), ("NativeFCMCredential", fcm), ("NativeWNSCredential", wns),
         ("NativeMPNSCredential", mpns), ("NativeWebPushCredential", webPush), ("NativeCredential", told),
         ("NativeVerification", verification),
     ]
+
+    /// Networks that are not built in are described by their forms alone.
+    private static var furtherCredentials: [(name: String, schema: Schema)] {
+        Networks.all.dropFirst(Networks.builtIn.count).map { network in
+            (name: "Native\(network.title)Credential", schema: describe(network.credentials))
+        }
+    }
+
+    /// What can be said of any network's credential.
+    private static func describe(_ form: CredentialForm) -> Schema {
+        let kinds = form.kinds.map { kind in
+            var members = kind.members.map { member -> Property in
+                member.isRequired
+                    ? .required(member.name, describe(member.value)) : .nullable(member.name, describe(member.value))
+            }
+            if case .named(let name) = form.choice { members.insert(.required(name, .word(kind.name)), at: 0) }
+            return Schema.object(members)
+        }
+        let schema = kinds.count == 1 ? kinds[0] : .one(of: kinds)
+        return form.object.map { .object([.required($0, schema)]) } ?? schema
+    }
+
+    private static func describe(_ value: CredentialForm.Value) -> Schema {
+        switch value {
+        case .text: .printable(1...Limits.nameCharactersMax)
+        case .word(let extra): word(extra)
+        case .secret: secret
+        case .lines(let bytesMax): .text(1...bytesMax, pattern: #"[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*"#)
+        case .pem(let bytesMax): pem(bytesMax)
+        case .archive(let charactersMax): .text(1...charactersMax, pattern: #"[A-Za-z0-9+/=_\r\n-]+"#)
+        case .contact: .text(1...Limits.vapidSubjectCharactersMax, pattern: contact)
+        case .constant(let text): .word(text)
+        }
+    }
 
     /// What stands in requests to providers.
     private static func word(_ more: String = "") -> Schema {

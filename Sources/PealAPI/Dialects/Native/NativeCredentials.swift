@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// What apps show the push networks: put, told of, tried, removed; the secrets are never told.
+/// The credentials that apps show the push networks: put, listed, tried, deleted. Secrets are never returned.
 struct NativeCredentials: Sendable {
     private let services: APIServices
 
@@ -9,11 +9,15 @@ struct NativeCredentials: Sendable {
 
     func endpoints(_ app: String) -> [Endpoint] {
         let path = "\(app)/credentials"
-        let places = ProviderName.allCases.map { $0 == .apns ? "\(path)/apns/:environment" : "\(path)/\($0.rawValue)" }
+        let places = ProviderName.allCases.map { $0.hasEnvironments ? "\(path)/\($0)/:environment" : "\(path)/\($0)" }
         return [
-            Endpoint(.get, path, .app(.manage), list),
-            Endpoint(.delete, "\(path)/webpush/:fingerprint", .app(.manage), deleteVAPIDKey),
+            Endpoint(.get, path, .app(.manage), list)
         ]
+            + ProviderName.allCases.filter(\.network.credentials.keepsEarlierKeys).map { provider in
+                Endpoint(.delete, "\(path)/\(provider)/:fingerprint", .app(.manage)) { call in
+                    try await deleteKey(call, provider)
+                }
+            }
             + zip(ProviderName.allCases, places).flatMap { provider, path in
                 [
                     Endpoint(.put, path, .app(.manage)) { call in try await put(call, provider) },
@@ -35,7 +39,7 @@ struct NativeCredentials: Sendable {
     /// Answers with what lists will show of the credential; of Web Push, of the key that was put.
     private func put(_ call: Call, _ provider: ProviderName) async throws -> Answer {
         let place = try place(call, provider)
-        let reader = CredentialReader(provider: place.provider)
+        let reader = CredentialReader(form: place.provider.network.credentials)
         let credential = try reader.credential(try Fields(try call.object()), now: call.now)
         let record: CredentialRecord
         do {
@@ -51,9 +55,9 @@ struct NativeCredentials: Sendable {
         return Answer(.noContent)
     }
 
-    private func deleteVAPIDKey(_ call: Call) async throws -> Answer {
-        let place = try place(call, .webpush)
-        try await services.credentials.deleteVAPIDKey(call.parameter("fingerprint"), at: place, call.verb)
+    private func deleteKey(_ call: Call, _ provider: ProviderName) async throws -> Answer {
+        let place = try place(call, provider)
+        try await services.credentials.deleteKey(call.parameter("fingerprint"), at: place, call.verb)
         return Answer(.noContent)
     }
 
@@ -83,7 +87,7 @@ struct NativeCredentials: Sendable {
     /// - Throws: `not_found` for an environment that there is not.
     private func place(_ call: Call, _ provider: ProviderName) throws(PealError) -> CredentialVerbs.Place {
         let app = try call.app().key
-        guard provider == .apns else { return .init(app: app, provider: provider, environment: .production) }
+        guard provider.hasEnvironments else { return .init(app: app, provider: provider, environment: .production) }
         guard let environment = Environment(alias: call.parameter("environment")) else {
             throw .notFound("environment")
         }
@@ -99,7 +103,9 @@ struct CredentialItem {
 
     /// One item a record, and of Web Push one a key, the oldest first.
     static func items(_ record: CredentialRecord) -> [CredentialItem] {
-        guard record.provider == .webpush, let keys = record.facts["keys"]?.arrayValue, !keys.isEmpty else {
+        guard record.provider.network.credentials.keepsEarlierKeys, let keys = record.facts["keys"]?.arrayValue,
+            !keys.isEmpty
+        else {
             return [CredentialItem(record: record, own: record.facts)]
         }
         return keys.enumerated().map { index, key in
@@ -116,7 +122,7 @@ struct CredentialItem {
 
     func json(now: Timestamp) -> JSON {
         var members = JSON.Members([("provider", .string(record.provider.rawValue))])
-        if record.provider == .apns { members["environment"] = .string(record.environment.rawValue) }
+        if record.provider.hasEnvironments { members["environment"] = .string(record.environment.rawValue) }
         members["kind"] = .string(record.kind)
         members["fingerprint"] = .string(record.fingerprint)
         for (name, value) in own.pairs { members[name] = value }

@@ -93,20 +93,22 @@ extension NativeDocument {
 
     /// The form of an address on each platform.
     static func address(_ platform: Platform) -> Schema {
-        switch platform {
-        case .ios:
+        let route = Route(platform, .production)
+        return switch route.addressForm {
+        case .deviceToken:
             .text(
                 pattern: "([0-9A-Fa-f]{2}){\(Limits.apnsTokenCharactersMin / 2),\(Limits.apnsTokenCharactersMax / 2)}")
-        case .windows: channel("https", ".notify.windows.com")
-        case .windowsPhone: channel("https?", ".notify.live.net")
-        case .web: .named("NativeSubscription")
-        default: .text(1...Limits.addressBytesMax, pattern: #"[!#-\[\]-~]+"#)
+        case .uri: endpoint(route.provider?.network.hosts)
+        case .subscription: .named("NativeSubscription")
+        case .opaque, .channel: .text(1...Limits.addressBytesMax, pattern: #"[!#-\[\]-~]+"#)
         }
     }
 
     /// A URI on a host of the vendor's; the configuration may allow others.
-    private static func channel(_ scheme: String, _ suffix: String) -> Schema {
-        let host = suffix.replacing(".", with: "\\.")
+    private static func endpoint(_ policy: Network.HostPolicy?) -> Schema {
+        let scheme = policy?.allowsClear == true ? "https?" : "https"
+        let hosts = (policy?.own ?? []).map { $0.replacing(".", with: "\\.") }
+        let host = hosts.count == 1 ? hosts[0] : "(\(hosts.joined(separator: "|")))"
         return .text(
             1...Limits.endpointURIBytesMax,
             pattern: "\(scheme)://([A-Za-z0-9-]{1,63}\\.)*[A-Za-z0-9-]{1,63}\(host)([/?]\(EndpointURI.pattern))?")

@@ -182,7 +182,7 @@ struct AddressQuery {
 
     private static func address(_ text: String, on route: Route, _ rules: AddressRules) -> Address? {
         if route.isBroadcast { return try? rules.channel(.string(text), environment: route.environment) }
-        if route == .webPush {
+        if route.addressForm == .subscription {
             // A subscription is known by its endpoint alone.
             guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }
             return Address(route: route, bytes: (["endpoint": .string(text)] as JSON).bytes)

@@ -24,16 +24,13 @@ enum PivotalPlatform {
         case .windows: "windows8"
         case .windowsPhone: "windowsPhone"
         case .blackberry: "bb10"
-        case .web: "web"
+        default: platform.rawValue
         }
     }
 
     /// The platforms whose devices a platform key may register and see.
     static func family(_ platform: Platform) -> [Platform] {
-        switch platform {
-        case .android, .androidBaidu, .blackberry: [.android, .androidBaidu, .blackberry]
-        default: [platform]
-        }
+        Platform.allCases.filter { $0.family == platform.family }
     }
 }
 

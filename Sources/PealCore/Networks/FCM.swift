@@ -1,0 +1,114 @@
+extension Network {
+    /// Firebase Cloud Messaging.
+    package static let fcm = Network(
+        name: .fcm, title: "FCM", platforms: [Platform.Traits(.android, interactiveSince: [4, 1])],
+        routes: [Route.Traits(.fcm, .android)], address: .opaque, credentials: FCMCredentialForm.form,
+        credential: Credential.FCMServiceAccount.decode,
+        appID: AppID(fact: "project_id", placeholder: "project-id"))
+}
+
+extension ProviderName {
+    package static let fcm = ProviderName(named: "fcm")
+}
+
+extension Platform {
+    package static let android = Platform(named: "android")
+}
+
+extension Route {
+    package static let fcm = Route(number: 3)
+}
+
+extension Credential {
+    /// Members of a Google service account's JSON file.
+    package struct FCMServiceAccount: NetworkCredential {
+        package var projectID: String
+        package var clientEmail: String
+        package var privateKeyID: String?
+        /// PEM, RSA.
+        package var privateKey: String
+        /// Where access tokens come from; its host is checked against the allowed ones.
+        package var tokenURI: String
+
+        package init(
+            projectID: String, clientEmail: String, privateKeyID: String?, privateKey: String, tokenURI: String
+        ) {
+            self.projectID = projectID
+            self.clientEmail = clientEmail
+            self.privateKeyID = privateKeyID
+            self.privateKey = privateKey
+            self.tokenURI = tokenURI
+        }
+
+        package var kind: String { "service_account" }
+        package var providerAppID: String { projectID }
+
+        package var members: [(String, JSON?)] {
+            [
+                ("project_id", .string(projectID)), ("client_email", .string(clientEmail)),
+                ("private_key_id", privateKeyID.map(JSON.string)), ("private_key", .string(privateKey)),
+                ("token_uri", .string(tokenURI)),
+            ]
+        }
+
+        @Sendable static func decode(_ stored: StoredCredential) throws -> Credential {
+            .fcm(
+                .init(
+                    projectID: try stored.text("project_id"), clientEmail: try stored.text("client_email"),
+                    privateKeyID: stored.json["private_key_id"]?.stringValue,
+                    privateKey: try stored.text("private_key"), tokenURI: try stored.text("token_uri")))
+        }
+    }
+
+    package static func fcm(_ account: FCMServiceAccount) -> Credential { Credential(account) }
+
+    /// nil for another network's.
+    package var fcm: FCMServiceAccount? { value as? FCMServiceAccount }
+}
+
+/// How authors give a credential for FCM: `{service_account: {…}}`, Google's JSON file as it is.
+private enum FCMCredentialForm {
+    private static let object = "service_account"
+
+    static let form = CredentialForm(
+        object: object, choice: .only,
+        kinds: [
+            .init(
+                "service_account",
+                [
+                    .init("type", .constant(object), isRequired: false), .word("project_id"),
+                    .init("client_email", .word(extra: "@")), .init("private_key_id", .text, isRequired: false),
+                    .pem("private_key"), .init("token_uri", .text),
+                ]
+            ) { given in
+                .fcm(
+                    .init(
+                        projectID: given["project_id"], clientEmail: given["client_email"],
+                        privateKeyID: given.text("private_key_id"), privateKey: given["private_key"],
+                        tokenURI: given["token_uri"]))
+            }
+        ],
+        retired: [
+            "server_key": "Google ended server keys and the legacy API in 2024: give the JSON of a service account"
+        ])
+}
+
+/// What a message says to FCM alone: the `Message` of HTTP v1 without a target, and how Peal is to treat it.
+package struct FCMContent: NetworkContent {
+    package static let platform = Platform.android
+    package var members: JSON.Members
+
+    package init(members: JSON.Members) { self.members = members }
+
+    /// A data message, which the app shows by itself.
+    package init(data: JSON.Members) { members = JSON.Members([("data", .object(data)), ("data_only", true)]) }
+
+    /// Whether the common fields make no notification.
+    package var dataOnly: JSON? { self["data_only"] }
+    /// Which member of the message names the device.
+    package var target: JSON? { self["target"] }
+    /// The members of FCM's own.
+    package var message: JSON.Members {
+        JSON.Members(members.pairs.filter { $0.0 != "data_only" && $0.0 != "target" })
+    }
+}

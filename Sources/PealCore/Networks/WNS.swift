@@ -1,0 +1,130 @@
+extension Network {
+    /// Windows Push Notification Services.
+    package static let wns = Network(
+        name: .wns, title: "WNS", platforms: [Platform.Traits(.windows)], routes: [Route.Traits(.wns, .windows)],
+        address: .uri, hosts: HostPolicy(own: [".notify.windows.com"]), credentials: WNSCredentialForm.form,
+        credential: Credential.WNSClient.decode)
+}
+
+extension ProviderName {
+    package static let wns = ProviderName(named: "wns")
+}
+
+extension Platform {
+    package static let windows = Platform(named: "windows")
+}
+
+extension Route {
+    package static let wns = Route(number: 4)
+}
+
+extension Credential {
+    /// The two generations of clients that Microsoft gives access tokens to.
+    package enum WNSClient: NetworkCredential {
+        /// A Store app: `ms-app://S-1-15-…` at login.live.com.
+        case storeApp(packageSID: String, clientSecret: String)
+        /// An app of the Windows App SDK: a client of a Microsoft Entra tenant.
+        case tenant(tenantID: String, clientID: String, clientSecret: String)
+
+        package var kind: String {
+            switch self {
+            case .storeApp: "package"
+            case .tenant: "tenant"
+            }
+        }
+
+        package var members: [(String, JSON?)] {
+            switch self {
+            case .storeApp(let packageSID, let secret):
+                [("package_sid", .string(packageSID)), ("client_secret", .string(secret))]
+            case .tenant(let tenantID, let clientID, let secret):
+                [
+                    ("tenant_id", .string(tenantID)), ("client_id", .string(clientID)),
+                    ("client_secret", .string(secret)),
+                ]
+            }
+        }
+
+        @Sendable static func decode(_ stored: StoredCredential) throws -> Credential {
+            guard try stored.kind() == "package" else {
+                return .wns(
+                    .tenant(
+                        tenantID: try stored.text("tenant_id"), clientID: try stored.text("client_id"),
+                        clientSecret: try stored.text("client_secret")))
+            }
+            return .wns(
+                .storeApp(
+                    packageSID: try stored.text("package_sid"), clientSecret: try stored.text("client_secret")))
+        }
+    }
+
+    package static func wns(_ client: WNSClient) -> Credential { Credential(client) }
+
+    /// nil for another network's.
+    package var wns: WNSClient? { value as? WNSClient }
+}
+
+/// How authors give a credential for WNS: `{package_sid, client_secret}` of the Store, or
+/// `{tenant_id, client_id, client_secret}` of Microsoft Entra.
+private enum WNSCredentialForm {
+    static let form = CredentialForm(
+        choice: .byMembers,
+        kinds: [
+            // `ms-app://S-1-15-2-…`
+            .init(
+                "package", [.init("package_sid", .word(extra: "/")), .init("client_secret", .secret)]
+            ) { given in
+                .wns(.storeApp(packageSID: given["package_sid"], clientSecret: given["client_secret"]))
+            },
+            .init(
+                "tenant", [.word("tenant_id"), .word("client_id"), .init("client_secret", .secret)]
+            ) { given in
+                .wns(
+                    .tenant(
+                        tenantID: given["tenant_id"], clientID: given["client_id"],
+                        clientSecret: given["client_secret"]))
+            },
+        ])
+}
+
+/// What a message says to WNS alone: a kind of notification, and its document or the parts of a template.
+package struct WNSContent: NetworkContent {
+    package static let platform = Platform.windows
+    package var members: JSON.Members
+
+    package init(members: JSON.Members) { self.members = members }
+
+    package init(
+        type: String, xml: String? = nil, template: String? = nil, fields: JSON? = nil, value: JSON? = nil,
+        launch: String? = nil
+    ) {
+        let given: [(String, JSON?)] = [
+            ("type", .string(type)), ("xml", xml.map(JSON.string)), ("template", template.map(JSON.string)),
+            ("fields", fields), ("value", value), ("launch", launch.map(JSON.string)),
+        ]
+        members = JSON.Members(given.compactMap { name, value in value.map { (name, $0) } })
+    }
+
+    /// The parts of a template that numbers its texts and images.
+    package static func parts(texts: [JSON]?, images: [JSON]?) -> JSON {
+        .compact([("text", texts.map(JSON.array)), ("image", images.map(JSON.array))])
+    }
+
+    package var type: JSON? {
+        get { self["type"] }
+        set { self["type"] = newValue }
+    }
+    package var template: JSON? {
+        get { self["template"] }
+        set { self["template"] = newValue }
+    }
+    package var fields: JSON? {
+        get { self["fields"] }
+        set { self["fields"] = newValue }
+    }
+    package var value: JSON? {
+        get { self["value"] }
+        set { self["value"] = newValue }
+    }
+    package var xml: JSON? { self["xml"] }
+}
