@@ -11,7 +11,7 @@ final class FakeProvider: Provider {
     init(_ name: ProviderName = .apns) { self.name = name }
 
     /// APNs refuses what is too large, WNS a type that it does not know; FCM takes everything.
-    func render(_ order: RenderOrder) throws(PealError) -> Notification {
+    func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         var members = JSON.Members()
         for (name, text) in [("title", order.content.title), ("body", order.content.body)] {
             members[name] = text?.text(for: order.locale, fallback: order.content.defaultLocale).map(JSON.string)
@@ -20,10 +20,10 @@ final class FakeProvider: Provider {
         members["payload"] = own["payload"]
         let body = JSON.object(members).bytes
         guard name != .apns || body.count <= Limits.apnsPayloadBytesMax else {
-            throw PealError(.payloadTooLarge, "too large", field: "content.body")
+            throw ContentRefusal(.payloadTooLarge, "too large", field: .body)
         }
         if name == .wns, let type = own["type"], !["toast", "tile", "badge", "raw"].contains(type) {
-            throw .invalid("content.windows.type", "there is no such type")
+            throw .invalid(.platform(.windows, "type"), "there is no such type")
         }
         return Notification(
             route: order.route, path: path(order), headers: headers(order), body: .init(body),
@@ -50,26 +50,28 @@ final class FakeProvider: Provider {
     func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
         var facts = JSON.Members()
         var examined = CredentialExamination(credential: credential, facts: facts)
-        switch credential {
-        case .apnsToken(let signing):
+        switch credential.apns {
+        case .token(let signing):
             facts["key_id"] = .string(signing.keyID)
             facts["team_id"] = .string(signing.teamID)
             facts["bundle_id"] = .string(signing.bundleID)
-        case .apnsCertificate, .apnsArchive:
+        case .certificate, .archive:
             facts["bundle_id"] = .string(credential.providerAppID)
             examined.credential = .apnsCertificate(
                 .init(identity: .init(certificates: "c", privateKey: "k"), bundleID: credential.providerAppID))
             examined.expiresAt = now + .seconds(10 * 86_400)
-        case .fcm(let account):
+        case nil: break
+        }
+        if let account = credential.fcm {
             guard account.tokenURI.hasPrefix("https://oauth2.googleapis.com/") else {
                 throw .invalid("token_uri", "is on a host that is not allowed")
             }
             facts["project_id"] = .string(account.projectID)
-        case .webPush(let keys):
+        }
+        if let keys = credential.webPush {
             let made = keys.map(Self.made)
             examined.credential = .webPush(made)
             facts["keys"] = .array(made.map(Self.json))
-        case .wns, .mpns: break
         }
         examined.facts = facts
         return examined

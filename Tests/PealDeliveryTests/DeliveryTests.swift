@@ -121,7 +121,7 @@ struct DeliveryTests {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...300, locale: "de")
         try await fixture.register(301...500, locale: "en")
-        fixture.provider.failRendering(PealError(.payloadTooLarge, "too large", field: "content.title"))
+        fixture.provider.failRendering(ContentRefusal(.payloadTooLarge, "too large", field: .title))
         let service = fixture.service()
         try await fixture.running(service) {
             let title = LocalizedText.localized(["en": "Hello", "de": "Hallo"])

@@ -53,7 +53,7 @@ final class RecordedNetwork: Provider {
     }
 
     var name: ProviderName { network.name }
-    func render(_ order: RenderOrder) throws(PealError) -> Notification { try network.render(order) }
+    func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification { try network.render(order) }
     func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
         try network.examine(credential, now: now)
     }

@@ -101,7 +101,7 @@ struct PKCS12ArchiveTests {
     func kinds(arguments: [String]) throws {
         let certificate = try PushCertificate()
         let examination = try examine(try certificate.archive(arguments))
-        guard case .apnsCertificate(let found) = examination.credential else { throw TestFailure("no certificate") }
+        guard case .certificate(let found)? = examination.credential.apns else { throw TestFailure("no certificate") }
         #expect(found.isFromArchive && found.bundleID == "com.example.app")
         #expect(examination.facts["topics"] == ["com.example.app"])
         // Put anew as PEM it is the same.
@@ -116,7 +116,7 @@ struct PKCS12ArchiveTests {
         let certificate = try PushCertificate()
         let authority = try PushCertificate(.init(userID: nil))
         let archive = try certificate.archive(["-certfile", authority.directory.file("cert.pem")])
-        guard case .apnsCertificate(let found) = try examine(archive).credential else {
+        guard case .certificate(let found)? = try examine(archive).credential.apns else {
             throw TestFailure("no certificate")
         }
         #expect(found.identity.certificates.components(separatedBy: "BEGIN CERTIFICATE").count == 3)

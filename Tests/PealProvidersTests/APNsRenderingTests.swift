@@ -162,32 +162,32 @@ struct APNsRenderingTests {
         if isLegal {
             #expect(try APNsRendering.notification(Self.order(content)).body.prefix.count == bytes)
         } else {
-            let error = #expect(throws: PealError.self) { try APNsRendering.notification(Self.order(content)) }
+            let error = #expect(throws: ContentRefusal.self) { try APNsRendering.notification(Self.order(content)) }
             #expect(error?.code == .payloadTooLarge)
-            #expect(error?.field == "content.body")
+            #expect(error?.field.description == "body")
         }
     }
 
     @Test(
         "faults name the field",
         arguments: [
-            (#"{"push_type":"loud"}"#, "content.ios.push_type"), (#"{"push_type":5}"#, "content.ios.push_type"),
-            (#"{"payload":[1]}"#, "content.ios.payload"), (#"{"payload":{"aps":"x"}}"#, "content.ios.payload.aps"),
+            (#"{"push_type":"loud"}"#, "ios.push_type"), (#"{"push_type":5}"#, "ios.push_type"),
+            (#"{"payload":[1]}"#, "ios.payload"), (#"{"payload":{"aps":"x"}}"#, "ios.payload.aps"),
         ])
     func faults(ios: String, field: String) {
         var content = Content()
         content.setIOS(ios)
-        let error = #expect(throws: PealError.self) { try APNsRendering.notification(Self.order(content)) }
+        let error = #expect(throws: ContentRefusal.self) { try APNsRendering.notification(Self.order(content)) }
         #expect(error?.code == .invalidField)
-        #expect(error?.field == field)
+        #expect(error?.field.description == field)
     }
 
     @Test("aps is not for data to set")
     func dataNamedAPS() {
         var content = Content()
         content.data = JSON.Members([("aps", ["badge": 1])])
-        let error = #expect(throws: PealError.self) { try APNsRendering.notification(Self.order(content)) }
-        #expect(error?.field == "content.data.aps")
+        let error = #expect(throws: ContentRefusal.self) { try APNsRendering.notification(Self.order(content)) }
+        #expect(error?.field.description == "data.aps")
     }
 
     @Test(
@@ -198,7 +198,9 @@ struct APNsRenderingTests {
     func collapseKey(key: String) {
         var options = MessageOptions()
         options.collapseKey = key
-        let error = #expect(throws: PealError.self) { try APNsRendering.notification(Self.order(Content(), options)) }
-        #expect(error?.field == "options.collapse_key")
+        let error = #expect(throws: ContentRefusal.self) {
+            try APNsRendering.notification(Self.order(Content(), options))
+        }
+        #expect(error?.field.description == "collapse_key")
     }
 }

@@ -207,16 +207,16 @@ struct FCMRenderingTests {
         ])
     func faults(android: String, field: String) throws {
         let content = try content(android)
-        let error = #expect(throws: PealError.self) { try render(content) }
+        let error = #expect(throws: ContentRefusal.self) { try render(content) }
         #expect(error?.code == .invalidField)
-        #expect(error?.field == "content.android.\(field)")
+        #expect(error?.field.description == "android.\(field)")
     }
 
     @Test("keys that FCM keeps for itself are refused in the common data too")
     func reserved() throws {
         let content = try content { $0.data = JSON.Members([("google.a", 1)]) }
-        let error = #expect(throws: PealError.self) { try render(content) }
-        #expect(error?.field == "content.data.google.a")
+        let error = #expect(throws: ContentRefusal.self) { try render(content) }
+        #expect(error?.field.description == "data.google.a")
         // Only the whole prefix is reserved.
         let legal = try self.content { $0.data = JSON.Members([("googly", 1), ("gcm.x", 1), ("from_me", 1)]) }
         #expect(try message(legal)["data"]?.objectValue?.count == 3)
@@ -229,26 +229,26 @@ struct FCMRenderingTests {
         if fits {
             _ = try render(content)
         } else {
-            let error = #expect(throws: PealError.self) { try render(content) }
+            let error = #expect(throws: ContentRefusal.self) { try render(content) }
             #expect(error?.code == .payloadTooLarge)
-            #expect(error?.field == "content.body")
+            #expect(error?.field.description == "body")
         }
     }
 
     @Test(
         "the field that takes most is named",
         arguments: [
-            (#"{"data": {"k": "LONG"}}"#, "content.android.data"),
-            (#"{"android": {"data": {"k": "LONG"}}}"#, "content.android.android.data"),
-            (#"{"android": {"notification": {"ticker": "LONG"}}}"#, "content.android.android.notification"),
-            (#"{"notification": {"body": "LONG"}}"#, "content.android.notification"),
+            (#"{"data": {"k": "LONG"}}"#, "android.data"),
+            (#"{"android": {"data": {"k": "LONG"}}}"#, "android.android.data"),
+            (#"{"android": {"notification": {"ticker": "LONG"}}}"#, "android.android.notification"),
+            (#"{"notification": {"body": "LONG"}}"#, "android.notification"),
         ])
     func largest(android: String, field: String) throws {
         let long = String(repeating: "x", count: 5000)
         let content = try content(android.replacing("LONG", with: long))
-        let error = #expect(throws: PealError.self) { try render(content) }
+        let error = #expect(throws: ContentRefusal.self) { try render(content) }
         #expect(error?.code == .payloadTooLarge)
-        #expect(error?.field == field)
+        #expect(error?.field.description == field)
     }
 
     @Test("what goes to other networks through FCM does not count")

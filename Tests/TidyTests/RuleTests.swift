@@ -20,6 +20,23 @@ import Testing
     }
 
     @Test(
+        "paths of another dialect",
+        arguments: [
+            ("Sources/PealProviders/APNs/X.swift", #"throw .invalid("content.ios.payload", "x")"#, true),
+            ("Sources/PealProviders/APNs/X.swift", #"let path = "content.\(platform)""#, true),
+            ("Sources/PealProviders/APNs/X.swift", #"// as "content.ios""#, false),
+            ("Sources/PealProviders/APNs/X.swift", #"let type = "content-type""#, false),
+            ("Sources/PealAPI/Dialects/Native/X.swift", #"case .title: "content.title""#, false),
+            ("Sources/PealAPI/Dialects/Richie/X.swift", #"let names = path.split(separator: ".")"#, true),
+            ("Sources/PealAPI/Dialects/Richie/X.swift", #"guard field.hasPrefix("payloads.") else {"#, true),
+            ("Sources/PealCore/X.swift", #"let parts = version.split(separator: ".")"#, false),
+        ])
+    func fieldPaths(path: String, source: String, isFound: Bool) {
+        let found = FieldRules.nativePaths(file(source, path)) + FieldRules.parsedPaths(file(source, path))
+        #expect(!found.isEmpty == isFound)
+    }
+
+    @Test(
         "bare tokens",
         arguments: [
             ("let token = 1", true), ("var token: String", true), ("let deviceToken = 1", false),

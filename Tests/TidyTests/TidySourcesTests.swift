@@ -77,6 +77,12 @@ import Testing
         #expect(Set(Exceptions.systemSources.keys).subtracting(found.map(\.path)) == [], "needless exceptions")
     }
 
+    @Test("only the native dialect writes the native API's field paths, and no dialect takes a path apart")
+    func fieldPaths() throws {
+        expectNone(try findings(FieldRules.nativePaths))
+        expectNone(try findings(FieldRules.parsedPaths))
+    }
+
     @Test("what the compiler cannot check is proved beside it")
     func sendable() throws {
         expectNone(try findings(SourceRules.unprovenSendable))

@@ -23,6 +23,8 @@ protocol Dialect: Sendable {
     /// Whether its POST requests may carry `Idempotency-Key`.
     var takesIdempotencyKey: Bool { get }
     func endpoints(_ services: APIServices) -> [Endpoint]
+    /// The path in its requests that holds a message's field.
+    func spelling(of field: MessageField) -> String
     /// Its part of the OpenAPI document; nil if it has no endpoints yet.
     /// - Parameter now: times that must lie in the future are later than this.
     func document(at now: Timestamp) -> DialectDocument?

@@ -15,8 +15,9 @@ package struct Content: Sendable, Hashable {
 
     package init() {}
 
-    /// One platform's object: the fields as the author wrote them (without `options`), unknown ones included.
+    /// What an author says to one platform alone, and how it is to be sent there.
     package struct PlatformContent: Sendable, Hashable {
+        /// The members of the network's `NetworkContent`.
         package var fields: JSON.Members
         package var options: PlatformOptions
 
@@ -24,6 +25,15 @@ package struct Content: Sendable, Hashable {
             self.fields = fields
             self.options = options
         }
+
+        package init(_ own: some NetworkContent, options: PlatformOptions = .init()) {
+            self.init(fields: own.members, options: options)
+        }
+    }
+
+    /// What the author says to one network; empty where nothing is said.
+    package func own<Own: NetworkContent>(_: Own.Type = Own.self) -> Own {
+        Own(members: platforms[Own.platform]?.fields ?? .init())
     }
 
     /// Every locale that some text is given in; empty when nothing is localized.
@@ -47,6 +57,26 @@ extension Content {
             wanted = String(wanted[..<cut])
         }
         return defaultLocale
+    }
+}
+
+/// What an author says to one network in the network's own terms. The members stay in the author's order and unknown
+/// ones stay among them, so that the network gets what it was given; a member of the wrong type is the provider's to
+/// refuse, because a message may never go to that network.
+package protocol NetworkContent: Sendable, Hashable {
+    static var platform: Platform { get }
+    var members: JSON.Members { get set }
+    init(members: JSON.Members)
+}
+
+extension NetworkContent {
+    /// The object as a refusal names it.
+    package static var field: MessageField { .platform(platform, "") }
+
+    /// nil where it is absent or null.
+    package subscript(_ name: String) -> JSON? {
+        get { members[name].flatMap { $0.isNull ? nil : $0 } }
+        set { members[name] = newValue }
     }
 }
 

@@ -4,9 +4,12 @@ internal import Synchronization
 package protocol Provider: Sendable {
     var name: ProviderName { get }
 
+    /// The network's broadcast channels; nil where it has none.
+    var channelDirectory: (any ChannelDirectory)? { get }
+
     /// Renders one variant. Pure.
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
-    func render(_ order: RenderOrder) throws(PealError) -> Notification
+    func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification
 
     /// Checks a credential without using it, brings it into the form that is stored, and tells what may be shown of it.
     /// - Throws: `invalid_field`, naming the field.
@@ -35,6 +38,7 @@ package protocol Provider: Sendable {
 }
 
 extension Provider {
+    package var channelDirectory: (any ChannelDirectory)? { nil }
     package func check(_ address: Address) throws(PealError) {}
     package func doubtsEnvironment(_ reason: String) -> Bool { false }
 }

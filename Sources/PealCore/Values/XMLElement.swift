@@ -58,9 +58,15 @@ package struct XMLText: Sendable, Hashable {
     /// - Throws: `invalid_field` for control characters but tab and line ends, and for what XML has no place for (XML
     ///   1.0 §2.2).
     package init(_ text: String, field: String) throws(PealError) {
-        guard text.unicodeScalars.allSatisfy(Self.isLegal) else {
+        guard let legal = XMLText(legal: text) else {
             throw .invalid(field, "\(field) holds a control character, which XML cannot carry")
         }
+        self = legal
+    }
+
+    /// nil for a text with a character that XML has no place for.
+    package init?(legal text: String) {
+        guard text.unicodeScalars.allSatisfy(Self.isLegal) else { return nil }
         self.text = text
     }
 

@@ -23,7 +23,7 @@ package struct MessagePreview: Sendable {
         package let locale: String?
         /// Whether a refusal of it refuses the message.
         package let counts: Bool
-        package let result: Result<Notification, PealError>
+        package let result: Result<Notification, ContentRefusal>
 
         package var platform: Platform { route.platform }
         package var isPossible: Bool { if case .success = result { true } else { false } }
@@ -37,7 +37,7 @@ package struct MessagePreview: Sendable {
     }
 
     /// - Throws: the first refusal of a provider that counts, naming the field.
-    package func check(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(PealError) {
+    package func check(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(ContentRefusal) {
         let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))
         for platform in reach.platforms where reach.counts(platform) {
             for request in requests(draft, app: app, records, platform: platform, counts: true) {
@@ -57,7 +57,7 @@ package struct MessagePreview: Sendable {
             let order = RenderOrder(
                 job, route: route, providerAppID: Self.providerAppID(on: route, app: app, records), locale: locale,
                 now: Self.sentAt(draft))
-            let result = Result { () throws(PealError) in try provider.render(order) }
+            let result = Result { () throws(ContentRefusal) in try provider.render(order) }
             return Request(
                 route: route, locale: locale, counts: counts,
                 result: result.mapError { Self.place($0, platform, draft.content) })
@@ -77,7 +77,8 @@ package struct MessagePreview: Sendable {
     ) -> Route {
         let routes = draft.audience.addresses.map(\.route).filter { $0.platform == platform }
         if let channel = routes.first(where: \.isBroadcast) { return channel }
-        let held = records.filter { $0.provider == .apns }.map(\.environment)
+        let provider = Route(platform, .production).provider
+        let held = records.filter { $0.provider == provider }.map(\.environment)
         let environment = options.environment ?? (held == [.sandbox] ? .sandbox : .production)
         return Route(platform, environment)
     }
@@ -87,19 +88,16 @@ package struct MessagePreview: Sendable {
     private static func providerAppID(on route: Route, app: App, _ records: [CredentialRecord]) -> String {
         let own = records.filter { $0.provider == route.provider }
         let record = own.first { $0.environment == route.environment } ?? own.first
-        switch route.provider {
-        case .apns: return record?.facts["bundle_id"]?.stringValue ?? app.bundleID ?? "bundle.id"
-        case .fcm: return record?.facts["project_id"]?.stringValue ?? "project-id"
-        default: return ""
-        }
+        guard let id = route.provider?.network.appID else { return "" }
+        return record?.facts[id.fact]?.stringValue ?? id.fallback?(app) ?? id.placeholder
     }
 
     /// Providers see options resolved: a refusal of one that the platform's own object gave names it there.
-    private static func place(_ error: PealError, _ platform: Platform, _ content: Content) -> PealError {
-        guard error.field == "options.collapse_key", content.platforms[platform]?.options.collapseKey != nil else {
-            return error
+    private static func place(_ refusal: ContentRefusal, _ platform: Platform, _ content: Content) -> ContentRefusal {
+        guard refusal.field == .collapseKey(nil), content.platforms[platform]?.options.collapseKey != nil else {
+            return refusal
         }
-        return error.under("content.\(platform.rawValue)")
+        return ContentRefusal(refusal.code, refusal.message, field: .collapseKey(platform))
     }
 }
 

@@ -33,7 +33,7 @@ final class APNsChannels: ChannelDirectory {
         let body: JSON = ["message-storage-policy": .integer(policy.rawValue), "push-type": "LiveActivity"]
         let reply = try await ask(.POST, "channels", body: body.bytes, access)
         guard let id = reply.headers.first(name: "apns-channel-id"), !id.isEmpty else {
-            throw PealError(.unavailable, "APNs made a channel and did not tell its id")
+            throw PealError(.unavailable, "APNs made a channel and did not return its id")
         }
         return id
     }
@@ -74,12 +74,12 @@ final class APNsChannels: ChannelDirectory {
         request.headers.add(name: "apns-request-id", value: "\(id)")
         if let channel { request.headers.add(name: "apns-channel-id", value: channel) }
         if !body.isEmpty { request.headers.add(name: "content-type", value: "application/json") }
-        switch access.credential {
-        case .apnsToken(let signing):
+        switch access.credential.apns {
+        case .token(let signing):
             return try await ask(request, isOfChannel: channel != nil, try tokens.tokens(for: signing))
-        case .apnsCertificate(let certificate):
+        case .certificate(let certificate):
             return try await ask(request, isOfChannel: channel != nil, certificate.identity)
-        default: throw .unsupported("kind")
+        case .archive, nil: throw .unsupported("kind")
         }
     }
 
@@ -155,20 +155,20 @@ struct APNsChannelRefusal {
 
     /// - Parameter isOfChannel: whether the request named a channel.
     func error(isOfChannel: Bool) -> PealError {
-        let told = reason.isEmpty ? "APNs answered \(status)" : "APNs answered \(status) \(reason)"
+        let words = reason.isEmpty ? "APNs answered \(status)" : "APNs answered \(status) \(reason)"
         switch (status, reason) {
-        case (400, "ChannelNotRegistered"): return PealError(.notFound, "channel not found: \(told)")
+        case (400, "ChannelNotRegistered"): return PealError(.notFound, "channel not found: \(words)")
         // What APNs says of a channel that was deleted: the path itself is always the same.
-        case (404, _) where isOfChannel: return PealError(.notFound, "channel not found: \(told)")
-        case (400, "BadChannelId"), (400, "MissingChannelId"): return .invalid("id", told)
+        case (404, _) where isOfChannel: return PealError(.notFound, "channel not found: \(words)")
+        case (400, "BadChannelId"), (400, "MissingChannelId"): return .invalid("id", words)
         case (400, "CannotCreateChannelConfig"):
-            return PealError(.conflict, "the app has as many channels as APNs allows: \(told)")
+            return PealError(.conflict, "the app has as many channels as APNs allows: \(words)")
         case (400, "FeatureNotEnabled"):
-            return PealError(.conflict, "broadcasts are not enabled for the app at Apple: \(told)")
-        case (403, _): return PealError(.conflict, "the credential was refused: \(told)")
-        case (429, _): return PealError(.rateLimited, told, retryAfterSeconds: retryAfterSeconds ?? 60)
-        case (500..., _): return PealError(.unavailable, told, retryAfterSeconds: retryAfterSeconds)
-        default: return PealError(.conflict, told)
+            return PealError(.conflict, "broadcasts are not enabled for the app at Apple: \(words)")
+        case (403, _): return PealError(.conflict, "the credential was refused: \(words)")
+        case (429, _): return PealError(.rateLimited, words, retryAfterSeconds: retryAfterSeconds ?? 60)
+        case (500..., _): return PealError(.unavailable, words, retryAfterSeconds: retryAfterSeconds)
+        default: return PealError(.conflict, words)
         }
     }
 }

@@ -8,19 +8,19 @@ import X509
 enum APNsCredential {
     /// - Throws: `invalid_field`, naming the field; `not_supported` for another network's.
     static func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
-        switch credential {
-        case .apnsToken(let signing):
+        switch credential.apns {
+        case .token(let signing):
             try check(signing)
             let facts = JSON.Members([
                 ("key_id", .string(signing.keyID)), ("team_id", .string(signing.teamID)),
                 ("bundle_id", .string(signing.bundleID)),
             ])
             return CredentialExamination(credential: credential, facts: facts)
-        case .apnsCertificate(let certificate):
+        case .certificate(let certificate):
             return try APNsCertificateExamination.examine(certificate, now: now)
-        case .apnsArchive(let archive):
+        case .archive(let archive):
             return try APNsCertificateExamination.examine(archive, now: now)
-        default: throw .unsupported("kind")
+        case nil: throw .unsupported("kind")
         }
     }
 
@@ -42,7 +42,7 @@ enum APNsCredential {
         return key
     }
 
-    /// Names stand in header values and paths.
+    /// Names become part of header values and paths.
     static func checkName(_ name: String, field: String) throws(PealError) {
         let isLegal = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
         guard isLegal, (1...Limits.nameCharactersMax).contains(name.utf8.count) else {
@@ -52,7 +52,7 @@ enum APNsCredential {
     }
 }
 
-/// Checks a client certificate before it is stored, and tells what may be shown of it.
+/// Checks a client certificate before it is stored, and returns what may be shown of it.
 enum APNsCertificateExamination {
     /// - Throws: `invalid_field`, naming the field.
     static func examine(
@@ -97,7 +97,7 @@ enum APNsCertificateExamination {
         }
     }
 
-    /// A certificate may be for some kinds of push alone, as VoIP: then only topics with their suffix are in it.
+    /// A certificate may be for some kinds of push only, such as VoIP: then only topics with their suffix are in it.
     private static func isAllowed(_ bundleID: String, _ topics: [String]) -> Bool {
         APNsPushType.allCases.contains { topics.contains(bundleID + $0.topicSuffix) }
     }
@@ -145,7 +145,7 @@ struct APNsCertificateReader {
 
     var subject: String { "\(leaf.subject)" }
 
-    /// What the certificate may send to; empty where it says nothing, as one of a test authority.
+    /// What the certificate may send to; empty where it says nothing, such as one of a test authority.
     var topics: [String] {
         var topics: [String] = []
         for name in [Extension.topics, Extension.voIP] {

@@ -16,7 +16,7 @@ struct APNsExchange: Exchange {
     var remarkName: String? { isBroadcast || environment == .sandbox ? Self.uniqueIDName : nil }
     private static let uniqueIDName = "apns-unique-id"
 
-    /// Apple: one stream until a request with a valid provider token was answered; certificates are let in before.
+    /// Apple: one stream until a request with a valid provider token was answered; certificates are checked before.
     var provesFirst: Bool { tokens != nil }
     func authorization() -> Authorization? { tokens?.authorization }
 
@@ -35,9 +35,9 @@ struct APNsExchange: Exchange {
         if verdict == .retry(after: nil), let seconds = response.retryAfterSeconds {
             verdict = .retry(after: .seconds(min(seconds, 24 * 3600)))
         }
-        let told = reason.isEmpty ? "Status\(response.status)" : reason
+        let word = reason.isEmpty ? "Status\(response.status)" : reason
         let isClock = verdict == .stopApp && blamesClock(reason, response.date)
-        return Answer(.verdict(verdict), reason: isClock ? "\(told) ClockSkew" : told, status: response.status)
+        return Answer(.verdict(verdict), reason: isClock ? "\(word) ClockSkew" : word, status: response.status)
     }
 
     /// Whether a provider token is refused that a wrong clock has made, by the `date` of the answer.

@@ -11,7 +11,7 @@ final class APNsPools: Sendable {
     struct Settings: Sendable {
         let production: APNsConfiguration.Endpoints
         let sandbox: APNsConfiguration.Endpoints
-        /// PEM file with trust roots besides the system's; nil = none.
+        /// PEM file with trust roots in addition to the system's; nil = none.
         let caFile: String?
         let pool: ConnectionPool.Settings
         let group: any EventLoopGroup
@@ -100,16 +100,16 @@ final class APNsPools: Sendable {
         let exchange: APNsExchange
         var context = tls
         var topics: [String]?
-        switch credential {
-        case .apnsToken(let signing):
+        switch credential.apns {
+        case .token(let signing):
             exchange = APNsExchange(
                 tokens: try tokens.tokens(for: signing), environment: route.environment,
                 isBroadcast: route.isBroadcast)
-        case .apnsCertificate(let certificate):
+        case .certificate(let certificate):
             exchange = APNsExchange(tokens: nil, environment: route.environment, isBroadcast: route.isBroadcast)
             context = try Connector.context(caFile: settings.caFile, identity: certificate.identity)
             topics = try APNsCertificateReader(certificate.identity.certificates).topics
-        default: throw PealError.unsupported("kind")
+        case .archive, nil: throw PealError.unsupported("kind")
         }
         let endpoints = route.environment == .production ? settings.production : settings.sandbox
         let connector = Connector(

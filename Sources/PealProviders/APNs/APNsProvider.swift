@@ -32,8 +32,9 @@ package final class APNsProvider: Provider {
     }
 
     package var name: ProviderName { .apns }
+    package var channelDirectory: (any ChannelDirectory)? { channels }
 
-    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+    package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try APNsRendering.notification(order)
     }
 
@@ -97,7 +98,7 @@ extension APNsProvider {
     package func doubtsEnvironment(_ reason: String) -> Bool { reason == "BadDeviceToken" }
 }
 
-/// Asks APNs whether a credential is let in: a background push without content to a device token of zeros, which no
+/// Asks APNs whether it accepts a credential: a background push without content to a device token of zeros, which no
 /// device has. It goes the way of every push, so that the rules of connections hold for it too.
 struct APNsVerification {
     let credential: Credential
@@ -149,7 +150,7 @@ struct APNsVerification {
     private var notification: Notification? {
         let bundleID = credential.providerAppID
         var types: [APNsPushType] = [.background]
-        if case .apnsCertificate(let certificate) = credential,
+        if case .certificate(let certificate)? = credential.apns,
             let topics = (try? APNsCertificateReader(certificate.identity.certificates))?.topics, !topics.isEmpty
         {
             types = [.background, .voip, .complication, .pushtotalk, .fileprovider]
@@ -165,7 +166,8 @@ struct APNsVerification {
             body: .init(Array(#"{"aps":{"content-available":1}}"#.utf8)))
     }
 
-    /// APNs judges credential and topic before the device token: whoever hears of the device token was let in.
+    /// APNs judges credential and topic before the device token: a verdict on the device token means that the
+    /// credential was accepted.
     private static func meaning(_ answer: Answer) -> CredentialVerification {
         func verification(_ result: CredentialVerification.Result, _ detail: String) -> CredentialVerification {
             CredentialVerification(result, status: answer.status, reason: answer.reason, detail: detail)
@@ -207,7 +209,7 @@ package struct APNsConfiguration: Sendable {
 
     package var production: URLs
     package var sandbox: URLs
-    /// PEM file with trust roots besides the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil = none.
     package var caFile: String?
     /// Connections per (environment, credential).
     package var connectionsPerPoolMax: Int

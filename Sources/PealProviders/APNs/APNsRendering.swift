@@ -4,19 +4,19 @@ import PealCore
 /// requests to APNs", and for channels those of "Sending broadcast push notification requests to APNs".
 enum APNsRendering {
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
-    static func notification(_ order: RenderOrder) throws(PealError) -> Notification {
-        let fields = order.content.platforms[.ios]?.fields ?? .init()
-        let given = try pushType(fields, order)
-        var payload = try APNsPayload.make(order, fields, given: given)
+    static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
+        let own: APNsContent = order.content.own()
+        let given = try pushType(own, order)
+        var payload = try APNsPayload.make(order, own, given: given)
         let type = given ?? .derived(from: payload["aps"] ?? .null, isBackground: order.options.isBackground)
         if type == .liveactivity { payload = try APNsLiveActivity.complete(payload, order) }
         let body = payload.bytes
         let bytesMax = order.route.isBroadcast ? Limits.apnsBroadcastPayloadBytesMax : type.payloadBytesMax
         guard body.count <= bytesMax else {
             let kind = order.route.isBroadcast ? "a broadcast" : type.rawValue
-            throw PealError(
+            throw ContentRefusal(
                 .payloadTooLarge, "the APNs payload has \(body.count) bytes, \(bytesMax) is the most for \(kind)",
-                field: APNsPayload.largestField(order, fields))
+                field: APNsPayload.largestField(order, own))
         }
         guard !order.route.isBroadcast else { return broadcast(order, body) }
         return Notification(
@@ -24,7 +24,9 @@ enum APNsRendering {
             headers: try headers(order, type), body: .init(body))
     }
 
-    private static func headers(_ order: RenderOrder, _ type: APNsPushType) throws(PealError) -> [Notification.Header] {
+    private static func headers(_ order: RenderOrder, _ type: APNsPushType) throws(ContentRefusal) -> [Notification
+        .Header]
+    {
         var headers: [Notification.Header] = [
             .init("apns-topic", order.providerAppID + type.topicSuffix), .init("apns-push-type", type.rawValue),
             .init("apns-priority", type.priority(order.options.priorityInForce)),
@@ -34,7 +36,7 @@ enum APNsRendering {
             let isPrintable = key.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
             guard (1...Limits.apnsCollapseIDBytesMax).contains(key.utf8.count), isPrintable else {
                 throw .invalid(
-                    "options.collapse_key",
+                    .collapseKey(nil),
                     "on APNs a collapse key has 1 to \(Limits.apnsCollapseIDBytesMax) bytes without control characters")
             }
             headers.append(.init("apns-collapse-id", key))
@@ -63,16 +65,16 @@ enum APNsRendering {
     }
 
     /// What the author says that the push is; nil leaves it to the payload.
-    private static func pushType(_ fields: JSON.Members, _ order: RenderOrder) throws(PealError) -> APNsPushType? {
-        let given = fields["push_type"].flatMap { $0.isNull ? nil : $0 }
+    private static func pushType(_ own: APNsContent, _ order: RenderOrder) throws(ContentRefusal) -> APNsPushType? {
+        let given = own.pushType
         let type = given?.stringValue.flatMap(APNsPushType.init(rawValue:))
         if given != nil, type == nil {
             let names = APNsPushType.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalid("content.ios.push_type", "push_type must be one of \(names)")
+            throw .invalid(APNsContent.field.member("push_type"), "push_type must be one of \(names)")
         }
         guard order.route.isBroadcast else { return type }
         guard type == nil || type == .liveactivity else {
-            throw .invalid("content.ios.push_type", "channels carry the push type liveactivity alone")
+            throw .invalid(APNsContent.field.member("push_type"), "channels carry the push type liveactivity alone")
         }
         return .liveactivity
     }
@@ -84,16 +86,16 @@ enum APNsPayload {
     /// - Parameter given: the push type that is known before the payload is; nil = it follows from the payload.
     /// - Throws: `invalid_field`, naming the field.
     static func make(
-        _ order: RenderOrder, _ fields: JSON.Members, given: APNsPushType?
-    ) throws(PealError) -> JSON {
-        let own = try own(fields)
+        _ order: RenderOrder, _ content: APNsContent, given: APNsPushType?
+    ) throws(ContentRefusal) -> JSON {
+        let own = try givenPayload(content)
         let isLiveActivity = given == .liveactivity || given == nil && own["aps"]?["event"]?.stringValue != nil
         var payload = JSON.Members()
         let aps = commonAPS(order, isLiveActivity: isLiveActivity)
         if !aps.isEmpty { payload["aps"] = .object(aps) }
         for (name, value) in order.content.data.pairs {
             guard name != "aps" else {
-                throw .invalid("content.data.aps", "aps belongs to Apple: its members go into content.ios.payload.aps")
+                throw .invalid(.dataMember("aps"), "aps belongs to Apple: give its members in the payload for iOS")
             }
             payload[name] = value
         }
@@ -101,13 +103,13 @@ enum APNsPayload {
         return JSON.object(payload).merging(own)
     }
 
-    private static func own(_ fields: JSON.Members) throws(PealError) -> JSON {
-        guard let own = fields["payload"], !own.isNull else { return .object(.init()) }
+    private static func givenPayload(_ content: APNsContent) throws(ContentRefusal) -> JSON {
+        guard let own = content.payload else { return .object(.init()) }
         guard own.objectValue != nil else {
-            throw .invalid("content.ios.payload", "payload must be an object, not \(own.typeName)")
+            throw .invalid(APNsContent.field.member("payload"), "payload must be an object, not \(own.typeName)")
         }
         if let aps = own["aps"], aps.objectValue == nil {
-            throw .invalid("content.ios.payload.aps", "aps must be an object, not \(aps.typeName)")
+            throw .invalid(APNsLiveActivity.field, "aps must be an object, not \(aps.typeName)")
         }
         return own
     }
@@ -139,19 +141,19 @@ enum APNsPayload {
     }
 
     /// The field that takes most of the payload.
-    static func largestField(_ order: RenderOrder, _ fields: JSON.Members) -> String {
+    static func largestField(_ order: RenderOrder, _ own: APNsContent) -> MessageField {
         let content = order.content
         func size(_ text: LocalizedText?) -> Int {
             text?.text(for: order.locale, fallback: content.defaultLocale)?.utf8.count ?? 0
         }
-        let sizes: [(String, Int)] = [
-            ("content.body", size(content.body)), ("content.title", size(content.title)),
-            ("content.subtitle", size(content.subtitle)),
-            ("content.data", content.data.isEmpty ? 0 : JSON.object(content.data).bytes.count),
-            ("content.ios.payload", fields["payload"]?.bytes.count ?? 0),
-            ("content.image_url", content.imageURL?.utf8.count ?? 0),
+        let sizes: [(MessageField, Int)] = [
+            (.body, size(content.body)), (.title, size(content.title)),
+            (.subtitle, size(content.subtitle)),
+            (.data, content.data.isEmpty ? 0 : JSON.object(content.data).bytes.count),
+            (APNsContent.field.member("payload"), own.payload?.bytes.count ?? 0),
+            (.imageURL, content.imageURL?.utf8.count ?? 0),
         ]
-        return sizes.max { $0.1 < $1.1 }?.0 ?? "content"
+        return sizes.max { $0.1 < $1.1 }?.0 ?? .content
     }
 }
 
@@ -161,7 +163,7 @@ enum APNsPushType: String, CaseIterable, Sendable {
     case alert, background, controls, complication, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
 
     /// What the bundle id is followed by in `apns-topic`. Of `mdm` the topic is the UID of the certificate's subject,
-    /// which then stands as the credential's bundle id.
+    /// which the credential then has as its bundle id.
     var topicSuffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -205,19 +207,20 @@ enum APNsPushType: String, CaseIterable, Sendable {
 /// notifications"). Only what APNs or the device would pass over without a word is checked here; the rest is the
 /// author's.
 enum APNsLiveActivity {
-    private static let field = "content.ios.payload.aps"
+    static let field = APNsContent.field.member("payload").member("aps")
 
     /// Fills in the time, by which the device drops updates that were overtaken, and checks what a start needs.
     /// - Throws: `invalid_field`, naming the member.
-    static func complete(_ payload: JSON, _ order: RenderOrder) throws(PealError) -> JSON {
+    static func complete(_ payload: JSON, _ order: RenderOrder) throws(ContentRefusal) -> JSON {
         guard var members = payload.objectValue else { return payload }
         var aps = members["aps"]?.objectValue ?? .init()
         if aps["event"]?.stringValue == "start" {
             guard !order.route.isBroadcast else {
-                throw .invalid("\(field).event", "a broadcast updates or ends Live Activities; it cannot start one")
+                throw .invalid(
+                    field.member("event"), "a broadcast updates or ends Live Activities; it cannot start one")
             }
             for name in ["attributes-type", "attributes", "alert"] where aps[name].map(\.isNull) ?? true {
-                throw .invalid("\(field).\(name)", "a push that starts a Live Activity needs \(name)")
+                throw .invalid(field.member(name), "a push that starts a Live Activity needs \(name)")
             }
         }
         if aps["timestamp"].map(\.isNull) ?? true { aps["timestamp"] = .integer(order.now.seconds) }

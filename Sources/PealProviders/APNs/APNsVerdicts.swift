@@ -32,7 +32,7 @@ enum APNsVerdicts {
     }
 
     /// What the word in a GOAWAY means for whatever waits, where the connection answered nothing: only a word that says
-    /// that the credential is not let in. nil for any other.
+    /// that the credential is refused. nil for any other.
     static func verdict(goAway reason: String) -> Verdict? {
         let verdict = forbidden(reason)
         return verdict == .stopApp || verdict == .refreshCredential ? verdict : nil

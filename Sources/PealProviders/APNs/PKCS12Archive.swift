@@ -62,7 +62,7 @@ enum PKCS12Archive {
     private static func fault(_ message: String) -> PealError { .invalid("data", message) }
 }
 
-/// The parts of a PKCS#12 archive that stand in the open (RFC 7292 §4): which of them are encrypted, and the private
+/// The unencrypted parts of a PKCS#12 archive (RFC 7292 §4): which of them are encrypted, and the private
 /// key, which has an encryption of its own.
 struct PKCS12Contents {
     struct Key {
@@ -83,11 +83,11 @@ struct PKCS12Contents {
     private(set) var keys: [Key] = []
     /// Content infos that only the passphrase opens, as they came.
     private(set) var encrypted: [ArraySlice<UInt8>] = []
-    /// Safe bags in the open that hold no key, as they came.
+    /// Unencrypted safe bags that hold no key, as they came.
     private(set) var bags: [ArraySlice<UInt8>] = []
 
-    /// nil when it is no archive, or one that is not locked by a passphrase but by another's public key. Tools write
-    /// BER as well as DER.
+    /// nil when it is not an archive, or one that is locked by a public key in place of a passphrase. Tools write both
+    /// BER and DER.
     init?(_ archive: [UInt8]) {
         guard let infos = Self.infos(in: archive) else { return nil }
         for info in infos {
@@ -173,7 +173,7 @@ enum PKCS12Rebuilding {
         }
     }
 
-    /// A key that is no secret, and a certificate for it that nobody trusts. It comes last, where the decoder looks
+    /// A key that is not secret, and a certificate for it that nothing trusts. It comes last, where the decoder looks
     /// first for the certificate of the key.
     private static var ownBags: [[UInt8]] {
         guard let key = try? P256.Signing.PrivateKey(rawRepresentation: Array(repeating: 1, count: 32)),
@@ -194,7 +194,7 @@ enum PKCS12Rebuilding {
         ]
     }
 
-    /// The `MacData` of RFC 7292 §4, with HMAC-SHA256 and one round: nobody else ever sees the archive.
+    /// The `MacData` of RFC 7292 §4, with HMAC-SHA256 and one round: the archive never leaves this process.
     private static func seal(_ safe: [UInt8], _ passphrase: String) -> [UInt8] {
         // Appendix B.2: diversifier 3, then salt and passphrase (UTF-16, ended by zero), each repeated to whole blocks.
         var text = passphrase.utf16.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }

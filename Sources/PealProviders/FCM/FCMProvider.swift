@@ -57,12 +57,12 @@ package final class FCMProvider: Provider {
 
     package var name: ProviderName { .fcm }
 
-    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+    package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try FCMRendering.notification(order, path: base.path(projectID: order.providerAppID))
     }
 
     package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
-        guard case .fcm(let account) = credential else { throw .unsupported("kind") }
+        guard let account = credential.fcm else { throw .unsupported("kind") }
         return try FCMCredential.examine(account, tokenHosts: tokenHosts)
     }
 
@@ -115,7 +115,7 @@ package final class FCMProvider: Provider {
 
     /// nil when the credential's key cannot be read, or the provider is closed.
     func account(_ credential: Credential, fingerprint: String) -> Account? {
-        guard case .fcm(let serviceAccount) = credential else { return nil }
+        guard let serviceAccount = credential.fcm else { return nil }
         return state.withLock { state in
             if let account = state.accounts[fingerprint] { return account }
             guard !state.isClosed, tokenHosts.contains(serviceAccount.tokenURI),
@@ -153,7 +153,7 @@ extension FCMProvider {
     package func verify(
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
-        guard case .fcm(let serviceAccount) = credential, let account = account(credential, fingerprint: fingerprint)
+        guard let serviceAccount = credential.fcm, let account = account(credential, fingerprint: fingerprint)
         else {
             return CredentialVerification(.refused, reason: "NoCredential", detail: "the credential cannot be used")
         }
@@ -190,7 +190,7 @@ extension FCMProvider {
         case .rejectMessage where reply.status == 400:
             return verification(.accepted, trouble, "FCM let the service account in")
         case .rejectMessage:
-            return verification(.unreachable, trouble, "FCM gave an answer that nobody knows")
+            return verification(.unreachable, trouble, "FCM gave an unknown answer")
         case .stopApp, .refreshCredential:
             return verification(.refused, trouble, "FCM refused the service account or its project")
         case .holdAddress, .holdApp, .reconnect, .retry:
@@ -208,11 +208,11 @@ extension FCMProvider {
 
 /// Where FCM is and how it is reached. Admin configuration only: no request may choose any of it.
 package struct FCMConfiguration: Sendable {
-    /// `https://host[:port][/prefix]`; the prefix stands before `/v1/projects/…`.
+    /// `https://host[:port][/prefix]`; the prefix comes before `/v1/projects/…`.
     package var url: String
-    /// `host`, `host:port` or `.suffix` that a service account's `token_uri` may name besides Google's.
+    /// `host`, `host:port` or `.suffix` that a service account's `token_uri` may name in addition to Google's.
     package var tokenAllowedHosts: [String]
-    /// PEM file with trust roots besides the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil = none.
     package var caFile: String?
     /// Connections per credential.
     package var connectionsPerPoolMax: Int
@@ -248,7 +248,7 @@ extension FCMConfiguration {
         let pathPrefix: String
 
         /// The path of the one request that is sent.
-        /// - Parameter projectID: made of characters that stand in a path as they are; see `FCMCredential`.
+        /// - Parameter projectID: made of characters that need no escaping in a path; see `FCMCredential`.
         func path(projectID: String) -> String { "\(pathPrefix)/v1/projects/\(projectID)/messages:send" }
     }
 

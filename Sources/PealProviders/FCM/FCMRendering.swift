@@ -5,9 +5,8 @@ import PealCore
 enum FCMRendering {
     /// - Parameter path: of the request, the same for every message of a project.
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
-    static func notification(_ order: RenderOrder, path: String) throws(PealError) -> Notification {
-        let fields = order.content.platforms[.android]?.fields ?? .init()
-        let own = try FCMFields(fields)
+    static func notification(_ order: RenderOrder, path: String) throws(ContentRefusal) -> Notification {
+        let own = try FCMFields(order.content.own())
         let message = try common(order, own).merging(.object(own.message))
         try FCMSize.check(message, order, own)
         var suffix = Array(#"","#.utf8) + message.bytes.dropFirst()
@@ -19,7 +18,7 @@ enum FCMRendering {
     }
 
     /// What the common fields make; never empty.
-    private static func common(_ order: RenderOrder, _ own: FCMFields) throws(PealError) -> JSON {
+    private static func common(_ order: RenderOrder, _ own: FCMFields) throws(ContentRefusal) -> JSON {
         var message = JSON.Members()
         var android = delivery(order)
         if !own.isDataOnly, !order.options.isBackground {
@@ -31,7 +30,7 @@ enum FCMRendering {
             }
         }
         if !order.content.data.isEmpty {
-            message["data"] = .object(try FCMFields.texts(order.content.data, field: "content.data", isData: true))
+            message["data"] = .object(try FCMFields.texts(order.content.data, field: .data, isData: true))
         }
         if own.usesSecondForm {
             // It knows no priority: what is shown goes at once (AndroidConfigV2).
@@ -99,30 +98,29 @@ struct FCMFields {
     /// Whether the author uses `androidV2`, which excludes `android`.
     let usesSecondForm: Bool
 
-    private static let path = "content.android"
-    /// Members of Peal's own, and those that only FCM or the sender may set.
-    private static let ours: Set<String> = ["data_only", "target"]
+    static let field = FCMContent.field
+    /// Members that only FCM or the sender may set.
     private static let targets: Set<String> = ["token", "fid", "topic", "condition", "name"]
 
     /// - Throws: `invalid_field`, naming the field.
-    init(_ fields: JSON.Members) throws(PealError) {
-        isDataOnly = try Self.flag(fields["data_only"], "\(Self.path).data_only")
-        target = try Self.target(fields["target"])
-        let own = JSON.Members(fields.pairs.filter { !Self.ours.contains($0.0) })
+    init(_ content: FCMContent) throws(ContentRefusal) {
+        isDataOnly = try Self.flag(content.dataOnly, Self.field.member("data_only"))
+        target = try Self.target(content.target)
+        let own = content.message
         if let name = own.names.first(where: Self.targets.contains) {
-            throw .invalid("\(Self.path).\(name)", "\(name) is not the author's: the message goes to its audience")
+            throw .invalid(Self.field.member(name), "\(name) cannot be set here: the message goes to its audience")
         }
         var message = FCMNames.normalized(own)
         usesSecondForm = message["androidV2"].map { !$0.isNull } ?? false && message["android"] == nil
         for part in ["notification", "data", "fcmOptions", "android", "androidV2", "apns", "webpush"] {
-            try Self.checkObject(message[part], "\(Self.path).\(part)")
+            try Self.checkObject(message[part], Self.field.member(part))
         }
-        try Self.makeTexts("data", of: &message, Self.path)
+        try Self.makeTexts("data", of: &message, Self.field)
         for (part, maps) in [
             ("android", ["data"]), ("androidV2", ["data"]), ("apns", ["headers"]), ("webpush", ["headers", "data"]),
         ] {
             guard var members = message[part]?.objectValue else { continue }
-            for map in maps { try Self.makeTexts(map, of: &members, "\(Self.path).\(part)") }
+            for map in maps { try Self.makeTexts(map, of: &members, Self.field.member(part)) }
             try Self.checkDelivery(&members, part)
             message[part] = .object(members)
         }
@@ -132,43 +130,48 @@ struct FCMFields {
     /// A map of texts, which is all that FCM takes: other values become their JSON.
     /// - Parameter isData: whether FCM's reserved keys are refused.
     /// - Throws: `invalid_field`, naming the key.
-    static func texts(_ members: JSON.Members, field: String, isData: Bool) throws(PealError) -> JSON.Members {
+    static func texts(_ members: JSON.Members, field: MessageField, isData: Bool) throws(ContentRefusal) -> JSON.Members
+    {
         var texts = JSON.Members()
         for (name, value) in members.pairs {
             let isReserved =
                 ["from", "message_type"].contains(name) || name.hasPrefix("google.")
                 || name.hasPrefix("gcm.notification.")
-            if isData, isReserved { throw .invalid("\(field).\(name)", "\(name) is a key that FCM keeps for itself") }
+            if isData, isReserved {
+                throw .invalid(field.textMember(name), "\(name) is a key that FCM reserves")
+            }
             texts[name] = .string(value.stringValue ?? value.text)
         }
         return texts
     }
 
-    private static func makeTexts(_ map: String, of members: inout JSON.Members, _ path: String) throws(PealError) {
-        try checkObject(members[map], "\(path).\(map)")
+    private static func makeTexts(_ map: String, of members: inout JSON.Members, _ field: MessageField)
+        throws(ContentRefusal)
+    {
+        try checkObject(members[map], field.member(map))
         guard let own = members[map]?.objectValue else { return }
-        members[map] = .object(try texts(own, field: "\(path).\(map)", isData: map == "data"))
+        members[map] = .object(try texts(own, field: field.member(map), isData: map == "data"))
     }
 
     /// What FCM documents of `AndroidConfig`: the form and range of `ttl`, the form of a colour.
-    private static func checkDelivery(_ members: inout JSON.Members, _ part: String) throws(PealError) {
+    private static func checkDelivery(_ members: inout JSON.Members, _ part: String) throws(ContentRefusal) {
         guard part.hasPrefix("android") else { return }
-        let path = "\(path).\(part)"
-        if let ttl = members["ttl"], !ttl.isNull { try checkTTL(ttl, "\(path).ttl") }
+        let field = field.member(part)
+        if let ttl = members["ttl"], !ttl.isNull { try checkTTL(ttl, field.member("ttl")) }
         if let priority = members["priority"]?.stringValue?.uppercased(), ["HIGH", "NORMAL"].contains(priority) {
             members["priority"] = .string(priority)
         }
-        try checkObject(members["notification"], "\(path).notification")
+        try checkObject(members["notification"], field.member("notification"))
         if let color = members["notification"]?["color"], !color.isNull {
             let text = Array((color.stringValue ?? "").utf8)
             guard text.count == 7, text[0] == UInt8(ascii: "#"),
                 Hex.decode(String(decoding: text[1...], as: UTF8.self)) != nil
-            else { throw .invalid("\(path).notification.color", "color must be written #rrggbb") }
+            else { throw .invalid(field.member("notification").member("color"), "color must be written #rrggbb") }
         }
     }
 
     /// Seconds as protobuf's JSON writes a duration: digits, at most nine behind the point, `s`.
-    private static func checkTTL(_ ttl: JSON, _ field: String) throws(PealError) {
+    private static func checkTTL(_ ttl: JSON, _ field: MessageField) throws(ContentRefusal) {
         let text = ttl.stringValue ?? ""
         let parts = text.dropLast().split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let areDigits = parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
@@ -179,22 +182,22 @@ struct FCMFields {
         }
     }
 
-    private static func checkObject(_ value: JSON?, _ field: String) throws(PealError) {
+    private static func checkObject(_ value: JSON?, _ field: MessageField) throws(ContentRefusal) {
         guard let value, !value.isNull, value.objectValue == nil else { return }
-        let name = field.split(separator: ".").last ?? ""
+        let name = field.description.split(separator: ".").last ?? ""
         throw .invalid(field, "\(name) must be an object, not \(value.typeName)")
     }
 
-    private static func flag(_ value: JSON?, _ field: String) throws(PealError) -> Bool {
+    private static func flag(_ value: JSON?, _ field: MessageField) throws(ContentRefusal) -> Bool {
         guard let value, !value.isNull else { return false }
         guard let flag = value.boolValue else { throw .invalid(field, "must be true or false, not \(value.typeName)") }
         return flag
     }
 
-    private static func target(_ value: JSON?) throws(PealError) -> Target {
+    private static func target(_ value: JSON?) throws(ContentRefusal) -> Target {
         guard let value, !value.isNull else { return .token }
         guard let target = value.stringValue.flatMap(Target.init(rawValue:)) else {
-            throw .invalid("\(path).target", "target must be token or fid")
+            throw .invalid(field.member("target"), "target must be token or fid")
         }
         return target
     }
@@ -246,16 +249,16 @@ enum FCMNames {
 /// How FCM measures a message: the names and values of what reaches the device, 4,096 bytes at most.
 enum FCMSize {
     /// - Throws: `payload_too_large`, naming the field that takes most.
-    static func check(_ message: JSON, _ order: RenderOrder, _ own: FCMFields) throws(PealError) {
+    static func check(_ message: JSON, _ order: RenderOrder, _ own: FCMFields) throws(ContentRefusal) {
         let count = bytes(message)
         guard count > Limits.fcmPayloadBytesMax else { return }
-        throw PealError(
+        throw ContentRefusal(
             .payloadTooLarge,
             "the FCM payload has \(count) bytes, \(Limits.fcmPayloadBytesMax) is the most",
             field: largestField(order, own))
     }
 
-    /// `android.data` stands in for `data`, and `android.notification` adds to `notification`.
+    /// `android.data` replaces `data`, and `android.notification` adds to `notification`.
     static func bytes(_ message: JSON) -> Int {
         let android = message["android"] ?? message["androidV2"]
         let data = android?["data"].flatMap { $0.isNull ? nil : $0 } ?? message["data"]
@@ -269,24 +272,32 @@ enum FCMSize {
         } ?? 0
     }
 
-    private static func largestField(_ order: RenderOrder, _ own: FCMFields) -> String {
+    private static func largestField(_ order: RenderOrder, _ own: FCMFields) -> MessageField {
         let content = order.content
         func size(_ text: LocalizedText?) -> Int {
             text?.text(for: order.locale, fallback: content.defaultLocale)?.utf8.count ?? 0
         }
+        let field = FCMFields.field
         let isShown = !own.isDataOnly && !order.options.isBackground
-        let shown: [(String, Int)] = [
-            ("content.body", size(content.body)), ("content.title", size(content.title)),
-            ("content.image_url", content.imageURL?.utf8.count ?? 0),
+        let shown: [(MessageField, Int)] = [
+            (.body, size(content.body)), (.title, size(content.title)),
+            (.imageURL, content.imageURL?.utf8.count ?? 0),
         ]
         let android = own.message["android"]
-        let others: [(String, Int)] = [
-            ("content.data", bytes(of: .object(content.data))),
-            ("content.android.data", bytes(of: own.message["data"])),
-            ("content.android.notification", bytes(of: own.message["notification"])),
-            ("content.android.android.data", bytes(of: android?["data"])),
-            ("content.android.android.notification", bytes(of: android?["notification"])),
+        let others: [(MessageField, Int)] = [
+            (.data, bytes(of: .object(content.data))),
+            (field.member("data"), bytes(of: own.message["data"])),
+            (field.member("notification"), bytes(of: own.message["notification"])),
+            (field.member("android").member("data"), bytes(of: android?["data"])),
+            (field.member("android").member("notification"), bytes(of: android?["notification"])),
         ]
-        return ((isShown ? shown : []) + others).max { $0.1 < $1.1 }?.0 ?? "content"
+        return ((isShown ? shown : []) + others).max { $0.1 < $1.1 }?.0 ?? .content
+    }
+}
+
+extension MessageField {
+    /// A member of the author's data, here or in an object of the network's own.
+    fileprivate func textMember(_ name: String) -> MessageField {
+        self == .data ? .dataMember(name) : member(name)
     }
 }

@@ -85,7 +85,7 @@ enum FCMVerdicts {
 /// The body of an answer that is not 200 (https://google.aip.dev/193, with FCM's own detail
 /// `google.firebase.fcm.v1.FcmError`).
 struct FCMError: Sendable, Hashable {
-    /// `details[].errorCode`, as `UNREGISTERED`; nil when there is none or it is no word.
+    /// `details[].errorCode`, such as `UNREGISTERED`; nil when there is none or it is not a word.
     var errorCode: String?
     /// `error.status`, as `NOT_FOUND`; likewise.
     var status: String?
@@ -100,7 +100,7 @@ struct FCMError: Sendable, Hashable {
 
     init() {}
 
-    /// What is no JSON, or was cut off, says nothing.
+    /// A body that is not JSON, or was cut off, is ignored.
     init(_ body: [UInt8]) {
         guard let error = (try? JSONParser.parse(body))?["error"] else { return }
         let details = error["details"]?.arrayValue ?? []

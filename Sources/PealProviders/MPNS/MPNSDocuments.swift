@@ -3,7 +3,7 @@ import PealCore
 /// Writes toasts: two texts, and the page of the app that a tap opens.
 enum MPNSToast {
     /// - Throws: `invalid_field`, naming the field.
-    static func element(_ fields: PlatformFields) throws(PealError) -> XMLElement {
+    static func element(_ fields: PlatformFields) throws(ContentRefusal) -> XMLElement {
         let texts = try texts(fields)
         let names = ["wp:Text1", "wp:Text2", "wp:Param"]
         let parts = zip(names, texts).compactMap { name, text in text.map { XMLElement(name, text: $0) } }
@@ -13,9 +13,9 @@ enum MPNSToast {
 
     /// The author's `title`, `subtitle` and `parameter`; without `fields` the title and the body, of which one alone
     /// stands first.
-    private static func texts(_ fields: PlatformFields) throws(PealError) -> [XMLText?] {
+    private static func texts(_ fields: PlatformFields) throws(ContentRefusal) -> [XMLText?] {
         if let own = try fields.object("fields") {
-            let members = MPNSFields(own, path: fields.path("fields"))
+            let members = MPNSFields(own, field: fields.field("fields"))
             return [try members.text("title"), try members.text("subtitle"), try members.text("parameter")]
         }
         let lines = try fields.lines()
@@ -79,12 +79,12 @@ enum MPNSTile {
     }
 
     /// - Throws: `invalid_field`, naming the field.
-    static func element(_ fields: PlatformFields) throws(PealError) -> XMLElement {
+    static func element(_ fields: PlatformFields) throws(ContentRefusal) -> XMLElement {
         let template = try template(fields)
         var id: XMLText?
         let parts: [XMLElement]
         if let own = try fields.object("fields") {
-            let members = MPNSFields(own, path: fields.path("fields"))
+            let members = MPNSFields(own, field: fields.field("fields"))
             id = try members.text("id")
             parts = try members.elements(template.elements, except: ["id"])
         } else {
@@ -96,16 +96,16 @@ enum MPNSTile {
             [XMLElement("wp:Tile", [("Id", id), ("Template", template.name)], parts)])
     }
 
-    private static func template(_ fields: PlatformFields) throws(PealError) -> Template {
+    private static func template(_ fields: PlatformFields) throws(ContentRefusal) -> Template {
         let called = try fields.string("type").flatMap { Template(name: $0) } ?? .plain
         guard let name = try fields.string("template") else { return called }
         guard let template = Template(name: name) else {
-            throw .invalid(fields.path("template"), "template must be flip, cycle or iconic, or absent")
+            throw .invalid(fields.field("template"), "template must be flip, cycle or iconic, or absent")
         }
         return template
     }
 
-    private static func common(_ template: Template, _ fields: PlatformFields) throws(PealError) -> [XMLElement] {
+    private static func common(_ template: Template, _ fields: PlatformFields) throws(ContentRefusal) -> [XMLElement] {
         var values: [String: XMLText] = [:]
         values["Title"] = try fields.title()
         values["Count"] = fields.content.badge.map { XMLText(min(max($0, 0), 99)) }
@@ -119,30 +119,32 @@ enum MPNSTile {
 /// their case and with or without underscores (`BackTitle`, `backTitle`, `back_title`).
 struct MPNSFields: Sendable {
     private let members: JSON.Members
-    private let path: String
+    private let field: MessageField
 
-    init(_ members: JSON.Members, path: String) {
+    init(_ members: JSON.Members, field: MessageField) {
         self.members = members
-        self.path = path
+        self.field = field
     }
 
     /// One element for each of `names` that is given, in their order, then one for each other member as it is named.
     /// - Throws: `invalid_field`, naming the member.
-    func elements(_ names: [String], except others: Set<String> = []) throws(PealError) -> [XMLElement] {
+    func elements(_ names: [String], except others: Set<String> = []) throws(ContentRefusal) -> [XMLElement] {
         var elements: [XMLElement] = []
         for name in names {
             if let (written, value) = member(name) { elements.append(try element(name, written, value)) }
         }
         let known = Set(names.map(Self.folded)).union(others)
         for (written, value) in members.pairs where !known.contains(Self.folded(written)) {
-            guard Self.isName(written) else { throw .invalid("\(path).\(written)", "\(written) is no element's name") }
+            guard Self.isName(written) else {
+                throw .invalid(field.member(written), "\(written) is not a valid element name")
+            }
             elements.append(try element(written, written, value))
         }
         return elements
     }
 
     /// - Throws: `invalid_field`, naming the member.
-    func text(_ name: String) throws(PealError) -> XMLText? {
+    func text(_ name: String) throws(ContentRefusal) -> XMLText? {
         guard let (written, value) = member(name), !value.isNull else { return nil }
         return try text(written, value)
     }
@@ -152,19 +154,19 @@ struct MPNSFields: Sendable {
     }
 
     /// A null empties what the tile shows there.
-    private func element(_ name: String, _ written: String, _ value: JSON) throws(PealError) -> XMLElement {
+    private func element(_ name: String, _ written: String, _ value: JSON) throws(ContentRefusal) -> XMLElement {
         if value.isNull { return XMLElement("wp:\(name)", [("Action", "Clear")]) }
         let text = try text(written, value)
         if name == "Count" {
             guard let count = Int(text.text), (0...99).contains(count) else {
-                throw .invalid("\(path).\(written)", "a count is a whole number from 0 to 99")
+                throw .invalid(field.member(written), "a count is a whole number from 0 to 99")
             }
         }
         return XMLElement("wp:\(name)", text: text)
     }
 
-    private func text(_ written: String, _ value: JSON) throws(PealError) -> XMLText {
-        let field = "\(path).\(written)"
+    private func text(_ written: String, _ value: JSON) throws(ContentRefusal) -> XMLText {
+        let field = field.member(written)
         switch value {
         case .string(let text): return try XMLText(text, field: field)
         case .number(let text): return try XMLText(text, field: field)

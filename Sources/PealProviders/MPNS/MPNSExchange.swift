@@ -11,9 +11,7 @@ struct MPNSExchange: RequestExchange {
     func origin(of address: ArraySlice<UInt8>) -> String { EndpointURI(address)?.origin ?? "" }
 
     func request(for subject: RequestSubject) async throws(RequestRefusal) -> OutboundRequest {
-        guard case .allowed(let uri) = rules.check(uri: subject.address, on: .mpns) else {
-            throw .address("HostNotAllowed")
-        }
+        let uri = try rules.endpoint(of: subject, on: .mpns)
         var headers = Self.headers(subject.notification, now: time.now)
         headers.add(name: "x-messageid", value: subject.id.description)
         return OutboundRequest(url: uri.text, headers: headers, body: subject.notification.body.prefix)

@@ -22,20 +22,17 @@ package final class MPNSProvider: Provider {
 
     package var name: ProviderName { .mpns }
 
-    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+    package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try MPNSRendering.notification(order)
     }
 
     package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
-        guard case .mpns(let client) = credential else { throw .unsupported("kind") }
+        guard let client = credential.mpns else { throw .unsupported("kind") }
         return try MPNSCredential.examine(client, now: now)
     }
 
     package func check(_ address: Address) throws(PealError) {
-        let text = String(decoding: address.bytes, as: UTF8.self)
-        if let reason = configuration.addressRules.refusal(ofURI: text, on: .mpns) {
-            throw .invalid("address", "address \(reason)")
-        }
+        try configuration.addressRules.check(address)
     }
 
     package func send(_ order: PageOrder) {
@@ -55,7 +52,7 @@ package final class MPNSProvider: Provider {
     package func close() async { await pools.close() }
 
     private func makePool(_ order: PageOrder) -> RequestPool? {
-        guard case .mpns(let credential) = order.credential else { return nil }
+        guard let credential = order.credential.mpns else { return nil }
         var options = OutboundClient.Options()
         options.caFile = configuration.caFile
         options.identity = credential.identity
@@ -68,7 +65,7 @@ package final class MPNSProvider: Provider {
 /// Which channel URIs MPNS may be sent to. Admin configuration only: no request may choose any of it.
 package struct MPNSConfiguration: Sendable {
     package var addressRules: AddressRules
-    /// PEM file with trust roots besides the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil = none.
     package var caFile: String?
 
     package init(addressRules: AddressRules = .init(), caFile: String? = nil) {

@@ -6,7 +6,7 @@ enum MPNSRendering {
     private static let declaration = Array(#"<?xml version="1.0" encoding="utf-8"?>"#.utf8)
 
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
-    static func notification(_ order: RenderOrder) throws(PealError) -> Notification {
+    static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         let fields = PlatformFields(order)
         let type = try type(fields, isBackground: order.options.isBackground)
         let body: [UInt8] =
@@ -17,7 +17,7 @@ enum MPNSRendering {
             }
         let bytesMax = type == .raw ? Limits.mpnsRawBytesMax : Limits.mpnsPayloadBytesMax
         guard body.count <= bytesMax else {
-            throw PealError(
+            throw ContentRefusal(
                 .payloadTooLarge,
                 "the MPNS payload has \(body.count) bytes, \(bytesMax) is the most for \(type.rawValue)",
                 field: fields.largestField)
@@ -54,7 +54,7 @@ enum MPNSRendering {
         return MPNSType.Delay.allCases.last { $0.rawValue <= wanted.rawValue && $0.seconds < max(seconds, 1) } ?? .none
     }
 
-    private static func type(_ fields: PlatformFields, isBackground: Bool) throws(PealError) -> MPNSType {
+    private static func type(_ fields: PlatformFields, isBackground: Bool) throws(ContentRefusal) -> MPNSType {
         // A tile may be called by its template: `flipTile`.
         if let name = try fields.string("type"), MPNSType(rawValue: name) == nil, MPNSTile.Template(name: name) != nil {
             return .tile
@@ -69,7 +69,7 @@ enum MPNSRendering {
     }
 
     /// `value` as it is; else `fields` as JSON; else the common fields as one JSON document.
-    private static func raw(_ fields: PlatformFields) throws(PealError) -> [UInt8] {
+    private static func raw(_ fields: PlatformFields) throws(ContentRefusal) -> [UInt8] {
         if let value = try fields.string("value"), !value.isEmpty { return Array(value.utf8) }
         if let own = try fields.object("fields") { return JSON.object(own).bytes }
         return fields.document.bytes
@@ -107,6 +107,6 @@ enum MPNSType: String, CaseIterable, Sendable {
 
     func notificationClass(_ delay: Delay) -> Int { immediateClass + 10 * delay.rawValue }
 
-    /// The delay that a class stands for.
+    /// The delay that a class means.
     static func delay(ofClass number: Int) -> Delay { Delay(rawValue: number / 10) ?? .none }
 }

@@ -9,7 +9,7 @@ enum MPNSVerdicts {
     /// How long a message waits while MPNS is in trouble, where it does not say.
     static let troublePause = Duration.seconds(120)
 
-    /// What the headers of an answer tell, in lower case; empty = none.
+    /// The headers of an answer that say what became of it, in lower case; empty = none.
     struct State: Sendable, Hashable {
         /// `X-NotificationStatus`: received, queuefull, suppressed, dropped.
         var notification = ""
@@ -62,14 +62,10 @@ enum MPNSVerdicts {
 
     private static func reason(_ status: Int, _ state: State) -> String {
         switch status {
-        case 400: "BadRequest"
-        case 401: "Unauthorized"
-        case 404: state.subscription == "expired" ? "SubscriptionExpired" : "NotFound"
-        case 405: "MethodNotAllowed"
+        case 404 where state.subscription == "expired": "SubscriptionExpired"
         case 406: "DailyLimitReached"
         case 412: "DeviceInactive"
-        case 503: "ServiceUnavailable"
-        default: "Status\(status)"
+        default: WindowsReason.word(status)
         }
     }
 }

@@ -70,13 +70,13 @@ extension AccessTokenReply {
         return .granted(accessToken: accessToken, life: .seconds(min(max(seconds, 1), lifeSecondsMax)))
     }
 
-    /// What may stand in a header field after `Bearer` (RFC 6750 §2.1, a little wider).
+    /// What a header field may hold after `Bearer` (RFC 6750 §2.1, a little wider).
     private static func isSafe(_ accessToken: String) -> Bool {
         (1...Limits.accessTokenBytesMax).contains(accessToken.utf8.count)
             && accessToken.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
-    /// What is no word would end up in logs and lists, and counts as absent.
+    /// The reason goes into logs and lists: anything but a word counts as absent.
     private static func word(_ error: String) -> String? {
         let isWord = error.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
         return isWord && (1...Limits.logReasonBytesMax).contains(error.utf8.count) ? error : nil

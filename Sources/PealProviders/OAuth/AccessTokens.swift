@@ -4,7 +4,7 @@ import Synchronization
 
 /// The OAuth access token of one credential: asked for when first needed, by one request however many want it, and
 /// renewed five minutes before its end while the present one is still used. Handed out without waiting to event loops
-/// (`authorization`), and with waiting to whoever needs the first one (`whenReady`).
+/// (`authorization`), and with waiting for callers that need the first one (`whenReady`).
 final class AccessTokens: Sendable {
     /// Whether requests may begin.
     enum Readiness: Sendable, Hashable {

@@ -11,7 +11,7 @@ import PealCore
 package final class OutboundClient: OutboundSender {
     /// What a client is made for.
     struct Options: Sendable {
-        /// PEM file with trust roots besides the system's; nil = none.
+        /// PEM file with trust roots in addition to the system's; nil = none.
         var caFile: String?
         /// Shown where the peer asks for a client certificate.
         var identity: Credential.TLSIdentity?
@@ -93,17 +93,17 @@ package final class OutboundClient: OutboundSender {
         return body
     }
 
-    /// A client that nobody closed ends by itself; the library asks for no less.
+    /// A client that was not closed shuts itself down, as the library requires.
     deinit { client.shutdown { _ in } }
 
     /// Ends every connection.
     func close() async { try? await client.shutdown() }
 
-    /// Tells what provably never left from what may have arrived.
+    /// Separates what provably never left from what may have arrived.
     private static func failure(_ error: any Error) -> OutboundFailure {
         switch error {
         case let error as HTTPClientError: failure(error)
-        // Of TLS only a handshake that failed: later, as when a peer ends without a farewell, the request was written.
+        // Of TLS only a handshake that failed: later (a peer that closes without an alert), the request was written.
         case NIOSSLError.handshakeFailed: .unsent("NoTLS")
         case let error as NIOSSLExtraError where error == .failedToValidateHostname: .unsent("NoTLS")
         case is NIOConnectionError, is SocketAddressError, ChannelError.connectTimeout: .unsent("NoConnection")

@@ -11,7 +11,7 @@ struct OutboundRequest: Sendable {
     /// Of the authorization among the headers (`Authorization.version`); 0 = none.
     var authorizationVersion = 0
     var timeout: Duration = .seconds(Limits.requestTimeoutSeconds)
-    /// The one address of the URL's host that was checked and may be connected to; nil = whatever the name stands for.
+    /// The one address of the URL's host that was checked and may be connected to; nil = whatever the name resolves to.
     var address: IPAddress?
     /// What is longer is cut off.
     var replyBytesMax = Limits.outboundReplyBytesMax
@@ -40,9 +40,9 @@ enum OutboundFailure: Error, Sendable, Hashable {
     case unsent(String)
     /// It may have.
     case lost(String)
-    /// It cannot be sent at all, as it is written.
+    /// It is malformed and can never be sent.
     case unusable(String)
-    /// No connection to a host that nobody vouches for: it may well be gone, and says nothing of the network.
+    /// No connection to a host that is not listed: it may well be gone, and says nothing about the network.
     case unreachable(String)
 
     var answer: Answer {

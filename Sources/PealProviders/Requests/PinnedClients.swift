@@ -50,7 +50,7 @@ final class PinnedClients: OutboundSender {
 }
 
 /// Finds an address that may be connected to for hosts that strangers name: receives names, hands on one address each,
-/// checked. Whoever connects must use that very address, since a name may stand for another one a moment later.
+/// checked. A connection must use that very address, because the name may resolve to another one a moment later.
 final class GuardedHosts: Sendable {
     enum Finding: Sendable, Hashable {
         case address(IPAddress)

@@ -11,13 +11,13 @@ protocol RequestExchange: Sendable {
     /// - Throws: `RequestRefusal` where nothing is to be sent.
     func request(for subject: RequestSubject) async throws(RequestRefusal) -> OutboundRequest
 
-    /// Judges a reply. Who answers `refreshCredential` has let go of the credential that `request` carried: the pool
-    /// asks for one more request, and stops the app when that meets the same answer.
+    /// Judges a reply. An exchange that answers `refreshCredential` has dropped the credential that `request` carried:
+    /// the pool asks for one more request, and stops the app when that meets the same answer.
     func judge(
         _ reply: OutboundReply, to request: OutboundRequest, for subject: RequestSubject
     ) async -> RequestJudgement
 
-    /// Lets go of whoever waits in `request`: nothing more will be sent. May be called more than once.
+    /// Ends every wait in `request`: nothing more will be sent. May be called more than once.
     func close()
 }
 
@@ -40,7 +40,7 @@ struct RequestSubject: Sendable {
     }
 }
 
-/// Why a device gets no request: the answer that stands for one. An answer about more than the device (`unsent`,
+/// Why a device gets no request: the answer it gets in its place. An answer about more than the device (`unsent`,
 /// `stopApp`, `holdApp`) ends the rest of the order too.
 struct RequestRefusal: Error, Sendable {
     let answer: Answer
@@ -108,5 +108,15 @@ struct RequestAttempt: Sendable {
         } catch {
             return Ending(answer: error.answer, isUnreachable: error.isUnreachable)
         }
+    }
+}
+
+extension AddressRules {
+    /// The URI of a device, checked again: what is allowed may have changed since it registered.
+    func endpoint(of subject: RequestSubject, on route: Route) throws(RequestRefusal) -> EndpointURI {
+        guard case .allowed(let uri) = check(uri: subject.address, on: route) else {
+            throw .address("HostNotAllowed")
+        }
+        return uri
     }
 }

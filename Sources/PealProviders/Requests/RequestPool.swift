@@ -178,7 +178,7 @@ final class RequestPool: Sendable {
         for refusal in refusals { refusal.deliver() }
     }
 
-    /// A peer that cannot be reached while others answer is put off by itself; it says nothing about the network.
+    /// A peer that cannot be reached while others answer is put off alone; it says nothing about the network.
     private static func answer(_ ending: RequestAttempt.Ending, _ isAlone: Bool) -> Answer {
         guard ending.answer.result == .unsent, ending.isUnreachable, isAlone else { return ending.answer }
         return Answer(.verdict(.retry(after: nil)), reason: ending.answer.reason)

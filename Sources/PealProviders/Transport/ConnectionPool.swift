@@ -139,7 +139,7 @@ final class ConnectionPool: Sendable {
     func isSpare(_ id: Int) -> Bool { state.withLock { $0.lead != id } }
 
     /// The connection is gone. Called once for each that was opened.
-    /// - Parameter failure: what is told to whatever waits where it brought nothing: `NoTLS` or `NoConnection`.
+    /// - Parameter failure: the reason given to waiting requests when it failed: `NoTLS` or `NoConnection`.
     func end(_ id: Int, hasAnswered: Bool, failure: String = "NoConnection") {
         let jitter = Double(randomness.next() % 1000) / 1000
         transact { state, effects in

@@ -1,7 +1,7 @@
 import NIOCore
 import PealCore
 
-/// A connection's sense of time: which requests are overdue, and whether the peer is still there. Told the time once a
+/// A connection's sense of time: which requests are overdue, and whether the peer is still there. Given the time once a
 /// second, so it costs nothing per request.
 struct ConnectionPulse {
     /// What is to be done.

@@ -7,10 +7,10 @@ protocol Exchange: Sendable {
     /// The field of an acceptance that small messages keep as a remark. nil = acceptances are not read, which is the
     /// fast way.
     var remarkName: String? { get }
-    /// Whether a connection must hold back until its first request was let in.
+    /// Whether a connection may open one stream only until its first request was accepted.
     var provesFirst: Bool { get }
     /// Whether the authorization is worth a place in the peer's header table: it is long and lives for an hour.
-    /// Guessing it through the table (RFC 7541 §7.1.3) takes somebody who writes other headers into the same
+    /// Guessing it through the table (RFC 7541 §7.1.3) takes an attacker who writes other headers into the same
     /// connection.
     var indexesAuthorization: Bool { get }
     /// The authorization of requests that begin now; nil = none is sent, unless there is an `obstacle`.

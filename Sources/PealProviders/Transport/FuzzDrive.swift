@@ -3,7 +3,7 @@ import NIOHPACK
 import PealCore
 
 /// A client connection without a socket, for the laboratory's fuzzing: takes what a server would send, piece by piece,
-/// and tells how the requests ended that it opened. Requests are numbered from 0 in the order of their beginning.
+/// and reports how the requests ended that it opened. Requests are numbered from 0 in the order in which they begin.
 package struct FuzzDrive {
     /// What the connection holds, for checking that nothing grows or overflows.
     package struct Figures: Hashable, Sendable {
@@ -80,7 +80,7 @@ package struct FuzzDrive {
         return made
     }
 
-    /// Gives up the older half of what was begun, as when time is out, and asks whether the peer lives.
+    /// Gives up the older half of what was begun, as after a timeout, and pings the peer.
     package mutating func tick() {
         guard fault == nil else { return }
         state.giveUp(before: state.nextStreamID / 2, into: &out, endings: &gathered)

@@ -58,7 +58,7 @@ extension HTTP2ConnectionHandler {
 
     private func settle(_ response: ProviderResponse, of ticket: StreamTicket, _ slot: OrderSlot) {
         noticeAnswer(proves: response.status != 403)
-        // Remarks of a large message would fill the log with texts that nobody asks for.
+        // The remarks on a large message would flood the log.
         if response.status == 200, slot.open.order.lane != .direct {
             slot.accepted.append(ticket.index)
             return
@@ -78,7 +78,7 @@ extension HTTP2ConnectionHandler {
     }
 
     /// Sends a request again that was not processed, unless that was so too often. A connection that answered others
-    /// before it went is no refusal: the request would have had its turn.
+    /// before it went is not a refusal: the request would have had its turn.
     private func resend(of ticket: StreamTicket, _ slot: OrderSlot) -> PoolQueue.Resend? {
         let isRefusal = state.goAway == nil || !hasAnswered
         let count = ticket.resends + (isRefusal ? 1 : 0)

@@ -21,7 +21,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     var endings = StreamEndings()
     var orders = OrderSlots()
     var context: ChannelHandlerContext?
-    /// Whether an answer came: the credential was let in, and more than one stream may be open.
+    /// Whether an answer came: the credential was accepted, and more than one stream may be open.
     var isProven = false
     var hasAnswered = false
     /// TLS did not come about.
@@ -110,7 +110,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Peers often go without TLS's closing alert, or while nothing is asked of them: that is no news.
+        // Peers often close without TLS's closing alert, or while idle: neither is worth a log line.
         let isNews = !hasEnded && (state.openCount > 0 || !hasAnswered)
         pool.logger.log(level: isNews ? .warning : .debug, "connection failed", metadata: metadata("\(error)"))
         if case NIOSSLError.handshakeFailed = error { distrusts = true }
@@ -196,7 +196,7 @@ extension HTTP2ConnectionHandler {
     }
 
     /// What the connection takes now. Before the first answer it is one request (providers.md: one stream until the
-    /// provider token was let in); the shares are those of the connection that keeps some room for small messages.
+    /// provider token was accepted); the shares are those of the connection that keeps some room for small messages.
     private var budget: PoolQueue.Budget {
         let room = min(state.streamRoom, max(0, (pulse.openMax ?? .max) - state.openCount))
         let streams = isProven ? room : min(room, max(0, 1 - state.openCount))
@@ -226,7 +226,7 @@ extension HTTP2ConnectionHandler {
 }
 
 extension HTTP2ConnectionHandler {
-    /// Once a second, if not told otherwise.
+    /// Once a second unless the settings say otherwise.
     func tick() {
         let orders = pulse.tick(
             uptime: pool.time.uptime, nextStreamID: state.nextStreamID, openCount: state.openCount,

@@ -170,7 +170,8 @@ extension HTTP2ConnectionState {
         }
     }
 
-    /// The member `reason` of debug data that is JSON, as Apple's is; nil when it is no word, since it goes into logs.
+    /// The member `reason` of debug data that is JSON, as Apple's is; nil when it is not a word, because it goes into
+    /// logs.
     private static func reason(in debugData: ByteBufferView) -> String? {
         guard let document = try? JSONParser.parse(Array(debugData.prefix(1024))),
             let reason = document["reason"]?.stringValue, !reason.isEmpty,

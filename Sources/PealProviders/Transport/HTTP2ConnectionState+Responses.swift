@@ -124,7 +124,7 @@ extension HTTP2ConnectionState {
     }
 
     /// Counts a body, and keeps an error's, up to the limit. Returns whether it was all within. A longer one would
-    /// wait for ever for a window of its stream that nobody opens.
+    /// wait forever for a flow-control window that no one opens.
     private mutating func keep(_ content: ByteBuffer, of place: Int) -> Bool {
         let room = Limits.responseBodyBytesMax - Int(streams[place].bodyBytes)
         let kept = min(content.readableBytes, room)
@@ -186,7 +186,7 @@ extension HTTP2ConnectionState {
 /// Recognizes the answer that nearly every request has, without decoding it.
 enum HeaderSkim {
     /// Whether a block says `:status 200` and then only fields that neither read nor change the dynamic table: literals
-    /// that are not indexed, with a literal name or one of the static table. Values that nobody reads need no decoding.
+    /// that are not indexed, with a literal name or one of the static table. Values that are not read need no decoding.
     /// false = let the decoder judge.
     static func isPlainSuccess(_ block: ByteBuffer) -> Bool {
         block.withUnsafeReadableBytes { bytes in

@@ -3,7 +3,7 @@ import PealCore
 
 /// Requests on their way out.
 extension HTTP2ConnectionState {
-    /// Room for new requests, as the peer's limits stand.
+    /// Room for new requests under the peer's present limits.
     var streamRoom: Int {
         guard isSettled, takesRequests else { return 0 }
         return max(0, min(peer.streamsMax, Limits.streamsPerConnectionMax) - openCount)

@@ -130,7 +130,7 @@ struct HTTP2ConnectionState {
         }
     }
 
-    /// Ends every stream, as the connection is gone.
+    /// Ends every stream, because the connection is gone.
     mutating func giveUpAll(endings: inout StreamEndings) {
         for place in streams.places(where: { _ in true }) {
             cutOff(place, .lost("ConnectionLost"), endings: &endings)

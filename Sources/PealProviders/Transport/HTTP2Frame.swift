@@ -30,7 +30,7 @@ enum HTTP2Frame {
         static let priority: UInt8 = 0x20
     }
 
-    /// What stands before a payload.
+    /// The nine octets before a payload.
     struct Header: Hashable {
         let payloadBytes: Int
         let kind: UInt8

@@ -24,7 +24,7 @@ struct HeaderEncoder {
     private var tableBytes = Self.tableBytesMax
     private var isFilled = false
     private var mustAnnounceSize = false
-    /// Grows when templates made before are no longer right.
+    /// Grows whenever earlier templates become invalid.
     private(set) var epoch = 0
 
     /// - Parameters:
@@ -121,7 +121,7 @@ struct HeaderEncoder {
     /// Writes the name of a field whose value is made per request.
     private mutating func writeName(_ name: String, valueBytes: Int, to out: inout [UInt8]) {
         let nameIndex = index(ofName: name)
-        // The first request's own value goes into the table with the name; nobody refers to it.
+        // The first request's own value goes into the table with the name; nothing refers to it.
         let entry = Entry(name: name, value: Array(repeating: 0, count: valueBytes))
         let isKnown = nameIndex.map { $0 > HeaderField.Static.count } ?? false
         let indexing = !isKnown && insert(entry) ? HeaderField.Indexing.insert : .without

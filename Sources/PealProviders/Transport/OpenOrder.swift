@@ -62,7 +62,7 @@ final class OrderSlot {
         templates = Array(repeating: nil, count: open.order.notifications.count)
     }
 
-    /// The variant's template as the connection stands.
+    /// The variant's template in the connection's present state.
     @inline(__always)
     func template(
         _ variant: Int, _ encoder: inout HeaderEncoder, _ authorization: Authorization?

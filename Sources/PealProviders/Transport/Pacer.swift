@@ -43,7 +43,7 @@ struct Pacer: Sendable {
     }
 
     /// The provider asked to wait: nothing begins before, and then the ramp starts anew from half. Many requests are
-    /// told the same at once, so within a wait there is no second halving.
+    /// answered alike at once, so a wait never causes a second halving.
     mutating func throttle(for wait: Duration, at uptime: Duration) {
         let until = uptime + max(wait, .seconds(1))
         if uptime >= heldUntil { low = max(1, min(rates.start, rate(at: uptime)) / 2) }
@@ -89,7 +89,7 @@ final class Pace: Sendable {
 
     init(_ rates: Pacer.Rates) { pacer = Mutex(Pacer(rates)) }
 
-    /// Requests that may begin, or how long nobody needs to ask again.
+    /// Requests that may begin, or for how long there is no point in asking again.
     func allowance(at uptime: Duration) -> (requests: Int, wait: Duration) {
         pacer.withLock { pacer in
             let requests = pacer.allowance(at: uptime)

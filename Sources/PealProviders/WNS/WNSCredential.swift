@@ -29,7 +29,7 @@ enum WNSCredential {
         else { throw .invalid("package_sid", "package_sid must be a package SID: ms-app://S-1-15-2-…") }
     }
 
-    /// Stands in the path of a URL: `.` and `..` mean something else there.
+    /// It becomes part of a URL's path, where `.` and `..` have a meaning of their own.
     private static func check(name: String, field: String) throws(PealError) {
         let isLegal = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
         guard isLegal, name.utf8.contains(where: \.isASCIIAlphanumeric),

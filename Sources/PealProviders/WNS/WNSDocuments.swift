@@ -33,7 +33,7 @@ enum WNSToast {
     }
 
     /// - Throws: `invalid_field`, naming the field.
-    static func element(_ fields: PlatformFields) throws(PealError) -> XMLElement {
+    static func element(_ fields: PlatformFields) throws(ContentRefusal) -> XMLElement {
         let template: Template = try fields.word("template") ?? .generic
         let parts = try parts(template, fields)
         let children: [XMLElement] =
@@ -43,7 +43,7 @@ enum WNSToast {
                 parts.images.enumerated().map { image($1, id: $0 + 1) } + numbered(parts.texts, template.textCount)
             }
         let binding = XMLElement(
-            "binding", [("template", try XMLText(template.rawValue, field: fields.path("template")))], children)
+            "binding", [("template", try XMLText(template.rawValue, field: fields.field("template")))], children)
         var launch = try fields.text("launch")
         if launch == nil { launch = try fields.data() }
         return XMLElement(
@@ -51,25 +51,27 @@ enum WNSToast {
     }
 
     /// What the author put into `fields`, or what the common fields give.
-    private static func parts(_ template: Template, _ fields: PlatformFields) throws(PealError) -> TemplateFields {
+    private static func parts(_ template: Template, _ fields: PlatformFields) throws(ContentRefusal) -> TemplateFields {
         guard let own = try fields.object("fields") else {
             let image = template.imagesMax > 0 ? try fields.image() : nil
             return TemplateFields(
                 texts: try texts(template, fields),
                 images: image.map { [TemplateFields.Image(source: $0, alternative: nil)] } ?? [])
         }
-        let parts = try TemplateFields(own, path: fields.path("fields"))
+        let parts = try TemplateFields(own, field: fields.field("fields"))
         guard parts.texts.count <= template.textCount else {
-            throw .invalid(fields.path("fields.text"), "\(template.rawValue) has \(template.textCount) texts")
+            throw .invalid(
+                fields.field("fields").member("text"), "\(template.rawValue) has \(template.textCount) texts")
         }
         guard parts.images.count <= template.imagesMax else {
-            throw .invalid(fields.path("fields.image"), "\(template.rawValue) has \(template.imagesMax) images")
+            throw .invalid(
+                fields.field("fields").member("image"), "\(template.rawValue) has \(template.imagesMax) images")
         }
         return parts
     }
 
     /// Of a single text the body is the one to read, of two the title and the body.
-    private static func texts(_ template: Template, _ fields: PlatformFields) throws(PealError) -> [XMLText] {
+    private static func texts(_ template: Template, _ fields: PlatformFields) throws(ContentRefusal) -> [XMLText] {
         let lines = try fields.lines()
         switch template.textCount {
         case 1: return try fields.body().map { [$0] } ?? Array(lines.prefix(1))
@@ -91,11 +93,11 @@ enum WNSToast {
     }
 
     /// A sound by Windows' own naming; other names are files of other platforms.
-    private static func audio(_ fields: PlatformFields) throws(PealError) -> [XMLElement] {
+    private static func audio(_ fields: PlatformFields) throws(ContentRefusal) -> [XMLElement] {
         guard let sound = fields.content.sound,
             ["ms-winsoundevent:", "ms-appx:", "ms-appdata:"].contains(where: sound.hasPrefix)
         else { return [] }
-        return [XMLElement("audio", [("src", try XMLText(sound, field: "content.sound"))])]
+        return [XMLElement("audio", [("src", try XMLText(sound, field: .sound))])]
     }
 }
 
@@ -117,7 +119,7 @@ enum WNSTile {
     ]
 
     /// - Throws: `invalid_field`, naming the field.
-    static func element(_ fields: PlatformFields) throws(PealError) -> XMLElement {
+    static func element(_ fields: PlatformFields) throws(ContentRefusal) -> XMLElement {
         let name = try fields.string("template")
         let own = try fields.object("fields")
         guard let name else {
@@ -133,14 +135,14 @@ enum WNSTile {
         XMLElement("tile", [], [XMLElement("visual", attributes, bindings)])
     }
 
-    private static func parts(_ own: JSON.Members?, _ fields: PlatformFields) throws(PealError) -> TemplateFields {
-        if let own { return try TemplateFields(own, path: fields.path("fields")) }
+    private static func parts(_ own: JSON.Members?, _ fields: PlatformFields) throws(ContentRefusal) -> TemplateFields {
+        if let own { return try TemplateFields(own, field: fields.field("fields")) }
         let image = try fields.image()
         return TemplateFields(
             texts: try fields.lines(), images: image.map { [.init(source: $0, alternative: nil)] } ?? [])
     }
 
-    /// The first text is a caption, the others stand below it and wrap; the smallest size has room for one alone.
+    /// The first text is a caption, the others follow below it and wrap; the smallest size has room for one only.
     private static func adaptive(_ size: Size, _ parts: TemplateFields) -> XMLElement {
         var children = parts.images.prefix(size == .small ? 1 : Limits.templateFieldsMax).map { image in
             XMLElement(
@@ -157,7 +159,7 @@ enum WNSTile {
 
     private static func numbered(
         _ name: String, _ parts: TemplateFields, _ fields: PlatformFields
-    ) throws(PealError) -> XMLElement {
+    ) throws(ContentRefusal) -> XMLElement {
         let (template, fallback) = try versions(of: name, fields)
         let images = parts.images.enumerated().map { index, image in
             XMLElement(
@@ -166,19 +168,19 @@ enum WNSTile {
         let texts = parts.texts.enumerated().map { index, text in
             XMLElement("text", [("id", XMLText(Int64(index + 1)))], text: text)
         }
-        let path = fields.path("template")
+        let path = fields.field("template")
         return XMLElement(
             "binding",
             [
                 ("template", try XMLText(template, field: path)),
-                ("fallback", try fallback.map { text throws(PealError) in try XMLText(text, field: path) }),
+                ("fallback", try fallback.map { text throws(ContentRefusal) in try XMLText(text, field: path) }),
             ], images + texts)
     }
 
     /// The name in the catalogue's second version, and in its first where it has one.
     private static func versions(
         of name: String, _ fields: PlatformFields
-    ) throws(PealError) -> (template: String, fallback: String?) {
+    ) throws(ContentRefusal) -> (template: String, fallback: String?) {
         let isName = name.utf8.allSatisfy(\.isASCIIAlphanumeric)
         for (prefix, first) in catalogue where isName {
             if name.hasPrefix(prefix), name.count > prefix.count {
@@ -191,7 +193,7 @@ enum WNSTile {
             return (prefix + name.dropFirst(first.count), name)
         }
         throw .invalid(
-            fields.path("template"),
+            fields.field("template"),
             "template must be TileSmall, TileMedium, TileWide, TileLarge or a name of the tile template catalogue")
     }
 
@@ -220,14 +222,16 @@ enum WNSBadge {
     ]
 
     /// - Throws: `missing_field` or `invalid_field`, naming `value`.
-    static func element(_ fields: PlatformFields) throws(PealError) -> XMLElement {
+    static func element(_ fields: PlatformFields) throws(ContentRefusal) -> XMLElement {
         XMLElement("badge", [("value", try value(fields))])
     }
 
     /// A number from 0, which clears the badge, or a glyph's name. More than 99 is shown as `99+`, and may be given so.
-    private static func value(_ fields: PlatformFields) throws(PealError) -> XMLText {
-        let path = fields.path("value")
-        guard let value = fields["value"] ?? fields.content.badge.map(JSON.integer) else { throw .missing(path) }
+    private static func value(_ fields: PlatformFields) throws(ContentRefusal) -> XMLText {
+        let path = fields.field("value")
+        guard let value = fields["value"] ?? fields.content.badge.map(JSON.integer) else {
+            throw .missing(path, "a badge needs a value")
+        }
         if let text = value.stringValue {
             if glyphs.contains(text) { return try XMLText(text, field: path) }
             if text == "99+" { return XMLText(100) }
@@ -254,14 +258,14 @@ struct TemplateFields: Sendable {
     let images: [Image]
 
     /// - Throws: `invalid_field`, naming the element.
-    init(_ members: JSON.Members, path: String) throws(PealError) {
+    init(_ members: JSON.Members, field: MessageField) throws(ContentRefusal) {
         var texts: [XMLText] = []
-        for (index, value) in try Self.list(members["text"], "\(path).text").enumerated() {
-            texts.append(try Self.text(value, "\(path).text[\(index)]") ?? "")
+        for (index, value) in try Self.list(members["text"], field.member("text")).enumerated() {
+            texts.append(try Self.text(value, field.member("text").element(index)) ?? "")
         }
         var images: [Image] = []
-        for (index, value) in try Self.list(members["image"], "\(path).image").enumerated() {
-            images.append(try Self.image(value, "\(path).image[\(index)]"))
+        for (index, value) in try Self.list(members["image"], field.member("image")).enumerated() {
+            images.append(try Self.image(value, field.member("image").element(index)))
         }
         self.texts = texts
         self.images = images
@@ -272,7 +276,7 @@ struct TemplateFields: Sendable {
         self.images = images
     }
 
-    private static func list(_ value: JSON?, _ field: String) throws(PealError) -> [JSON] {
+    private static func list(_ value: JSON?, _ field: MessageField) throws(ContentRefusal) -> [JSON] {
         guard let value, !value.isNull else { return [] }
         guard let list = value.arrayValue else { throw .invalid(field, "must be a list, not \(value.typeName)") }
         guard list.count <= Limits.templateFieldsMax else {
@@ -281,17 +285,19 @@ struct TemplateFields: Sendable {
         return list
     }
 
-    private static func text(_ value: JSON, _ field: String) throws(PealError) -> XMLText? {
+    private static func text(_ value: JSON, _ field: MessageField) throws(ContentRefusal) -> XMLText? {
         if value.isNull { return nil }
         guard let text = value.stringValue else { throw .invalid(field, "must be a string, not \(value.typeName)") }
         return try XMLText(text, field: field)
     }
 
-    private static func image(_ value: JSON, _ field: String) throws(PealError) -> Image {
+    private static func image(_ value: JSON, _ field: MessageField) throws(ContentRefusal) -> Image {
         guard value.objectValue != nil else {
             return Image(source: try text(value, field) ?? "", alternative: nil)
         }
-        guard let source = try text(value["src"] ?? .null, "\(field).src") else { throw .missing("\(field).src") }
-        return Image(source: source, alternative: try text(value["alt"] ?? .null, "\(field).alt"))
+        guard let source = try text(value["src"] ?? .null, field.member("src")) else {
+            throw .missing(field.member("src"), "an image needs src")
+        }
+        return Image(source: source, alternative: try text(value["alt"] ?? .null, field.member("alt")))
     }
 }

@@ -13,9 +13,7 @@ struct WNSExchange: RequestExchange {
     func origin(of address: ArraySlice<UInt8>) -> String { EndpointURI(address)?.origin ?? "" }
 
     func request(for subject: RequestSubject) async throws(RequestRefusal) -> OutboundRequest {
-        guard case .allowed(let uri) = rules.check(uri: subject.address, on: .wns) else {
-            throw .address("HostNotAllowed")
-        }
+        let uri = try rules.endpoint(of: subject, on: .wns)
         let authorization: Authorization
         switch await tokens.ready() {
         case .ready(let granted): authorization = granted

@@ -27,20 +27,17 @@ package final class WNSProvider: Provider {
 
     package var name: ProviderName { .wns }
 
-    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+    package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try WNSRendering.notification(order)
     }
 
     package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
-        guard case .wns(let client) = credential else { throw .unsupported("kind") }
+        guard let client = credential.wns else { throw .unsupported("kind") }
         return try WNSCredential.examine(client)
     }
 
     package func check(_ address: Address) throws(PealError) {
-        let text = String(decoding: address.bytes, as: UTF8.self)
-        if let reason = configuration.addressRules.refusal(ofURI: text, on: .wns) {
-            throw .invalid("address", "address \(reason)")
-        }
+        try configuration.addressRules.check(address)
     }
 
     package func send(_ order: PageOrder) {
@@ -51,8 +48,9 @@ package final class WNSProvider: Provider {
     package func verify(
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
-        guard case .wns(let known) = credential, let client = makeClient() else {
-            return CredentialVerification(.refused, reason: "BadCredential", detail: "this is no credential for WNS")
+        guard let known = credential.wns, let client = makeClient() else {
+            return CredentialVerification(
+                .refused, reason: "BadCredential", detail: "This is not a credential for WNS.")
         }
         let reply = await source(known, client).fetch()
         await client.close()
@@ -64,7 +62,7 @@ package final class WNSProvider: Provider {
     package func close() async { await pools.close() }
 
     private func makePool(_ order: PageOrder) -> RequestPool? {
-        guard case .wns(let credential) = order.credential, let client = makeClient() else { return nil }
+        guard let credential = order.credential.wns, let client = makeClient() else { return nil }
         let tokens = AccessTokens(
             source: source(credential, client), time: time, randomness: randomness, logger: logger)
         let exchange = WNSExchange(
@@ -111,10 +109,10 @@ package struct WNSConfiguration: Sendable {
 
     /// For Store apps.
     package var tokenURL: String
-    /// For the Windows App SDK; `{tenant_id}` stands for the credential's.
+    /// For the Windows App SDK; `{tenant_id}` is replaced by the credential's.
     package var tenantTokenURL: String
     package var addressRules: AddressRules
-    /// PEM file with trust roots besides the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil = none.
     package var caFile: String?
 
     package init(

@@ -6,12 +6,12 @@ import PealCore
 /// when it is sent.
 enum WNSRendering {
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
-    static func notification(_ order: RenderOrder) throws(PealError) -> Notification {
+    static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         let fields = PlatformFields(order)
         let type = try type(fields, isBackground: order.options.isBackground)
         let body = try body(type, fields)
         guard body.count <= Limits.wnsPayloadBytesMax else {
-            throw PealError(
+            throw ContentRefusal(
                 .payloadTooLarge,
                 "the WNS payload has \(body.count) bytes, \(Limits.wnsPayloadBytesMax) is the most",
                 field: fields.largestField)
@@ -32,7 +32,7 @@ enum WNSRendering {
 
     /// The type that the author gave, or that what he gave has. Without any of it: a toast where there is something to
     /// read, a badge where there is nothing else, else raw data for the app.
-    private static func type(_ fields: PlatformFields, isBackground: Bool) throws(PealError) -> WNSType {
+    private static func type(_ fields: PlatformFields, isBackground: Bool) throws(ContentRefusal) -> WNSType {
         if let given: WNSType = try fields.word("type") { return given }
         if let xml = try fields.string("xml") {
             return (try? XMLScanner.root(of: xml)).flatMap(WNSType.init) ?? .toast
@@ -46,7 +46,7 @@ enum WNSRendering {
         return isBare && fields.content.badge != nil ? .badge : .raw
     }
 
-    private static func body(_ type: WNSType, _ fields: PlatformFields) throws(PealError) -> [UInt8] {
+    private static func body(_ type: WNSType, _ fields: PlatformFields) throws(ContentRefusal) -> [UInt8] {
         if type == .raw { return try WNSRaw.bytes(fields) }
         if let xml = try fields.string("xml") { return try document(xml, type, fields) }
         return switch type {
@@ -60,13 +60,13 @@ enum WNSRendering {
     /// The author's own document, as it was written.
     private static func document(
         _ xml: String, _ type: WNSType, _ fields: PlatformFields
-    ) throws(PealError) -> [UInt8] {
-        let path = fields.path("xml")
+    ) throws(ContentRefusal) -> [UInt8] {
+        let path = fields.field("xml")
         for other in ["template", "fields", "launch", "value"] where fields[other] != nil {
-            throw .invalid(fields.path(other), "\(other) has no place beside xml, which says everything itself")
+            throw .invalid(fields.field(other), "\(other) cannot be combined with xml, which is the whole notification")
         }
         guard xml.utf8.count <= Limits.wnsPayloadBytesMax else {
-            throw PealError(
+            throw ContentRefusal(
                 .payloadTooLarge,
                 "the WNS payload has \(xml.utf8.count) bytes, \(Limits.wnsPayloadBytesMax) is the most", field: path)
         }
@@ -87,7 +87,7 @@ enum WNSRendering {
 
     private static func headers(
         _ order: RenderOrder, _ type: WNSType, _ fields: PlatformFields, expiresAt: Timestamp?
-    ) throws(PealError) -> [Notification.Header] {
+    ) throws(ContentRefusal) -> [Notification.Header] {
         let life = lifeSeconds(until: expiresAt, now: order.now)
         var headers: [Notification.Header] = [
             .init("x-wns-type", "wns/\(type.rawValue)"), .init("content-type", type.contentType),
@@ -109,20 +109,21 @@ enum WNSRendering {
         }
     }
 
-    /// A notification replaces the one with the same tag. Collapse keys that are no tag become one of the same length.
+    /// A notification replaces the one with the same tag. A collapse key that is not a valid tag becomes a digest of
+    /// it.
     private static func tag(
         _ order: RenderOrder, _ type: WNSType, _ fields: PlatformFields
-    ) throws(PealError) -> String? {
+    ) throws(ContentRefusal) -> String? {
         if let tag = try label("tag", fields) { return tag }
         guard type == .toast || type == .tile, let key = order.options.collapseKey, !key.isEmpty else { return nil }
         return isLabel(key) ? key : Hex.encode(Array(SHA256.hash(data: Array(key.utf8)).prefix(8)))
     }
 
-    private static func label(_ name: String, _ fields: PlatformFields) throws(PealError) -> String? {
+    private static func label(_ name: String, _ fields: PlatformFields) throws(ContentRefusal) -> String? {
         guard let text = try fields.string(name) else { return nil }
         guard isLabel(text) else {
             throw .invalid(
-                fields.path(name), "a \(name) is 1 to \(Limits.wnsTagCharactersMax) letters and digits")
+                fields.field(name), "a \(name) is 1 to \(Limits.wnsTagCharactersMax) letters and digits")
         }
         return text
     }
@@ -140,7 +141,7 @@ enum WNSType: String, CaseIterable, Sendable {
 
     var contentType: String { self == .raw ? "application/octet-stream" : "text/xml" }
 
-    /// `X-WNS-Cache-Policy` is for tiles, badges and raw notifications; a toast is kept unless it is told not to.
+    /// `X-WNS-Cache-Policy` is for tiles, badges and raw notifications; a toast is kept unless this says otherwise.
     func cachePolicy(isKept: Bool) -> String? {
         guard isKept else { return "no-cache" }
         return self == .toast ? nil : "cache"
@@ -151,8 +152,8 @@ enum WNSType: String, CaseIterable, Sendable {
 enum WNSRaw {
     /// `value` is text, or `{"base64":"…"}` for octets; without it the common fields go as one JSON document.
     /// - Throws: `invalid_field`, naming `value`.
-    static func bytes(_ fields: PlatformFields) throws(PealError) -> [UInt8] {
-        let path = fields.path("value")
+    static func bytes(_ fields: PlatformFields) throws(ContentRefusal) -> [UInt8] {
+        let path = fields.field("value")
         guard let value = fields["value"] else { return fields.document.bytes }
         if let text = value.stringValue, !text.isEmpty { return Array(text.utf8) }
         guard let text = value["base64"]?.stringValue, let bytes = Base64URL.decode(text), !bytes.isEmpty else {

@@ -8,7 +8,7 @@ enum WNSVerdicts {
     /// How long the app waits that sent too much, where WNS does not say.
     static let appHold = Duration.seconds(60)
 
-    /// What the headers of an answer tell.
+    /// The headers of an answer that say what became of it.
     struct State: Sendable, Hashable {
         /// `X-WNS-Status`, in lower case; empty = none.
         var notification = ""
@@ -53,7 +53,6 @@ enum WNSVerdicts {
         case 410 where isDomainBlocked(state): .stopApp
         case 410: .retireAddress(since: nil, isSuspicious: false)
         case 406, 429: .holdApp(after: state.retryAfter ?? appHold)
-        case 503: .retry(after: state.retryAfter)
         case 500...: .retry(after: state.retryAfter)
         default: .rejectMessage
         }
@@ -67,18 +66,13 @@ enum WNSVerdicts {
     private static func reason(_ status: Int, _ state: State) -> String {
         if status == 410, isDomainBlocked(state) { return "DomainBlocked" }
         return switch status {
-        case 400: "BadRequest"
-        case 401: "Unauthorized"
         case 403: "Forbidden"
-        case 404: "NotFound"
-        case 405: "MethodNotAllowed"
         case 406: "NotAcceptable"
         case 410: "Gone"
         case 413: "RequestEntityTooLarge"
         case 429: "TooManyRequests"
         case 500: "InternalServerError"
-        case 503: "ServiceUnavailable"
-        default: "Status\(status)"
+        default: WindowsReason.word(status)
         }
     }
 }

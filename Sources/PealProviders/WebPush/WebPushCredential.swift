@@ -73,7 +73,7 @@ enum WebPushCredential {
     /// mail or a browser could reach: blanks, angle brackets, localhost (developer.apple.com/forums/thread/725473).
     private static func checkSubject(_ subject: String) throws(PealError) {
         guard let host = host(of: subject) else {
-            throw .invalid("subject", "subject must be mailto:somebody@a.domain or https://a.domain/…, without blanks")
+            throw .invalid("subject", "subject must be mailto:somebody@a.domain or https://a.domain/…, without spaces")
         }
         guard isPublicName(host) else {
             throw .invalid("subject", "subject must name a public domain: push services refuse \(host)")

@@ -19,7 +19,7 @@ enum WebPushEncryption {
         /// - Parameters:
         ///   - publicKey: `p256dh`, 65 bytes, uncompressed.
         ///   - authenticationSecret: `auth`, 16 bytes.
-        /// - Returns: nil for other lengths, and for what is no point of P-256.
+        /// - Returns: nil for other lengths, and for what is not a point of P-256.
         init?(publicKey: [UInt8], authenticationSecret: [UInt8]) {
             guard publicKey.count == 65, authenticationSecret.count == WebPushEncryption.secretBytes,
                 let key = try? P256.KeyAgreement.PublicKey(x963Representation: publicKey)

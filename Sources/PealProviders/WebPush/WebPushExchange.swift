@@ -4,7 +4,7 @@ import PealCore
 /// Makes the Web Push requests of one app, encrypted for each browser and signed for its push service, and reads the
 /// answers.
 struct WebPushExchange: RequestExchange {
-    /// Which hosts may be sent to without further ado.
+    /// The hosts that are sent to without checking their addresses.
     private let listed: AddressRules
     /// The same and, where the server is open, any other.
     private let rules: AddressRules
@@ -21,7 +21,7 @@ struct WebPushExchange: RequestExchange {
         time: any TimeSource, randomness: any Randomness
     ) {
         self.rules = rules
-        listed = AddressRules(webPushHosts: rules.webPushHosts)
+        listed = rules.listedOnly
         self.keys = Dictionary(keys.map { ($0.publicKey, $0) }) { _, later in later }
         newest = keys.last
         self.tokens = tokens
@@ -60,7 +60,7 @@ struct WebPushExchange: RequestExchange {
         var verdict = WebPushVerdicts.verdict(status: reply.status, reason: reason, retryAfter: retryAfter)
         if verdict == .accepted { return RequestJudgement(.accepted) }
         if verdict == .refreshCredential {
-            // A host that nobody listed cannot stop the app for all others.
+            // A host that is not listed cannot stop the app for all others.
             if request.address != nil { verdict = .rejectMessage }
             forget(request, subject)
         }

@@ -45,12 +45,12 @@ package final class WebPushProvider: Provider {
 
     package var name: ProviderName { .webpush }
 
-    package func render(_ order: RenderOrder) throws(PealError) -> Notification {
+    package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try WebPushRendering.notification(order)
     }
 
     package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
-        guard case .webPush(let keys) = credential else { throw .unsupported("kind") }
+        guard let keys = credential.webPush else { throw .unsupported("kind") }
         return try WebPushCredential.examine(keys, randomness: randomness)
     }
 
@@ -66,7 +66,7 @@ package final class WebPushProvider: Provider {
     package func verify(
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
-        guard case .webPush(let keys) = credential else {
+        guard let keys = credential.webPush else {
             return CredentialVerification(.refused, reason: "NoCredential", detail: "There is no VAPID key.")
         }
         for key in keys where !WebPushCredential.canSign(key, at: time.now) {
@@ -88,7 +88,7 @@ package final class WebPushProvider: Provider {
 
     /// nil when the app has no key.
     private func makePool(_ credential: Credential) -> RequestPool? {
-        guard case .webPush(let keys) = credential, !keys.isEmpty, let client = try? client() else { return nil }
+        guard let keys = credential.webPush, !keys.isEmpty, let client = try? client() else { return nil }
         let exchange = WebPushExchange(
             keys: keys, rules: configuration.addressRules, tokens: tokens, hosts: hosts, time: time,
             randomness: randomness)
@@ -98,8 +98,8 @@ package final class WebPushProvider: Provider {
     private func client() throws -> any OutboundSender {
         var options = OutboundClient.Options()
         options.caFile = configuration.caFile
-        // Over HTTP/2 the client loses streams whose answer comes before their body is read, as when a proxy refuses
-        // early, and a request costs more.
+        // Over HTTP/2 the client loses streams that are answered before their body is read (a proxy that refuses
+        // early), and a request costs more.
         options.allowsHTTP2 = false
         return try PinnedClients(options, group: group, time: time)
     }
@@ -109,7 +109,7 @@ package final class WebPushProvider: Provider {
 package struct WebPushConfiguration: Sendable {
     /// The hosts of push services, and whether any other public one may be sent to.
     package var addressRules: AddressRules
-    /// PEM file with trust roots besides the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil = none.
     package var caFile: String?
 
     package init(addressRules: AddressRules = AddressRules(), caFile: String? = nil) {

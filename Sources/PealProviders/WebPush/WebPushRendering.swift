@@ -5,16 +5,14 @@ import PealCore
 /// for all of them.
 enum WebPushRendering {
     static let urgencies = ["very-low", "low", "normal", "high"]
-    /// Members of the `web` object that are not part of the payload.
-    private static let ownNames: Set<String> = ["payload", "topic", "urgency"]
 
     /// `ttl` is as of now; the exchange writes what remains when it sends.
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
-    static func notification(_ order: RenderOrder) throws(PealError) -> Notification {
-        let fields = order.content.platforms[.web]?.fields ?? .init()
+    static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
+        let fields: WebPushContent = order.content.own()
         let text = payload(order, fields)
         guard text.count <= Limits.webPushPlaintextBytesMax else {
-            throw PealError(
+            throw ContentRefusal(
                 .payloadTooLarge,
                 "the Web Push payload has \(text.count) bytes, \(Limits.webPushPlaintextBytesMax) is the most",
                 field: largestField(order, fields))
@@ -35,27 +33,28 @@ enum WebPushRendering {
             expiresAt: expiresAt)
     }
 
-    /// What a push service is told to keep the message for: whole seconds, 0 = only for who is there now.
+    /// How long a push service may keep the message, in whole seconds; 0 = deliver now or never.
     static func lifeSeconds(until expiresAt: Timestamp?, now: Timestamp) -> Int64 {
         guard let expiresAt else { return 0 }
         let seconds = (expiresAt - now).milliseconds.saturated(adding: 999).floorDivided(by: 1000)
         return min(max(0, seconds), Limits.webPushTTLSecondsMax)
     }
 
-    private static func urgency(_ options: MessageOptions, _ fields: JSON.Members) throws(PealError) -> String {
-        guard let given = fields["urgency"], !given.isNull else { return options.priorityInForce.rawValue }
+    private static func urgency(_ options: MessageOptions, _ fields: WebPushContent) throws(ContentRefusal) -> String {
+        guard let given = fields.urgency else { return options.priorityInForce.rawValue }
         guard let word = given.stringValue, urgencies.contains(word) else {
-            throw .invalid("content.web.urgency", "urgency must be one of \(urgencies.joined(separator: ", "))")
+            throw .invalid(
+                WebPushContent.field.member("urgency"), "urgency must be one of \(urgencies.joined(separator: ", "))")
         }
         return word
     }
 
     /// The author's own, else the collapse key where it can be one, else its digest.
-    private static func topic(_ options: MessageOptions, _ fields: JSON.Members) throws(PealError) -> String? {
-        if let given = fields["topic"], !given.isNull {
+    private static func topic(_ options: MessageOptions, _ fields: WebPushContent) throws(ContentRefusal) -> String? {
+        if let given = fields.topic {
             guard let topic = given.stringValue, isTopic(topic) else {
                 throw .invalid(
-                    "content.web.topic",
+                    WebPushContent.field.member("topic"),
                     "topic must be 1 to \(Limits.webPushTopicCharactersMax) letters, digits, - or _")
             }
             return topic
@@ -78,14 +77,14 @@ enum WebPushRendering {
     }
 
     /// The author's own `payload`, else the common fields; further members of `web` are laid over it. A string is sent
-    /// as it is. Empty = nothing is to be said, as a background message without data.
-    private static func payload(_ order: RenderOrder, _ fields: JSON.Members) -> [UInt8] {
+    /// as it is. Empty for a background message without data.
+    private static func payload(_ order: RenderOrder, _ fields: WebPushContent) -> [UInt8] {
         var payload = JSON.object(commonFields(order))
-        if let own = fields["payload"], !own.isNull { payload = own }
-        let others = JSON.Members(Array(fields.pairs.filter { !ownNames.contains($0.0) }))
+        if let own = fields.payload { payload = own }
+        let others = fields.others
         if payload.objectValue != nil, !others.isEmpty { payload = payload.merging(.object(others)) }
         if let text = payload.stringValue { return Array(text.utf8) }
-        if payload.objectValue?.isEmpty == true, fields["payload"] == nil { return [] }
+        if payload.objectValue?.isEmpty == true, fields.members["payload"] == nil { return [] }
         return payload.bytes
     }
 
@@ -104,19 +103,19 @@ enum WebPushRendering {
     }
 
     /// The field that takes most of the payload.
-    private static func largestField(_ order: RenderOrder, _ fields: JSON.Members) -> String {
+    private static func largestField(_ order: RenderOrder, _ fields: WebPushContent) -> MessageField {
         let content = order.content
         func size(_ text: LocalizedText?) -> Int {
             text?.text(for: order.locale, fallback: content.defaultLocale)?.utf8.count ?? 0
         }
-        var sizes = fields.pairs.map { ("content.web.\($0)", $1.bytes.count) }
-        if fields["payload"].map(\.isNull) ?? true {
+        var sizes = fields.members.pairs.map { (WebPushContent.field.member($0), $1.bytes.count) }
+        if fields.payload == nil {
             sizes += [
-                ("content.body", size(content.body)), ("content.title", size(content.title)),
-                ("content.data", JSON.object(content.data).bytes.count),
-                ("content.image_url", content.imageURL?.utf8.count ?? 0),
+                (.body, size(content.body)), (.title, size(content.title)),
+                (.data, JSON.object(content.data).bytes.count),
+                (.imageURL, content.imageURL?.utf8.count ?? 0),
             ]
         }
-        return sizes.max { $0.1 < $1.1 }?.0 ?? "content"
+        return sizes.max { $0.1 < $1.1 }?.0 ?? .content
     }
 }

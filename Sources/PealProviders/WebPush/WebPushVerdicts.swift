@@ -22,7 +22,7 @@ enum WebPushVerdicts {
     static func verdict(status: Int, reason: String, retryAfter: Duration? = nil) -> Verdict {
         switch (status, reason) {
         case (200..<300, _): .accepted
-        // 101, 110: the keys of the subscription are missing or no keys.
+        // 101, 110: the keys of the subscription are missing or invalid.
         case (400, "Errno101"), (400, "Errno110"): .retireAddress(since: nil, isSuspicious: true)
         case (400, _) where keyMismatches.contains(reason): .retireAddress(since: nil, isSuspicious: true)
         case (400, "BadJwtToken"), (400, "Errno109"): .refreshCredential
@@ -51,7 +51,7 @@ enum WebPushVerdicts {
         return document["errno"]?.integerValue.map { "Errno\($0)" } ?? ""
     }
 
-    /// What is no word would end up in logs and lists, and counts as absent.
+    /// The reason goes into logs and lists: anything but a word counts as absent.
     private static func isWord(_ reason: String) -> Bool {
         reason.utf8.allSatisfy(\.isASCIIAlphanumeric) && (1...64).contains(reason.utf8.count)
     }

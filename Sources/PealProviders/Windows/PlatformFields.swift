@@ -5,14 +5,14 @@ import PealCore
 struct PlatformFields: Sendable {
     private let order: RenderOrder
     private let own: JSON.Members
-    /// As `content.windows`.
-    let path: String
+    /// The platform's own object.
+    let field: MessageField
 
     init(_ order: RenderOrder) {
         self.order = order
         let platform = order.route.platform
         own = order.content.platforms[platform]?.fields ?? .init()
-        path = "content.\(platform.rawValue)"
+        field = .platform(platform, "")
     }
 
     /// A member of the platform's object; nil where it is absent or null.
@@ -21,40 +21,40 @@ struct PlatformFields: Sendable {
         return value
     }
 
-    func path(_ name: String) -> String { "\(path).\(name)" }
+    func field(_ name: String) -> MessageField { field.member(name) }
 
     /// - Throws: `invalid_field` for anything but a string.
-    func string(_ name: String) throws(PealError) -> String? {
+    func string(_ name: String) throws(ContentRefusal) -> String? {
         guard let value = self[name] else { return nil }
         guard let text = value.stringValue else {
-            throw .invalid(path(name), "\(name) must be a string, not \(value.typeName)")
+            throw .invalid(field(name), "\(name) must be a string, not \(value.typeName)")
         }
         return text
     }
 
     /// - Throws: `invalid_field` for anything but a string that XML can carry.
-    func text(_ name: String) throws(PealError) -> XMLText? {
+    func text(_ name: String) throws(ContentRefusal) -> XMLText? {
         guard let text = try string(name) else { return nil }
-        return try XMLText(text, field: path(name))
+        return try XMLText(text, field: field(name))
     }
 
     /// - Throws: `invalid_field` for anything but an object.
-    func object(_ name: String) throws(PealError) -> JSON.Members? {
+    func object(_ name: String) throws(ContentRefusal) -> JSON.Members? {
         guard let value = self[name] else { return nil }
         guard let members = value.objectValue else {
-            throw .invalid(path(name), "\(name) must be an object, not \(value.typeName)")
+            throw .invalid(field(name), "\(name) must be an object, not \(value.typeName)")
         }
         return members
     }
 
     /// A value of a closed set of words.
     /// - Throws: `invalid_field`, naming them.
-    func word<Word: RawRepresentable & CaseIterable>(_ name: String) throws(PealError) -> Word?
+    func word<Word: RawRepresentable & CaseIterable>(_ name: String) throws(ContentRefusal) -> Word?
     where Word.RawValue == String {
         guard let text = try string(name) else { return nil }
         guard let word = Word(rawValue: text) else {
             let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalid(path(name), "\(name) must be one of \(words)")
+            throw .invalid(field(name), "\(name) must be one of \(words)")
         }
         return word
     }
@@ -63,23 +63,23 @@ struct PlatformFields: Sendable {
 
     var content: Content { order.content }
 
-    func title() throws(PealError) -> XMLText? { try common(content.title, "content.title") }
-    func subtitle() throws(PealError) -> XMLText? { try common(content.subtitle, "content.subtitle") }
-    func body() throws(PealError) -> XMLText? { try common(content.body, "content.body") }
+    func title() throws(ContentRefusal) -> XMLText? { try common(content.title, .title) }
+    func subtitle() throws(ContentRefusal) -> XMLText? { try common(content.subtitle, .subtitle) }
+    func body() throws(ContentRefusal) -> XMLText? { try common(content.body, .body) }
 
-    func image() throws(PealError) -> XMLText? {
+    func image() throws(ContentRefusal) -> XMLText? {
         guard let url = content.imageURL else { return nil }
-        return try XMLText(url, field: "content.image_url")
+        return try XMLText(url, field: .imageURL)
     }
 
     /// The author's data as one text; nil where there is none.
-    func data() throws(PealError) -> XMLText? {
+    func data() throws(ContentRefusal) -> XMLText? {
         guard !content.data.isEmpty else { return nil }
-        return try XMLText(JSON.object(content.data).text, field: "content.data")
+        return try XMLText(JSON.object(content.data).text, field: .data)
     }
 
     /// What there is to read, the most important first.
-    func lines() throws(PealError) -> [XMLText] { [try title(), try subtitle(), try body()].compactMap { $0 } }
+    func lines() throws(ContentRefusal) -> [XMLText] { [try title(), try subtitle(), try body()].compactMap { $0 } }
 
     /// The common fields as one document, for apps that show them themselves.
     var document: JSON {
@@ -90,7 +90,7 @@ struct PlatformFields: Sendable {
         ])
     }
 
-    private func common(_ text: LocalizedText?, _ field: String) throws(PealError) -> XMLText? {
+    private func common(_ text: LocalizedText?, _ field: MessageField) throws(ContentRefusal) -> XMLText? {
         guard let text = plain(text) else { return nil }
         return try XMLText(text, field: field)
     }
@@ -100,16 +100,26 @@ struct PlatformFields: Sendable {
     }
 
     /// The field that takes most of a payload.
-    var largestField: String {
-        let sizes: [(String, Int)] = [
-            ("content.body", plain(content.body)?.utf8.count ?? 0),
-            ("content.title", plain(content.title)?.utf8.count ?? 0),
-            ("content.subtitle", plain(content.subtitle)?.utf8.count ?? 0),
-            ("content.data", content.data.isEmpty ? 0 : JSON.object(content.data).bytes.count),
-            ("content.image_url", content.imageURL?.utf8.count ?? 0),
+    var largestField: MessageField {
+        let sizes: [(MessageField, Int)] = [
+            (.body, plain(content.body)?.utf8.count ?? 0),
+            (.title, plain(content.title)?.utf8.count ?? 0),
+            (.subtitle, plain(content.subtitle)?.utf8.count ?? 0),
+            (.data, content.data.isEmpty ? 0 : JSON.object(content.data).bytes.count),
+            (.imageURL, content.imageURL?.utf8.count ?? 0),
         ]
-        let owned = ["xml", "value", "fields", "launch"].map { (path($0), self[$0]?.bytes.count ?? 0) }
-        // What the author wrote for this platform stands in place of the common fields.
-        return (owned.contains { $0.1 > 0 } ? owned : sizes).max { $0.1 < $1.1 }?.0 ?? path
+        let owned = ["xml", "value", "fields", "launch"].map { (field($0), self[$0]?.bytes.count ?? 0) }
+        // What the author wrote for this platform replaces the common fields.
+        return (owned.contains { $0.1 > 0 } ? owned : sizes).max { $0.1 < $1.1 }?.0 ?? field
+    }
+}
+
+extension XMLText {
+    /// - Throws: `invalid_field` for a text that XML has no place for.
+    init(_ text: String, field: MessageField) throws(ContentRefusal) {
+        guard let legal = XMLText(legal: text) else {
+            throw .invalid(field, "this text holds a control character, which XML cannot carry")
+        }
+        self = legal
     }
 }

@@ -1,6 +1,6 @@
 import PealCore
 
-/// Reads a document that an author wrote and tells whether it is well-formed XML (XML 1.0, Namespaces in XML 1.0), as
+/// Checks whether an author's document is well-formed XML (XML 1.0, Namespaces in XML 1.0), as
 /// far as push payloads need: ASCII names, the five predefined entities, no document type, no processing instructions.
 struct XMLScanner {
     /// Why a document is refused.
@@ -176,7 +176,7 @@ struct XMLScanner {
         guard text.hasPrefix("#"), digits.utf8.allSatisfy({ $0.isASCIIAlphanumeric }),
             let number = UInt32(digits, radix: isHex ? 16 : 10), let scalar = Unicode.Scalar(number),
             XMLText.isLegal(scalar)
-        else { throw fault("a reference stands for nothing") }
+        else { throw fault("a reference is undefined") }
     }
 
     // Bytes

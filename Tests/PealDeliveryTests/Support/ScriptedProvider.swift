@@ -41,7 +41,7 @@ final class ScriptedProvider: Provider {
         var isHolding = false
         var drained: [String] = []
         var renderings = 0
-        var renderFailure: PealError?
+        var renderFailure: ContentRefusal?
     }
 
     let name: ProviderName
@@ -49,8 +49,8 @@ final class ScriptedProvider: Provider {
 
     init(_ name: ProviderName = .apns) { self.name = name }
 
-    func render(_ order: RenderOrder) throws(PealError) -> Notification {
-        let failure = state.withLock { state -> PealError? in
+    func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
+        let failure = state.withLock { state -> ContentRefusal? in
             state.renderings += 1
             return order.locale == "de" || order.content.locales.isEmpty ? state.renderFailure : nil
         }
@@ -118,7 +118,7 @@ final class ScriptedProvider: Provider {
     }
 
     func answers(_ script: @escaping @Sendable (Request) -> Reply) { state.withLock { $0.script = script } }
-    func failRendering(_ error: PealError?) { state.withLock { $0.renderFailure = error } }
+    func failRendering(_ error: ContentRefusal?) { state.withLock { $0.renderFailure = error } }
 
     /// Holds pages back until `release`.
     func hold() { state.withLock { $0.isHolding = true } }

@@ -56,7 +56,7 @@ struct WebPushCredentialTests {
         ]
         for form in forms {
             let examined = try examine(privateKey: form)
-            guard case .webPush(let keys) = examined.credential else { throw TestFailure("no VAPID key") }
+            guard let keys = examined.credential.webPush else { throw TestFailure("no VAPID key") }
             #expect(keys.map(\.privateKey) == [Base64URL.encode(raw)])
             #expect(keys.map(\.publicKey) == [Base64URL.encode(Array(key.publicKey.x963Representation))])
             #expect(
@@ -83,7 +83,7 @@ struct WebPushCredentialTests {
         let empty = Credential.VAPIDKey(
             subject: "mailto:push@example.com", privateKey: "", createdAt: Timestamp(seconds: 0))
         let examined = try WebPushCredential.examine([empty, empty], randomness: randomness)
-        guard case .webPush(let keys) = examined.credential else { throw TestFailure("no VAPID key") }
+        guard let keys = examined.credential.webPush else { throw TestFailure("no VAPID key") }
         #expect(Set(keys.map(\.privateKey)).count == 2)
         #expect(keys.allSatisfy { Base64URL.decode($0.publicKey)?.count == 65 })
         #expect(keys.allSatisfy { WebPushCredential.canSign($0, at: Timestamp(seconds: 0)) })

@@ -34,7 +34,8 @@ struct WebPushExchangeTests {
         WebPushExchange(
             keys: try keys ?? [try testVAPIDKey()],
             rules: AddressRules(
-                webPushHosts: hosts + [".push.apple.com", ".notify.windows.com"], webPushIsOpen: isOpen),
+                hosts: [.webpush: hosts + [".push.apple.com", ".notify.windows.com"]],
+                open: isOpen ? [.webpush] : []),
             tokens: VAPIDTokens(time: time),
             hosts: GuardedHosts(resolver: resolver, addressGuard: AddressGuard(), time: time), time: time,
             randomness: SeededRandomness())

@@ -17,7 +17,7 @@ struct WebPushProviderTests {
         let time = ManualTime()
         return WebPushProvider(
             configuration: WebPushConfiguration(
-                addressRules: AddressRules(webPushHosts: hosts, webPushIsOpen: isOpen),
+                addressRules: AddressRules(hosts: [.webpush: hosts], open: isOpen ? [.webpush] : []),
                 caFile: certificates.file("cert.pem")),
             hosts: GuardedHosts(resolver: resolver, addressGuard: AddressGuard(), time: time),
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, randomness: SeededRandomness(),
@@ -143,7 +143,7 @@ struct WebPushProviderTests {
         let browser = TestBrowser(secret: Array(repeating: 0xFF, count: 16))
         let text = browser.json.text.replacing("-", with: "+").replacing("_", with: "/")
             .replacing(#""}}"#, with: #"=="}}"#)
-        let rules = AddressRules(webPushHosts: [".example.net"])
+        let rules = AddressRules(hosts: [.webpush: [".example.net"]])
         let address = try rules.address(try JSONParser.parse(text), platform: .web, environment: .production)
         #expect(throws: Never.self) { try provider.check(address) }
         #expect(WebPushSubscription(address.bytes)?.receiver.authenticationSecret == browser.secret)

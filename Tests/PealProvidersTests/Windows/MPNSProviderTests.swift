@@ -12,7 +12,7 @@ struct MPNSProviderTests {
     {
         MPNSProvider(
             configuration: MPNSConfiguration(
-                addressRules: AddressRules(mpnsHosts: AddressRules().mpnsHosts + hosts), caFile: caFile),
+                addressRules: AddressRules(hosts: [.mpns: AddressRules().hosts(of: .mpns) + hosts]), caFile: caFile),
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, logger: quiet)
     }
 

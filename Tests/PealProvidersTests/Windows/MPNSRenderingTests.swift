@@ -171,10 +171,10 @@ struct MPNSRenderingTests {
     func faults(own: String, field: String) {
         var content = Content()
         content.set(own, on: .windowsPhone)
-        let error = #expect(throws: PealError.self) {
+        let error = #expect(throws: ContentRefusal.self) {
             try MPNSRendering.notification(WindowsOrders.order(content, on: .mpns))
         }
-        #expect(error?.code == .invalidField && error?.field == "content.windows_phone." + field)
+        #expect(error?.code == .invalidField && error?.field.description == "windows_phone." + field)
     }
 
     @Test(
@@ -192,10 +192,10 @@ struct MPNSRenderingTests {
             #expect(try MPNSRendering.notification(WindowsOrders.order(content, on: .mpns)).body.prefix.count == bytes)
             return
         }
-        let error = #expect(throws: PealError.self) {
+        let error = #expect(throws: ContentRefusal.self) {
             try MPNSRendering.notification(WindowsOrders.order(content, on: .mpns))
         }
         #expect(error?.code == .payloadTooLarge)
-        #expect(error?.field == (type == "raw" ? "content.windows_phone.value" : "content.body"))
+        #expect(error?.field.description == (type == "raw" ? "windows_phone.value" : "body"))
     }
 }

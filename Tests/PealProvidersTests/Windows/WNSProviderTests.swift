@@ -17,7 +17,7 @@ struct WNSProviderTests {
         return try WNSProvider(
             configuration: WNSConfiguration(
                 tokenURL: peer.url + "/accesstoken.srf", tenantTokenURL: peer.url + "/{tenant_id}/oauth2/v2.0/token",
-                addressRules: AddressRules(wnsHosts: vendors.wnsHosts + ["127.0.0.1:\(peer.port)"])),
+                addressRules: AddressRules(hosts: [.wns: vendors.hosts(of: .wns) + ["127.0.0.1:\(peer.port)"]])),
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, randomness: SeededRandomness(),
             logger: quiet)
     }

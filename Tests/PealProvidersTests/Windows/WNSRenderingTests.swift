@@ -265,10 +265,10 @@ struct WNSRenderingTests {
     func faults(own: String, field: String) {
         var content = Content()
         content.set(own, on: .windows)
-        let error = #expect(throws: PealError.self) {
+        let error = #expect(throws: ContentRefusal.self) {
             try WNSRendering.notification(WindowsOrders.order(content, on: .wns))
         }
-        #expect(error?.field == "content.windows." + field)
+        #expect(error?.field.description == "windows." + field)
     }
 
     @Test("control characters of the common fields are refused", arguments: ["title", "subtitle", "body", "image_url"])
@@ -282,10 +282,10 @@ struct WNSRenderingTests {
             content.body = .plain("b")
             content.imageURL = "https://x/\u{1}"
         }
-        let error = #expect(throws: PealError.self) {
+        let error = #expect(throws: ContentRefusal.self) {
             try WNSRendering.notification(WindowsOrders.order(content, on: .wns, locale: "de"))
         }
-        #expect(error?.code == .invalidField && error?.field == "content.\(field)")
+        #expect(error?.code == .invalidField && error?.field.description == "\(field)")
     }
 
     @Test("5,000 bytes is the most, and the field is named", arguments: [true, false])
@@ -297,14 +297,14 @@ struct WNSRenderingTests {
             #expect(try WNSRendering.notification(WindowsOrders.order(content, on: .wns)).body.prefix.count == 5000)
             return
         }
-        let error = #expect(throws: PealError.self) {
+        let error = #expect(throws: ContentRefusal.self) {
             try WNSRendering.notification(WindowsOrders.order(content, on: .wns))
         }
-        #expect(error?.code == .payloadTooLarge && error?.field == "content.body")
+        #expect(error?.code == .payloadTooLarge && error?.field.description == "body")
         content.set(#"{"xml":"<toast>\#(String(repeating: "x", count: 5000))</toast>"}"#, on: .windows)
-        let own = #expect(throws: PealError.self) {
+        let own = #expect(throws: ContentRefusal.self) {
             try WNSRendering.notification(WindowsOrders.order(content, on: .wns))
         }
-        #expect(own?.code == .payloadTooLarge && own?.field == "content.windows.xml")
+        #expect(own?.code == .payloadTooLarge && own?.field.description == "windows.xml")
     }
 }

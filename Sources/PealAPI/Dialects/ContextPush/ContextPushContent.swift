@@ -31,8 +31,7 @@ enum ContextPushContent {
         content.data["ctx_idempotency_key"] = .string(key)
         if platform == .ios {
             // So that the extension runs: for the image, and to report that the alert was shown.
-            content.platforms[.ios] = .init(
-                fields: JSON.Members([("payload", ["aps": ["mutable-content": 1]])]))
+            content.platforms[.ios] = .init(APNsContent(payload: JSON.Members([("aps", ["mutable-content": 1])])))
         } else {
             content.imageURL = image
         }

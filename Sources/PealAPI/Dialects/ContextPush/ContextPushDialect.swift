@@ -11,6 +11,8 @@ struct ContextPushDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { ContextPushRoutes(services).all }
 
+    func spelling(of field: MessageField) -> String { ContextPushSpelling.path(of: field) }
+
     func document(at now: Timestamp) -> DialectDocument? { ContextPushDocument.document }
 }
 

@@ -32,29 +32,23 @@ struct ContextPushEnvelope: Envelope {
     }
 }
 
-extension MessagePreview {
-    /// Checks a message and names the field of a refusal as the dialect does.
-    func checkContextPush(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(PealError) {
-        do {
-            try check(draft, app: app, records)
-        } catch {
-            throw error.inContextPushTerms
+/// The members of a request that hold the fields of a message; the payload is made from `content`.
+enum ContextPushSpelling {
+    static func path(of field: MessageField) -> String {
+        switch field {
+        case .content, .platform: "content"
+        case .title: "content.title"
+        case .subtitle: "content.subtitle"
+        case .body: "content.body"
+        case .imageURL: "content.imageUrl"
+        case .badge: "content.badge"
+        case .sound: "content.sound"
+        case .threadID: "content.thread-id"
+        case .category: "content.category"
+        case .data: "content.userInfo"
+        case .dataMember(let name): "content.userInfo.\(name)"
+        // The key is the message's own id, which fits every network.
+        case .collapseKey: "idempotency_key"
         }
-    }
-}
-
-extension PealError {
-    /// The same refusal, with the dialect's member in place of the core's field.
-    fileprivate var inContextPushTerms: PealError {
-        guard let field else { return self }
-        let names = [
-            ("content.data", "content.userInfo"), ("content.thread_id", "content.thread-id"),
-            ("content.image_url", "content.imageUrl"), ("content.ios", "content"), ("content.android", "content"),
-        ]
-        guard let (core, own) = names.first(where: { field == $0.0 || field.hasPrefix($0.0 + ".") }) else {
-            return self
-        }
-        let rest = own == "content" ? "" : field.dropFirst(core.count)
-        return PealError(code, message, field: own + rest, retryAfterSeconds: retryAfterSeconds)
     }
 }

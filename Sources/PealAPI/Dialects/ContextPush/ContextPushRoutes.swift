@@ -21,7 +21,7 @@ struct ContextPushRoutes: Sendable {
         try ContextPushTarget.checkBundle(body, app: app, records)
         let draft = try ContextPushReader(limits: services.options).draft(
             body, id: services.newMessageID(at: call.now), app: app.key, now: call.now)
-        try services.preview.checkContextPush(draft, app: app, records)
+        try services.preview.check(draft, app: app, records, spelling: ContextPushSpelling.path)
         let result = try await services.moments.schedule(draft)
         let moment = result.moment
         let status = moment.state == .open ? "scheduled" : moment.state.status.rawValue

@@ -15,6 +15,8 @@ struct DeviceDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { [] }
 
+    func spelling(of field: MessageField) -> String { NativeSpelling.path(of: field) }
+
     func document(at now: Timestamp) -> DialectDocument? { nil }
 }
 

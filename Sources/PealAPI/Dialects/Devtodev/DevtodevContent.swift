@@ -28,8 +28,7 @@ enum DevtodevApple {
         var payload = JSON.Members([("aps", .object(aps))])
         for (name, value) in try DevtodevData.members(given, notes: &notes).pairs { payload[name] = value }
         for (name, value) in more.pairs { payload[name] = value }
-        return Content.PlatformContent(
-            fields: JSON.Members([("payload", .object(payload))]), options: options.delivery)
+        return Content.PlatformContent(APNsContent(payload: payload), options: options.delivery)
     }
 
     /// Alert, badge and sound.
@@ -134,9 +133,7 @@ enum DevtodevAndroid {
         keys["_interactive"] = try buttons(given)
         if options.isHidden { keys["_h"] = "1" }
         keys["_k"] = .string(id.description)
-        return Content.PlatformContent(
-            fields: JSON.Members([("data", .object(data(own, keys))), ("data_only", true)]),
-            options: options.delivery)
+        return Content.PlatformContent(FCMContent(data: data(own, keys)), options: options.delivery)
     }
 
     private static func keys(_ given: Tolerance) throws(PealError) -> JSON.Members {

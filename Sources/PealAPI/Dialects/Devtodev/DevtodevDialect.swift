@@ -12,6 +12,8 @@ struct DevtodevDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { DevtodevRoutes(services).all }
 
+    func spelling(of field: MessageField) -> String { DevtodevSpelling().path(of: field) }
+
     func document(at now: Timestamp) -> DialectDocument? { DevtodevDocument.document }
 }
 

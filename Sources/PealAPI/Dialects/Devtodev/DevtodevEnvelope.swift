@@ -42,16 +42,16 @@ enum DevtodevRefusals {
     }
 }
 
-extension PealError {
-    /// The same refusal, with the member of the request in place of the core's field.
-    /// - Parameter windowsName: what the request calls its Windows object.
-    func inDevtodevTerms(windowsName: String) -> PealError {
-        let names = (field ?? "").split(separator: ".").map(String.init)
-        guard names.count > 1, names[0] == "content", let platform = Platform(rawValue: names[1]) else { return self }
-        let object = platform == .windows ? windowsName : platform.rawValue
-        let part = names.last == "collapse_key" ? "\(object).options.collapse_key" : "\(object).payload"
-        return PealError(
-            code, message, field: platform == .windows ? object : part, retryAfterSeconds: retryAfterSeconds)
+/// The members of a request that hold the fields of a message.
+struct DevtodevSpelling {
+    /// What the request calls its Windows object.
+    var windowsName = "uwp"
+
+    func path(of field: MessageField) -> String {
+        guard let platform = field.platform else { return "payload" }
+        if platform == .windows { return windowsName }
+        if case .collapseKey = field { return "\(platform).options.collapse_key" }
+        return "\(platform).payload"
     }
 }
 

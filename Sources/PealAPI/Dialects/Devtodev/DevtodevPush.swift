@@ -34,11 +34,8 @@ struct DevtodevPush: Sendable {
         let request = try reader.request(body, id: services.newMessageID(at: verb.now), app: app, now: verb.now)
         let records = try await services.credentialRecords(app)
         try request.check(records)
-        do {
-            try services.preview.check(request.draft, app: app, records)
-        } catch {
-            throw error.inDevtodevTerms(windowsName: request.windowsName)
-        }
+        try services.preview.check(
+            request.draft, app: app, records, spelling: DevtodevSpelling(windowsName: request.windowsName).path)
         let reply = try await services.messages.send(request.draft, verb) { accepted in
             DevtodevPack.accepted(accepted.id, skipped: request.skipped)
         }

@@ -1,41 +1,39 @@
 internal import PealCore
 
-/// Converts `uwp` (Windows 10) and `win` (also Windows 8.1) to the native API's form of a Windows notification.
+/// Makes the content for WNS from `uwp` (Windows 10) or `win` (also Windows 8.1).
 enum DevtodevWindows {
     /// - Parameter isLegacy: whether the templates must be those of Windows 8.1.
     /// - Throws: `missing_field` for an object without content; `invalid_field`.
     static func content(_ message: Tolerance, isLegacy: Bool) throws(PealError) -> Content.PlatformContent {
         let options = try DevtodevOptions(message, platform: .windows)
-        let fields: [(String, JSON?)]
+        let own: WNSContent
         if let (value, path) = message["toast"] {
-            fields = try DevtodevToast.fields(value, path, isLegacy: isLegacy)
+            own = try DevtodevToast.content(value, path, isLegacy: isLegacy)
         } else if let (value, path) = message["tile"] {
-            fields = try DevtodevTile.fields(value, path, isLegacy: isLegacy)
+            own = try DevtodevTile.content(value, path, isLegacy: isLegacy)
         } else if let (value, path) = message["badge"] {
-            fields = try badge(value, path)
+            own = try badge(value, path)
         } else if let (value, _) = message["raw"] {
-            fields = [("type", "raw"), ("value", .string(Tolerance.plainText(value) ?? value.text))]
+            own = WNSContent(type: "raw", value: .string(Tolerance.plainText(value) ?? value.text))
         } else {
             throw .missing("\(message.path).toast")
         }
-        return Content.PlatformContent(
-            fields: JSON.Members(fields.compactMap { name, value in value.map { (name, $0) } }),
-            options: options.delivery)
+        return Content.PlatformContent(own, options: options.delivery)
     }
 
-    private static func badge(_ value: JSON, _ path: String) throws(PealError) -> [(String, JSON?)] {
-        if let xml = xml(value) { return [("type", "badge"), ("xml", xml)] }
+    private static func badge(_ value: JSON, _ path: String) throws(PealError) -> WNSContent {
+        if let xml = xml(value) { return WNSContent(type: "badge", xml: xml) }
         guard value.objectValue != nil else {
-            return [("type", "badge"), ("value", value)]
+            return WNSContent(type: "badge", value: value)
         }
         guard let (own, _) = try Tolerance(value, path: path)["value"] else { throw .missing("\(path).value") }
-        return [("type", "badge"), ("value", own)]
+        return WNSContent(type: "badge", value: own)
     }
 
     /// A document in place of an object.
-    static func xml(_ value: JSON) -> JSON? {
+    static func xml(_ value: JSON) -> String? {
         guard let text = value.stringValue, text.drop(while: \.isWhitespace).hasPrefix("<") else { return nil }
-        return .string(text)
+        return text
     }
 
     /// `text`, `text2` and, of tiles, `text3` behind the title, as far as they are given; toasts have room for three.
@@ -48,10 +46,10 @@ enum DevtodevWindows {
     }
 }
 
-/// Converts a toast to the native API's form.
+/// Makes a toast.
 enum DevtodevToast {
-    static func fields(_ value: JSON, _ path: String, isLegacy: Bool) throws(PealError) -> [(String, JSON?)] {
-        if let xml = DevtodevWindows.xml(value) { return [("type", "toast"), ("xml", xml)] }
+    static func content(_ value: JSON, _ path: String, isLegacy: Bool) throws(PealError) -> WNSContent {
+        if let xml = DevtodevWindows.xml(value) { return WNSContent(type: "toast", xml: xml) }
         let given = try Tolerance(value, path: path)
         let texts = try DevtodevWindows.texts(given, countMax: 3)
         guard !texts.isEmpty else { throw .missing(given.path("text")) }
@@ -60,19 +58,13 @@ enum DevtodevToast {
         let scenario = try given.text("scenario").flatMap { $0 == "default" ? nil : $0 }
         if let scenario, !isLegacy {
             let document = try document(given, scenario, texts, image, launch)
-            return [("type", "toast"), ("xml", .string(document.text))]
+            return WNSContent(type: "toast", xml: document.text)
         }
         let template: String? = isLegacy ? "Toast\(image == nil ? "" : "ImageAnd")Text0\(number(texts))" : nil
-        return [
-            ("type", "toast"), ("template", template.map(JSON.string)),
-            (
-                "fields",
-                .compact([
-                    ("text", .array(texts.map(JSON.string))), ("image", image.map { .array([.string($0)]) }),
-                ])
-            ),
-            ("launch", launch.map(JSON.string)),
-        ]
+        return WNSContent(
+            type: "toast", template: template,
+            fields: WNSContent.parts(texts: texts.map(JSON.string), images: image.map { [.string($0)] }),
+            launch: launch)
     }
 
     /// The catalogue's template with that many texts.
@@ -87,7 +79,7 @@ enum DevtodevToast {
         return data.isEmpty ? nil : JSON.object(data).text
     }
 
-    /// The native form has no scenario, so the toast is written here (Microsoft: "Toast schema").
+    /// Templates have no scenario, so the toast is written here (Microsoft: "Toast schema").
     private static func document(
         _ given: Tolerance, _ scenario: String, _ texts: [String], _ image: String?, _ launch: String?
     ) throws(PealError) -> XMLElement {
@@ -104,30 +96,24 @@ enum DevtodevToast {
     }
 }
 
-/// Converts a tile to the native API's form.
+/// Makes a tile.
 enum DevtodevTile {
     private static let sizes: [(name: String, template: XMLText)] = [
         ("small", "TileSmall"), ("medium", "TileMedium"), ("wide", "TileWide"), ("large", "TileLarge"),
     ]
 
-    static func fields(_ value: JSON, _ path: String, isLegacy: Bool) throws(PealError) -> [(String, JSON?)] {
-        if let xml = DevtodevWindows.xml(value) { return [("type", "tile"), ("xml", xml)] }
+    static func content(_ value: JSON, _ path: String, isLegacy: Bool) throws(PealError) -> WNSContent {
+        if let xml = DevtodevWindows.xml(value) { return WNSContent(type: "tile", xml: xml) }
         let given = try Tolerance(value, path: path)
-        if !isLegacy, let xml = try document(given) { return [("type", "tile"), ("xml", .string(xml.text))] }
+        if !isLegacy, let xml = try document(given) { return WNSContent(type: "tile", xml: xml.text) }
         let texts = try DevtodevWindows.texts(given)
         let image = try given.text("image", bytesMax: Limits.imageURLBytesMax)
         guard !texts.isEmpty || image != nil else { throw .missing(given.path("text")) }
         var template = try given.text("template")
         if isLegacy, template == nil { template = legacyTemplate(texts, image) }
-        return [
-            ("type", "tile"), ("template", template.map(JSON.string)),
-            (
-                "fields",
-                .compact([
-                    ("text", .array(texts.map(JSON.string))), ("image", image.map { .array([.string($0)]) }),
-                ])
-            ),
-        ]
+        return WNSContent(
+            type: "tile", template: template,
+            fields: WNSContent.parts(texts: texts.map(JSON.string), images: image.map { [.string($0)] }))
     }
 
     /// Of the tile template catalogue: a header and a text, an image, or both in turn.

@@ -13,6 +13,8 @@ struct NativeDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { NativeRoutes(services).all }
 
+    func spelling(of field: MessageField) -> String { NativeSpelling.path(of: field) }
+
     func document(at now: Timestamp) -> DialectDocument? { NativeDocument.document(at: now) }
 }
 

@@ -35,7 +35,7 @@ struct NativeMessages: Sendable {
         let app = try call.app()
         let records = try await services.credentialRecords(app)
         let draft = try draft(call, records)
-        try services.preview.check(draft, app: app, records)
+        try services.preview.check(draft, app: app, records, spelling: NativeSpelling.path)
         let reply = try await services.messages.send(draft, call.verb) { accepted in
             Reply(
                 status: 202,
@@ -130,7 +130,7 @@ struct NativeMessages: Sendable {
             try call.id("id", of: "message"), app: app.key, call.verb
         ) { [preview = services.preview] draft throws(PealError) in
             try reader.apply(try Fields(json), to: &draft, now: call.now)
-            try preview.check(draft, app: app, records)
+            try preview.check(draft, app: app, records, spelling: NativeSpelling.path)
         }
         return Answer(.ok, report.nativeJSON)
     }
@@ -141,7 +141,7 @@ extension MessagePreview.Request {
     var nativeJSON: JSON {
         var members: [(String, JSON?)] = [
             ("platform", .string(platform.rawValue)),
-            ("environment", route.provider == .apns ? .string(route.environment.rawValue) : nil),
+            ("environment", route.provider?.hasEnvironments == true ? .string(route.environment.rawValue) : nil),
             ("locale", locale.map(JSON.string) ?? .null),
         ]
         switch result {
@@ -155,7 +155,8 @@ extension MessagePreview.Request {
                 ("body_bytes", .integer(notification.body.prefix.count + notification.body.suffix.count)),
                 ("warning", notification.warning.map(JSON.string)),
             ]
-        case .failure(let error): members.append(("error", NativeEnvelope.json(error)))
+        case .failure(let refusal):
+            members.append(("error", NativeEnvelope.json(refusal.error(spelling: NativeSpelling.path))))
         }
         return .compact(members)
     }

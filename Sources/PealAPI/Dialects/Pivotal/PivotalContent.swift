@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// Reads the message of a push into the core's content: the complete iOS payload, and the objects of the other
-/// platforms in the form of the native API.
+/// Reads what a push says into the content of the core: the complete iOS payload, and each other network's own
+/// content.
 enum PivotalContent {
     /// - Parameter receipt: the `receiptId` of payloads; nil for none.
     static func content(_ body: Tolerance, receipt: String?) throws(PealError) -> Content {
@@ -37,19 +37,18 @@ enum PivotalContent {
     private static func androidContent(
         _ android: Tolerance?, body: String?, receipt: String?
     ) -> Content.PlatformContent {
-        var content = Content.PlatformContent()
+        var options = PlatformOptions()
         var data = JSON.Members()
         if let body { data["message"] = .string(body) }
         for (name, value) in android?.members.pairs.map({ ($0, $1) }) ?? [] where !value.isNull {
             data[name] = .string(Tolerance.plainText(value) ?? value.text)
         }
         if case .string(let key)? = data["collapse_key"], !key.isEmpty {
-            content.options.collapseKey = key
+            options.collapseKey = key
             data["collapse_key"] = nil
         }
         if let receipt { data["receiptId"] = .string(receipt) }
-        content.fields = JSON.Members([("data", .object(data)), ("data_only", true)])
-        return content
+        return Content.PlatformContent(FCMContent(data: data), options: options)
     }
 }
 
@@ -78,7 +77,7 @@ enum PivotalApple {
         // The app's own data must not overwrite these.
         payload["aps"] = aps.isEmpty ? nil : .object(aps)
         payload["receiptId"] = receipt.map(JSON.string)
-        var content = Content.PlatformContent(fields: JSON.Members([("payload", .object(payload))]))
+        var content = Content.PlatformContent(APNsContent(payload: payload))
         let isVisible = body != nil || ["alert", "badge", "sound"].contains { aps[$0] != nil }
         if isAvailable == true, !isVisible { content.options.isBackground = true }
         return content

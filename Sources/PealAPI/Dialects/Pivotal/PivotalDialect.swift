@@ -10,6 +10,8 @@ struct PivotalDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { PivotalRoutes(services).all }
 
+    func spelling(of field: MessageField) -> String { PivotalSpelling.path(of: field) }
+
     func document(at now: Timestamp) -> DialectDocument? { PivotalDocument.document }
 }
 

@@ -14,7 +14,8 @@ struct PivotalPush: Sendable {
         let reader = PivotalReader(lifeSecondsMax: services.options.messageLifeSeconds)
         let (draft, timing) = try reader.draft(
             try call.object(), id: services.newMessageID(at: call.now), app: app, createdAt: call.now, now: call.now)
-        try services.preview.checkPivotal(draft, app: app, try await services.credentialRecords(app))
+        let records = try await services.credentialRecords(app)
+        try services.preview.check(draft, app: app, records, spelling: PivotalSpelling.path)
         let reply = try await services.messages.send(draft, call.verb) { accepted in
             let name: (String, JSON) =
                 draft.startAt == nil

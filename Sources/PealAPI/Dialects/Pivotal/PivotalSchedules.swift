@@ -59,7 +59,7 @@ struct PivotalSchedules: Sendable {
             let changed = try reader.draft(
                 .object(merged), id: id, app: app, createdAt: draft.createdAt, now: call.now
             ).draft
-            try preview.checkPivotal(changed, app: app, records)
+            try preview.check(changed, app: app, records, spelling: PivotalSpelling.path)
             draft = changed
             draft.startAt = changed.startAt ?? call.now
         }

@@ -1,37 +1,37 @@
 internal import PealCore
 
-/// Converts the Windows and Windows Phone parts of a push to the native API's form. Templates are not checked here, so
-/// that they cannot get a push to other platforms refused.
+/// Makes the content for WNS and MPNS. Templates are not checked here, so that they cannot get a push to other
+/// platforms refused.
 enum PivotalWindows {
-    /// The toast with one text (Microsoft: "The toast template catalog").
-    private static let toastTemplate: JSON = "ToastText01"
+    /// The toast of a text alone (Microsoft: "The toast template catalog").
+    private static let toastTemplate = "ToastText01"
 
     /// - Parameter body: the message's, for a push without a part for Windows.
     static func windows(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { _ in
-                Content.PlatformContent(fields: JSON.Members([("type", "toast"), ("template", toastTemplate)]))
+                Content.PlatformContent(WNSContent(type: "toast", template: toastTemplate))
             }
         }
-        var fields = custom.members
-        for name in ["template_name", "template_fields", "options"] { fields[name] = nil }
+        var own = WNSContent(members: custom.members)
+        for name in ["template_name", "template_fields", "options"] { own.members[name] = nil }
         let given = custom["template_fields"]?.value.objectValue ?? .init()
         let type = word(custom, "type")
-        fields["type"] = type.map(JSON.string)
+        own.type = type.map(JSON.string)
         if type == "badge" {
-            fields["value"] = custom["value"]?.value ?? given["value"] ?? given.pairs.map { $0.1 }.first
-            fields["template"] = nil
-            return Content.PlatformContent(fields: fields)
+            own.value = custom["value"]?.value ?? given["value"] ?? given.pairs.map { $0.1 }.first
+            own.template = nil
+            return Content.PlatformContent(own)
         }
-        fields["template"] = custom["template_name", "template"]?.value
+        own.template = custom["template_name", "template"]?.value
         let isToast = type == nil || type == "toast"
         // A toast without a text shows the message's; other templates show only their own texts.
-        if !given.isEmpty { fields["fields"] = templateFields(given, text: isToast ? body : nil) }
-        if isToast, fields["template"] == nil, fields["fields"] == nil, fields["xml"] == nil, fields["value"] == nil {
-            fields["type"] = "toast"
-            fields["template"] = toastTemplate
+        if !given.isEmpty { own.fields = templateFields(given, text: isToast ? body : nil) }
+        if isToast, ["template", "fields", "xml", "value"].allSatisfy({ own.members[$0] == nil }) {
+            own.type = "toast"
+            own.template = .string(toastTemplate)
         }
-        return Content.PlatformContent(fields: fields)
+        return Content.PlatformContent(own)
     }
 
     private static func word(_ custom: Tolerance, _ name: String) -> String? {
@@ -54,9 +54,7 @@ enum PivotalWindows {
         }
         texts += others.sorted { $0.0 < $1.0 }.map { text($0.1) }
         if let fallback, texts.allSatisfy({ $0.isNull || $0 == "" }) { texts = [.string(fallback)] }
-        return .compact([
-            ("text", texts.isEmpty ? nil : .array(texts)), ("image", images.isEmpty ? nil : .array(images)),
-        ])
+        return WNSContent.parts(texts: texts.isEmpty ? nil : texts, images: images.isEmpty ? nil : images)
     }
 
     /// N − 1 of a name that ends with N; nil for other names, and beyond what any template has.
@@ -80,28 +78,25 @@ enum PivotalWindows {
     /// - Parameter body: the message's, for a push without a part for Windows Phone.
     static func phone(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
-            return body.map { body in
-                let fields: [(String, JSON)] = [("type", "toast"), ("fields", ["title": .string(body)])]
-                return Content.PlatformContent(fields: JSON.Members(fields))
-            }
+            return body.map { Content.PlatformContent(MPNSContent(toast: $0)) }
         }
-        var fields = custom.members
-        for name in ["template_fields", "options", "template"] { fields[name] = nil }
+        var own = MPNSContent(members: custom.members)
+        for name in ["template_fields", "options", "template"] { own.members[name] = nil }
         let template = word(custom, "template") ?? word(custom, "type") ?? "toast"
         let given = custom["template_fields"]?.value.objectValue
         switch template {
         case "toast":
-            fields["type"] = "toast"
-            fields["fields"] = given.map { toast($0, body: body) }
+            own.type = "toast"
+            own.fields = given.map { toast($0, body: body) }
         case "raw":
-            fields["type"] = "raw"
-            fields["fields"] = given.map(JSON.object)
+            own.type = "raw"
+            own.fields = given.map(JSON.object)
         default:
-            fields["type"] = "tile"
-            fields["template"] = template == "tile" ? nil : custom["template", "type"]?.value
-            fields["fields"] = given.map { .object(JSON.Members($0.pairs.map { ($0.0, text($0.1)) })) }
+            own.type = "tile"
+            own.template = template == "tile" ? nil : custom["template", "type"]?.value
+            own.fields = given.map { .object(JSON.Members($0.pairs.map { ($0.0, text($0.1)) })) }
         }
-        return Content.PlatformContent(fields: fields)
+        return Content.PlatformContent(own)
     }
 
     private static func toast(_ given: JSON.Members, body: String?) -> JSON {

@@ -1,7 +1,6 @@
 internal import PealCore
 
-/// Reads the payloads of a task: what each platform is sent, in the form that the native API gives it, and how the
-/// report shows it.
+/// Reads the payloads of a task: what each network is sent, and how the report shows it.
 struct RichieContent {
     private(set) var content = Content()
     /// `payloads` of the report.
@@ -16,15 +15,13 @@ struct RichieContent {
         if let android = try payloads.object("android") {
             try Self.check(android)
             let android = try RichieAndroid(android, &keys)
-            content.platforms[.android] = .init(
-                fields: JSON.Members([("data", .object(android.data(taskID: taskID))), ("data_only", true)]))
+            content.platforms[.android] = .init(FCMContent(data: android.data(taskID: taskID)))
             reported["android"] = android.reported(taskID: taskID)
         }
         if let ios = try payloads.object("ios") {
             try Self.check(ios)
             let ios = try RichieApple(ios, &keys)
-            content.platforms[.ios] = .init(
-                fields: JSON.Members([("payload", .object(ios.payload(taskID: taskID)))]))
+            content.platforms[.ios] = .init(APNsContent(payload: ios.payload(taskID: taskID)))
             reported["ios"] = ios.reported(taskID: taskID)
         }
         guard !content.platforms.isEmpty else {

@@ -12,6 +12,8 @@ struct RichieDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { RichieRoutes(services).all }
 
+    func spelling(of field: MessageField) -> String { RichieSpelling.path(of: field) }
+
     func document(at now: Timestamp) -> DialectDocument? { RichieDocument.document }
 }
 

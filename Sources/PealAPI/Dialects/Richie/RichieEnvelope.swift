@@ -12,26 +12,9 @@ struct RichieEnvelope: Envelope {
     }
 }
 
-extension MessagePreview {
-    /// Checks a task and names the field of a refusal as the dialect does.
-    func checkRichie(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(PealError) {
-        do {
-            try check(draft, app: app, records)
-        } catch {
-            throw error.inRichieTerms
-        }
-    }
-}
-
-extension PealError {
-    /// The same refusal, with the member of the task in place of the core's field.
-    var inRichieTerms: PealError {
-        PealError(code, message, field: field.map(Self.richiePath), retryAfterSeconds: retryAfterSeconds)
-    }
-
-    private static func richiePath(_ path: String) -> String {
-        let names = path.split(separator: ".")
-        guard names.count > 1, names[0] == "content" else { return path }
-        return names[1] == "android" ? "payloads.android" : "payloads.ios"
+/// The members of a task that hold the fields of a message: each platform has a payload, and nothing is common to both.
+enum RichieSpelling {
+    static func path(of field: MessageField) -> String {
+        field.platform == .android ? "payloads.android" : "payloads.ios"
     }
 }

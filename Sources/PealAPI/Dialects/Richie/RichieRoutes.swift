@@ -26,7 +26,8 @@ struct RichieTasks: Sendable {
         let reader = RichieReader(limits: services.options)
         let (draft, warnings) = try reader.draft(
             body, id: services.newMessageID(at: call.now), app: app, name: name, now: call.now)
-        try services.preview.checkRichie(draft, app: app, try await services.credentialRecords(app))
+        let records = try await services.credentialRecords(app)
+        try services.preview.check(draft, app: app, records, spelling: RichieSpelling.path)
         let reply = try await services.messages.send(draft, call.verb) { [logger = services.logger] accepted in
             Self.log(accepted.audienceEstimate == 0 ? warnings + ["it reaches nobody"] : warnings, draft, logger)
             return Reply(status: 201, ["task_id": .string(accepted.id.description)])

@@ -1,0 +1,83 @@
+/// A part of a message that a refusal can name. The dialect in which the message came spells it as its requests do.
+package enum MessageField: Sendable, Hashable {
+    /// What the message says, as a whole.
+    case content
+    case title, subtitle, body, imageURL, badge, sound, threadID, category
+    /// The author's own data.
+    case data
+    case dataMember(String)
+    /// The message's own, or the one given for a platform.
+    case collapseKey(Platform?)
+    /// The network's own object of a platform, or what lies at a path in it, such as `payload.aps` or `fields.text[2]`.
+    case platform(Platform, String)
+
+    /// A member of this object.
+    package func member(_ name: String) -> MessageField {
+        guard case .platform(let platform, let path) = self else { return self }
+        return .platform(platform, path.isEmpty ? name : "\(path).\(name)")
+    }
+
+    /// An element of this list.
+    package func element(_ index: Int) -> MessageField {
+        guard case .platform(let platform, let path) = self else { return self }
+        return .platform(platform, "\(path)[\(index)]")
+    }
+
+    /// The platform whose own object holds the field; nil for what is common to all.
+    package var platform: Platform? {
+        switch self {
+        case .platform(let platform, _): platform
+        case .collapseKey(let platform): platform
+        case .content, .title, .subtitle, .body, .imageURL, .badge, .sound, .threadID, .category, .data, .dataMember:
+            nil
+        }
+    }
+}
+
+extension MessageField: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .content: "content"
+        case .title: "title"
+        case .subtitle: "subtitle"
+        case .body: "body"
+        case .imageURL: "image_url"
+        case .badge: "badge"
+        case .sound: "sound"
+        case .threadID: "thread_id"
+        case .category: "category"
+        case .data: "data"
+        case .dataMember(let name): "data.\(name)"
+        case .collapseKey(let platform): platform.map { "\($0).collapse_key" } ?? "collapse_key"
+        case .platform(let platform, let path): path.isEmpty ? platform.rawValue : "\(platform).\(path)"
+        }
+    }
+}
+
+/// Why a network cannot be sent a message.
+package struct ContentRefusal: Error, Hashable, Sendable {
+    package let code: PealError.Code
+    package let field: MessageField
+    /// One sentence for the author. It speaks of the field without its path, which depends on the dialect.
+    package let message: String
+
+    package init(_ code: PealError.Code, _ message: String, field: MessageField) {
+        self.code = code
+        self.message = message
+        self.field = field
+    }
+
+    package static func invalid(_ field: MessageField, _ message: String) -> ContentRefusal {
+        ContentRefusal(.invalidField, message, field: field)
+    }
+
+    package static func missing(_ field: MessageField, _ message: String) -> ContentRefusal {
+        ContentRefusal(.missingField, message, field: field)
+    }
+
+    /// The refusal as an answer of a dialect.
+    /// - Parameter spelling: the dialect's path of a field.
+    package func error(spelling: (MessageField) -> String) -> PealError {
+        PealError(code, message, field: spelling(field))
+    }
+}

@@ -1,0 +1,13 @@
+/// The words for statuses that mean the same to both of Microsoft's networks.
+enum WindowsReason {
+    static func word(_ status: Int) -> String {
+        switch status {
+        case 400: "BadRequest"
+        case 401: "Unauthorized"
+        case 404: "NotFound"
+        case 405: "MethodNotAllowed"
+        case 503: "ServiceUnavailable"
+        default: "Status\(status)"
+        }
+    }
+}
