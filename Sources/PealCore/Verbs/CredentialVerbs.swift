@@ -1,4 +1,4 @@
-/// Puts, tries and removes what an app shows the push networks.
+/// Puts, verifies and removes the credentials of apps.
 package struct CredentialVerbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
@@ -22,7 +22,7 @@ package struct CredentialVerbs: Sendable {
             self.environment = environment
         }
 
-        /// Every place that a credential of an app can be in.
+        /// Every network and environment that an app can have a credential for.
         static func all(app: AppKey) -> [Place] {
             Networks.all.flatMap { network in
                 network.environments.map { Place(app: app, provider: network.name, environment: $0) }
@@ -32,8 +32,8 @@ package struct CredentialVerbs: Sendable {
         var description: String { "\(provider.rawValue) \(environment.rawValue)" }
     }
 
-    /// Checks the credential and stores it sealed, in place of an earlier one; a key of a network
-    /// that keeps several joins the earlier ones.
+    /// Checks the credential and stores it encrypted. It replaces an earlier one, except that a network that keeps
+    /// several keys adds it to them.
     /// - Throws: `invalid_field`; `not_supported` when this server has no such provider; `conflict` when
     ///   there is no room for another key.
     package func put(
@@ -72,7 +72,7 @@ package struct CredentialVerbs: Sendable {
         settle(place, earlier, unless: nil)
     }
 
-    /// Removes one key of a credential that has several: addresses made with it cannot be reached any more.
+    /// Removes one key of a credential that has several. Addresses that were made with it can no longer be reached.
     /// - Throws: `not_found`.
     package func deleteKey(_ fingerprint: String, at place: Place, _ call: VerbCall) async throws {
         let network = try network(place.provider)
@@ -94,8 +94,8 @@ package struct CredentialVerbs: Sendable {
         settle(place, earlier, unless: nil)
     }
 
-    /// Sends something harmless to the provider. An acceptance reopens a route that was stopped, a refusal is what
-    /// lists show from then on. A repeated request asks nobody again.
+    /// Sends a harmless request to the provider. An acceptance reopens a stopped route; a refusal is shown in lists
+    /// from then on. A repeated request does not ask the provider again.
     /// - Throws: `not_found` without a credential.
     package func verify(
         at place: Place, _ call: VerbCall, reply: @escaping @Sendable (CredentialVerification) throws -> Reply
@@ -132,7 +132,7 @@ package struct CredentialVerbs: Sendable {
         return network
     }
 
-    /// Tells the engine, and lets connections under the earlier credential go.
+    /// Notifies the engine, which closes connections under the earlier credential.
     private func settle(_ place: Place, _ earlier: CredentialRecord?, unless fingerprint: String?) {
         engine.credentialsChanged(app: place.app, provider: place.provider, environment: place.environment)
         if let earlier, earlier.fingerprint != fingerprint {
@@ -148,7 +148,7 @@ extension StoreReading {
 }
 
 extension CredentialVerification {
-    /// What it says of the credential; nil when the provider said nothing of it.
+    /// What it says about the credential; nil when the provider did not judge it.
     fileprivate func health(at now: Timestamp) -> CredentialRecord.Health? {
         switch result {
         case .accepted: .ok(at: now)
