@@ -88,9 +88,11 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "PealAPI",
-            dependencies: ["PealCore", crypto, httpTypes, hummingbird, logging, nioCore],
+            dependencies: ["PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore],
             swiftSettings: settings),
         .target(name: "PealCore", dependencies: [], swiftSettings: settings),
+        // A target of its own: within a module, optimized builds specialize every shape of every request.
+        .target(name: "PealShapes", dependencies: ["PealCore"], swiftSettings: settings),
         .target(name: "PealNetwork", dependencies: ["PealCore", nioPosix], swiftSettings: settings),
         .target(name: "PealStore", dependencies: ["PealCore", crypto], swiftSettings: settings),
         .target(
@@ -135,6 +137,7 @@ let package = Package(
         .testTarget(
             name: "PealNetworkTests", dependencies: ["PealCore", "PealNetwork", "PealTesting"],
             swiftSettings: settings),
+        .testTarget(name: "PealShapesTests", dependencies: ["PealCore", "PealShapes"], swiftSettings: settings),
         .testTarget(name: "PealCoreTests", dependencies: ["PealCore", "PealTesting"], swiftSettings: settings),
         .testTarget(
             name: "PealStoreTests", dependencies: ["PealCore", "PealStore", "PealSQLite", "PealTesting"],
@@ -158,7 +161,8 @@ let package = Package(
         .testTarget(
             name: "PealAPITests",
             dependencies: [
-                "PealAPI", "PealCore", "PealStore", "PealTesting", crypto, httpTypes, hummingbird, hummingbirdTesting,
+                "PealAPI", "PealCore", "PealShapes", "PealStore", "PealTesting", crypto, httpTypes, hummingbird,
+                hummingbirdTesting,
                 logging, nioCore,
             ],
             swiftSettings: settings),

@@ -27,7 +27,8 @@ complaints() { grep -hE "$2" "$logs/$1" 2>/dev/null | cut -c 1-400 | head -n 20 
 clients() {
     [ -x .venv/bin/python ] || python3 -m venv .venv || return
     .venv/bin/python -m pip install --quiet --requirement Tests/Clients/requirements.txt || return
-    .venv/bin/python -m pytest -rfE Tests/Clients
+    # Two processes, each with whole files: most tests wait for servers, which have ports of their own.
+    .venv/bin/python -m pytest -rfE --numprocesses "${PYTEST_PROCESSES:-2}" --dist loadfile Tests/Clients
 }
 
 # Run eight tests at a time: with more, tests that use real sockets and programs starve, and it is no faster.

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// Health checks and metrics.
 struct HealthRoutes: Sendable {

@@ -1,4 +1,4 @@
-"""A certificate of `localhost` that is its own authority."""
+"""A self-signed certificate for `localhost`."""
 
 import datetime
 import ipaddress

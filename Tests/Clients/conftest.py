@@ -1,16 +1,16 @@
-"""Starts `peal-sim` and `peal` for programs that nobody of this project wrote."""
+"""Starts `peal-sim` and `peal` for client libraries and programs of other authors."""
 
 import json
 import os
 import pathlib
 import signal
 import subprocess
-import time
 import urllib.error
 import urllib.request
 
 import pytest
 from peal_server import Peal
+from waiting import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("PEAL_SIM", str(ROOT / ".build" / "debug" / "peal-sim"))
@@ -24,11 +24,12 @@ class Simulator:
         command = [PROGRAM, "--directory", str(directory), *arguments]
         self.process = subprocess.Popen(command, env={**os.environ, **(environment or {})})
         description = pathlib.Path(directory) / "simulator.json"
-        end = time.monotonic() + START_SECONDS_MAX
-        while not description.exists():
+
+        def is_ready():
             assert self.process.poll() is None, "peal-sim ended before it was ready"
-            assert time.monotonic() < end, "peal-sim was not ready in time"
-            time.sleep(0.02)
+            return description.exists()
+
+        wait_until(is_ready, START_SECONDS_MAX, lambda: "peal-sim was not ready in time", pause=0.02)
         self.description = json.loads(description.read_text())
 
     @property
@@ -40,7 +41,7 @@ class Simulator:
         return pathlib.Path(self.description["apns"]["private_key_file"]).read_text()
 
     def control(self, method, path, body=None):
-        """Asks the control interface; gives the status and the decoded answer."""
+        """Sends a request to the control interface. Returns the status and the decoded answer."""
         data = body.encode() if isinstance(body, str) else None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.description["control_url"] + path, data, method=method)
         try:
@@ -56,7 +57,7 @@ class Simulator:
         return self.control("GET", "/inbox/summary")[1]
 
     def stop(self):
-        """Asks the program to end, and gives its exit status."""
+        """Stops the program. Returns its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=10)

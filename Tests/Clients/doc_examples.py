@@ -8,7 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECONDS_MAX = 60
 # Separates what the blocks wrote (ASCII's record separator).
 SEPARATOR = "\x1e"
-# Examples read as people type them; here an answer of 4xx or 5xx must fail, and no proxy stand in between.
+# The examples are as a user types them. Here an answer of 4xx or 5xx must fail, and no proxy may be used.
 PREAMBLE = """set -euo pipefail
 curl() { command curl --fail-with-body --show-error --noproxy '*' "$@"; }
 """

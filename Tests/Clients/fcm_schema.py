@@ -1,4 +1,4 @@
-"""The official schema of FCM HTTP v1, as Google's own Python client carries it, in the terms of JSON Schema."""
+"""The official schema of FCM HTTP v1, as in Google's own Python client, translated to JSON Schema."""
 
 import importlib.resources
 import json

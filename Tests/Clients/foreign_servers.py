@@ -1,13 +1,13 @@
-"""nghttpd and nginx as push networks: what they log of the requests is read back."""
+"""nghttpd and nginx as push networks, whose logs of the requests are read."""
 
 import json
 import re
 import shutil
 import socket
 import subprocess
-import time
 
 from free_port import free_port
+from waiting import wait_until
 
 SECONDS_MAX = 15
 
@@ -28,23 +28,22 @@ class ForeignServer:
             self.process = subprocess.Popen(
                 [path, *self.arguments(directory)], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
             )
-        end = time.monotonic() + SECONDS_MAX
-        while True:
+
+        def listens():
+            assert self.process.poll() is None, self.log_file.read_text()
             with socket.socket() as plain:
-                if plain.connect_ex(("127.0.0.1", self.port)) == 0:
-                    break
-            assert self.process.poll() is None and time.monotonic() < end, self.log_file.read_text()
-            time.sleep(0.02)
+                return plain.connect_ex(("127.0.0.1", self.port)) == 0
+
+        wait_until(listens, SECONDS_MAX, self.log_file.read_text, pause=0.02)
 
     def wait(self, read, count):
-        """What `read` finds in the log, once there are `count` of it: logs are written after the answer."""
-        end = time.monotonic() + SECONDS_MAX
-        while True:
-            found = read(self.log_file.read_text(errors="replace"))
-            if len(found) >= count:
-                return found
-            assert time.monotonic() < end, f"{len(found)} of {count}"
-            time.sleep(0.05)
+        """What `read` finds in the log, once there are `count` items: the log is written after the answer."""
+
+        def found():
+            items = read(self.log_file.read_text(errors="replace"))
+            return len(items) >= count and items
+
+        return wait_until(found, SECONDS_MAX, lambda: f"fewer than {count} in {self.log_file.read_text()[-2000:]}")
 
     def stop(self):
         self.process.terminate()
@@ -52,7 +51,7 @@ class ForeignServer:
 
 
 class Nghttpd(ForeignServer):
-    """nghttp2's server with its verbose log of every frame; answers 404 to what is no file."""
+    """nghttp2's server with its verbose log of every frame; answers 404 to anything that is not a file."""
 
     def __init__(self, directory, ca_file, key_file):
         super().__init__(directory, "nghttpd", ca_file, key_file)
@@ -93,7 +92,7 @@ def read_blocks(log):
 
 
 class Nginx(ForeignServer):
-    """nginx with an access log of one JSON object a request; answers 200 to everything."""
+    """nginx with an access log of one JSON object per request; answers 200 to everything."""
 
     FIELDS = ("authorization", "apns_topic", "apns_push_type", "apns_priority", "apns_expiration", "apns_id",
               "apns_collapse_id", "content_type", "content_length", "user_agent")  # fmt: skip

@@ -1,16 +1,16 @@
-"""Ports for servers that must be told theirs before they listen."""
+"""Ports for servers that must be given one before they listen."""
 
 import itertools
 import os
 import socket
 
-# Below those that systems give to outgoing connections and to whoever asks for any: nobody takes one by chance.
+# Below the ephemeral ports, so that no other program gets one of these.
 FIRST, COUNT = 12_000, 8_000
 _numbers = itertools.count(os.getpid() * 7919)
 
 
 def free_port():
-    """A port of loopback where nobody listens, another one at every call."""
+    """A free port of loopback, a different one at every call."""
     for number in itertools.islice(_numbers, COUNT):
         port = FIRST + number % COUNT
         try:

@@ -1,4 +1,4 @@
-"""Runs MockPost, a server that others wrote, behind nginx: FCM speaks HTTP/2 over TLS, MockPost neither."""
+"""Runs MockPost, a mock server of other authors, behind nginx: FCM uses HTTP/2 over TLS, which MockPost lacks."""
 
 import http.server
 import json
@@ -8,11 +8,11 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 
 from free_port import free_port
 from peal_server import OPENER
+from waiting import wait_until
 
 START_SECONDS_MAX = 30
 NGINX = """
@@ -32,19 +32,19 @@ http {{
 
 
 def wait_for(port, process):
-    end = time.monotonic() + START_SECONDS_MAX
-    while True:
+    def listens():
         assert process.poll() is None, f"the program for port {port} ended"
-        assert time.monotonic() < end, f"nobody listens on {port}"
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
         except OSError:
-            time.sleep(0.05)
+            return False
+        return True
+
+    wait_until(listens, START_SECONDS_MAX, lambda: f"nothing listens on port {port}")
 
 
 class MockPost:
-    """MockPost at `url` (https, HTTP/2), whose certificate is its own authority: `ca_file`."""
+    """MockPost at `url` (https, HTTP/2) with a self-signed certificate, `ca_file`."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -87,13 +87,13 @@ class MockPost:
 
     def stop(self):
         for process in reversed(self.processes):
-            # It keeps nothing that would be lost, and takes seconds to say good-bye.
+            # It has nothing to save, and would take seconds to stop.
             process.kill()
             process.wait(timeout=20)
 
 
 class TokenEndpoint:
-    """Gives an access token to whoever asks, over plain HTTP on loopback."""
+    """Issues an access token for every request, over plain HTTP on loopback."""
 
     def __init__(self):
         requests = self.requests = []

@@ -1,4 +1,4 @@
-"""A clock that tests move by hand, for real programs: what is due in hours comes at once."""
+"""A clock for real programs that tests move: what is due in hours happens at once."""
 
 import pathlib
 import shutil
@@ -10,7 +10,7 @@ SOURCE = pathlib.Path(__file__).with_name("moved_clock.c")
 
 
 class MovedClock:
-    """Programs started with `environment` go by this clock. Linux with a C compiler only."""
+    """Programs started with `environment` use this clock. Needs Linux and a C compiler."""
 
     def __init__(self, directory):
         directory = pathlib.Path(directory)
@@ -26,6 +26,6 @@ class MovedClock:
 
     def advance(self, seconds):
         self._offset += seconds
-        # In place: the programs have the file mapped.
+        # In place, because the programs have mapped the file.
         with self._file.open("r+b") as file:
             file.write(struct.pack("q", self._offset))

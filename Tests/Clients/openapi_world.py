@@ -105,9 +105,12 @@ class World:
         )
         return app
 
-    def document(self):
+    def document_bytes(self):
         with OPENER.open(self.peal.url + "/openapi.json", timeout=30) as answer:
-            return json.load(answer)
+            return answer.read()
+
+    def document(self):
+        return json.loads(self.document_bytes())
 
     def credentials(self):
         """By the name of the security scheme."""

@@ -1,4 +1,4 @@
-"""Runs `peal serve` for tests that send through it, and speaks its native API."""
+"""Runs `peal serve` for tests that send through it, and uses its native API."""
 
 import json
 import os
@@ -6,25 +6,25 @@ import pathlib
 import secrets
 import signal
 import subprocess
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from waiting import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("PEAL", str(ROOT / ".build" / "debug" / "peal"))
 START_SECONDS_MAX = 30
 STOP_SECONDS_MAX = 40
-# Only loopback is talked to: a proxy of the environment must not stand in between.
+# Requests only go to loopback, never through a proxy from the environment.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 ENDED = {"sent", "cancelled", "expired", "failed"}
 
 
 class Refused(AssertionError):
-    """The server answered with anything but 2xx."""
+    """The server answered with a status other than 2xx."""
 
     def __init__(self, method, path, status, text):
         super().__init__(f"{method} {path} answered {status}: {text}")
@@ -33,7 +33,7 @@ class Refused(AssertionError):
 
 
 class SigningKey:
-    """A P-256 key as Apple gives them out: the `.p8` text, and the public key that verifies its tokens."""
+    """A P-256 key as Apple issues them: the `.p8` text, and the public key that verifies its tokens."""
 
     def __init__(self, key_id="KEY1234567", team_id="TEAM123456"):
         self.key_id, self.team_id = key_id, team_id
@@ -62,7 +62,7 @@ class Peal:
         self.start()
 
     def start(self):
-        """Starts the program, also again on the same database after `stop` or `kill`."""
+        """Starts the program; after `stop` or `kill`, again on the same database."""
         port_file = self.directory / "port"
         port_file.unlink(missing_ok=True)
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
@@ -82,12 +82,12 @@ class Peal:
                 stderr=subprocess.STDOUT,
                 cwd=self.directory,
             )
-        end = time.monotonic() + START_SECONDS_MAX
-        while not (port_file.exists() and port_file.read_text().strip()):
+
+        def port():
             assert self.is_running, f"peal ended before it was ready:\n{self.log[-2000:]}"
-            assert time.monotonic() < end, "peal was not ready in time"
-            time.sleep(0.02)
-        self.url = f"http://127.0.0.1:{port_file.read_text().strip()}"
+            return port_file.exists() and port_file.read_text().strip()
+
+        self.url = f"http://127.0.0.1:{wait_until(port, START_SECONDS_MAX, pause=0.02)}"
 
     @property
     def is_running(self):
@@ -98,7 +98,7 @@ class Peal:
         return (self.directory / "peal.log").read_text(errors="replace")
 
     def stop(self):
-        """Asks the program to end, and gives its exit status."""
+        """Stops the program. Returns its exit status."""
         if self.is_running:
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -108,14 +108,14 @@ class Peal:
             raise
 
     def kill(self):
-        """Ends the program as a crash would."""
+        """Kills the program."""
         self.process.kill()
         self.process.wait(timeout=STOP_SECONDS_MAX)
 
     # Requests
 
     def request(self, method, path, body=None, headers=None, url=None):
-        """One request to any path of the server. Gives the decoded answer (None when there is no body)."""
+        """Sends a request to any path of the server. Returns the decoded answer, or None without a body."""
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         fields = {"Content-Type": "application/json", "Authorization": f"Bearer {self.admin_token}", **(headers or {})}
         request = urllib.request.Request((url or self.url) + path, data, fields, method=method)
@@ -143,16 +143,16 @@ class Peal:
     # Apps, devices, messages
 
     def app(self, name="Test", **fields):
-        """Makes an app (`bundle_id=…`, `settings=…`). Gives its id."""
+        """Creates an app (`bundle_id=…`, `settings=…`). Returns its id."""
         return self.post("/apps", {"name": name, **fields})["id"]
 
     def apns(self, app, key, bundle_id, environment="production"):
-        """Puts an APNs credential: `key` is a `SigningKey`."""
+        """Stores an APNs credential; `key` is a `SigningKey`."""
         body = {"kind": "token", "key_id": key.key_id, "team_id": key.team_id, "private_key": key.private_key}
         return self.put(f"/apps/{app}/credentials/apns/{environment}", {**body, "bundle_id": bundle_id})
 
     def devices(self, app, devices):
-        """Registers devices, given as the API takes them, in batches. Gives their ids in order."""
+        """Registers devices in batches. Returns their ids in order."""
         ids = []
         for start in range(0, len(devices), 1000):
             results = self.post(f"/apps/{app}/devices:batch", {"devices": devices[start : start + 1000]})["results"]
@@ -161,14 +161,14 @@ class Peal:
         return ids
 
     def phones(self, app, count, environment="production", **fields):
-        """Registers iOS devices with addresses of their own. Gives the addresses."""
+        """Registers iOS devices with random addresses. Returns the addresses."""
         addresses = [secrets.token_hex(32) for _ in range(count)]
         shared = {"platform": "ios", "environment": environment, **fields}
         self.devices(app, [{**shared, "address": address} for address in addresses])
         return addresses
 
     def send(self, app, body=None, **fields):
-        """Sends a message: a whole `body`, or members that replace those of a greeting to everybody. Gives its id."""
+        """Sends a message: a whole `body`, or a greeting to all devices with some members replaced. Returns its id."""
         greeting = {"audience": {"all": True}, "content": {"title": "Hello", "body": "From a test"}}
         return self.post(f"/apps/{app}/messages", {**greeting, **fields} if body is None else body)["id"]
 
@@ -176,16 +176,16 @@ class Peal:
         return self.get(f"/apps/{app}/messages/{message}")
 
     def wait(self, app, message, state="sent", seconds=30):
-        """The message once it is in `state`; fails when it ends as another or not in time."""
-        end = time.monotonic() + seconds
-        while True:
+        """The message once it is in `state`; fails when it ends in another state, or not in time."""
+
+        def reached():
             report = self.message(app, message)
             if report["state"] == state:
                 return report
             assert report["state"] not in ENDED, report
-            assert time.monotonic() < end, f"not {state} after {seconds} s: {report}"
             assert self.is_running, self.log[-2000:]
-            time.sleep(0.05)
+
+        return wait_until(reached, seconds, lambda: f"not {state} after {seconds} s: {self.message(app, message)}")
 
     def deliveries(self, app, message, **query):
         """The trail of one delivery (`device=…`, `user=…` or `address=…`), oldest first."""

@@ -1,4 +1,4 @@
-"""A Pivotal Push server reduced to what an import reads, as its documents have it.
+"""A Pivotal Push server, reduced to what an import reads according to its documentation.
 
 `/v2/registrations` lists neither tags nor custom user ids, but can be asked for the devices of a topic;
 `/v1/registration/{id}` shows both to the device's platform.
@@ -17,7 +17,7 @@ def basic(name, secret):
 
 
 class PivotalServer:
-    """Serves `registrations` to `application` and `api_key`; `requests` are the paths that were asked for.
+    """Serves `registrations` to `application` and `api_key`; `requests` are the requested paths.
 
     `topics` are `{name: expireAt or None}`, `members` the device ids of each, `details` what a platform is shown of a
     device beyond the list. A server that `ignores_filters` lists all registrations whatever topic is asked for.

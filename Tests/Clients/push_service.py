@@ -1,4 +1,4 @@
-"""Push services for what peal sends to browsers: one of our own that reads messages with http_ece and py_vapid, which
+"""Push services for browsers: one of our own that reads messages with http_ece and py_vapid, which
 others wrote, and MockPost, which others wrote altogether."""
 
 import base64
@@ -11,7 +11,6 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 
 import http_ece
@@ -19,6 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from free_port import free_port
 from py_vapid import Vapid02
+from waiting import wait_until
 
 START_SECONDS_MAX = 60
 
@@ -32,7 +32,7 @@ def from_base64url(text):
 
 
 class Browser:
-    """A subscription with its secret halves."""
+    """A subscription with its private keys."""
 
     def __init__(self, endpoint, server_key=None):
         self.key = ec.generate_private_key(ec.SECP256R1())
@@ -52,7 +52,7 @@ class Browser:
 
 @dataclasses.dataclass
 class Received:
-    """A request as it came."""
+    """A received request."""
 
     path: str
     headers: dict
@@ -60,7 +60,7 @@ class Received:
 
     @property
     def claims(self):
-        """Of the VAPID token, after py_vapid has verified it."""
+        """The claims of the VAPID token, verified by py_vapid."""
         authorization = self.headers["authorization"]
         assert Vapid02.verify(authorization)
         return json.loads(from_base64url(authorization.split(" t=")[1].split(",")[0].split(".")[1]))
@@ -98,7 +98,7 @@ class PushService:
 
         class Server(http.server.ThreadingHTTPServer):
             def handle_error(self, request, client_address):
-                """Connections that are closed on us are no matter."""
+                """Ignores connections that clients close."""
 
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate_file, key_file)
@@ -110,7 +110,7 @@ class PushService:
 
     @property
     def environment(self):
-        """What makes peal send here."""
+        """The environment of a server that sends here."""
         return {"PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": self.host, "PEAL_PROVIDERS_CA_FILE": self.ca_file}
 
     def browser(self, path, server_key=None):
@@ -125,7 +125,7 @@ class PushService:
 
 
 class MockPost:
-    """MockPost under uvicorn, over HTTPS, as strict as it can be."""
+    """MockPost under uvicorn, over HTTPS, in its strictest mode."""
 
     def __init__(self, directory, certificate_file, key_file):
         directory.mkdir()
@@ -146,10 +146,12 @@ class MockPost:
                 command, cwd=directory, env={**os.environ, **own}, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT,
             )  # fmt: skip
-        end = time.monotonic() + START_SECONDS_MAX
-        while not self.answers():
-            assert self.process.poll() is None and time.monotonic() < end, self.log_file.read_text()
-            time.sleep(0.05)
+
+        def is_ready():
+            assert self.process.poll() is None, self.log_file.read_text()
+            return self.answers()
+
+        wait_until(is_ready, START_SECONDS_MAX, self.log_file.read_text)
 
     def answers(self):
         try:
@@ -170,7 +172,7 @@ class MockPost:
         return {"PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": self.host, "PEAL_PROVIDERS_CA_FILE": self.ca_file}
 
     def messages(self):
-        """What it took, oldest first."""
+        """The accepted messages, oldest first."""
         found = self.request("GET", "/api/messages?channel=webpush&limit=100")
         items = found if isinstance(found, list) else found.get("items") or found.get("messages")
         return sorted(items, key=lambda item: item["created_at"])

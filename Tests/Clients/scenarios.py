@@ -1,4 +1,4 @@
-"""What a scenario of the torture is.
+"""A scenario of the torture test.
 
 Classes: `UNPROCESSED`: the client can prove what was not processed, so every device is reached exactly once, and soon.
 `AMBIGUOUS`: some answers are lost; those devices, and only those, are sent to again. `POISONED`: the connection must
@@ -16,11 +16,11 @@ SCENARIOS, EARLY = [], []
 
 
 class Scenario:
-    """A script, and what came of it: who was reached with which id, and whose answers were lost."""
+    """A script and its result: which devices were reached with which ids, and whose answers were lost."""
 
     def __init__(self, name, kind, script, body_bytes=40, is_alone=False):
         self.name, self.kind, self.script, self.body_bytes = name, kind, script, body_bytes
-        # Whether other connections wait meanwhile, so that this one gets as many requests as it likes.
+        # Whether other connections wait meanwhile, so that this one gets all requests.
         self.is_alone = is_alone
         self.number = len(SCENARIOS) + len(EARLY)
         self.key_id = f"TORTURE{self.number:03}"
@@ -29,7 +29,7 @@ class Scenario:
         self.is_claimed, self.finished = False, threading.Event()
 
     def claims(self):
-        """Whether the asking connection is the one that plays the script."""
+        """Whether the calling connection plays the script."""
         is_mine, self.is_claimed = not self.is_claimed, True
         return is_mine
 
@@ -51,7 +51,7 @@ def scenario(name, kind=UNPROCESSED, table=SCENARIOS, **rest):
 
 
 def early(name, kind=UNPROCESSED):
-    """Played from `accept` on, before the client has said anything."""
+    """Played from `accept` on, before the client sends anything."""
     return scenario(name, kind, table=EARLY)
 
 
@@ -67,7 +67,7 @@ def poison(name, code, *frames):
 
 
 def start(c, count=20):
-    """Lets the first request pass and gives the next `count`: the client keeps one stream for small messages."""
+    """Skips the first request and returns the next `count`: the client keeps one stream for small messages."""
     c.settled((STREAMS, count + 1))
     c.take(1)
     c.answer(c.first)

@@ -1,4 +1,4 @@
-"""aioapns believes that the simulator is APNs."""
+"""aioapns accepts the simulator as APNs."""
 
 import asyncio
 import pathlib
@@ -39,7 +39,7 @@ def client(simulator, *, url="apns_url", **changes):
 
 
 def send(simulator, *requests, url="apns_url", **changes):
-    """Sends all `requests` at once over one connection; gives their results in order."""
+    """Sends all `requests` at once over one connection; returns their results in order."""
 
     async def run():
         apns = client(simulator, url=url, **changes)
@@ -135,7 +135,7 @@ def test_a_repeated_id_counts_as_duplicate(either_mode):
 
 
 def certificate_client(simulator, *requests, **changes):
-    """Sends over a connection that shows the app's client certificate."""
+    """Sends over a connection with the app's client certificate."""
     apns = simulator.description["apns"]
     both = pathlib.Path(apns["certificate_file"]).parent / "both.pem"
     names = ["certificate_file", "certificate_key_file"]

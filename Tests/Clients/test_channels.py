@@ -11,7 +11,7 @@ UPDATE = '{"aps":{"event":"update","timestamp":1,"content-state":{"score":"2:1"}
 
 
 def curl(simulator, method, url, body=None, *headers):
-    """Sends one request over HTTP/2; gives the status, the answer's headers and its body."""
+    """Sends one request over HTTP/2; returns the status, the answer's headers and its body."""
     command = ["curl", "-sS", "--http2", "--cacert", simulator.ca_file, "-i", "-X", method, url]
     command += ["-H", f"authorization: bearer {provider_token(simulator)}"] + (["-d", body] if body else [])
     command += [part for header in headers for part in ("-H", header)]

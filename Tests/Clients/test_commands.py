@@ -1,4 +1,4 @@
-"""curl and h2load take the simulator for an ordinary HTTP/2 server."""
+"""curl and h2load use the simulator as an HTTP/2 server."""
 
 import json
 import pathlib
@@ -37,7 +37,7 @@ def options(simulator):
 
 
 def curl(simulator, path, body, *arguments):
-    """Sends one request; gives the status, the answer's headers and its body."""
+    """Sends one request; returns the status, the answer's headers and its body."""
     url = simulator.description["apns_url"] + path
     command = ["curl", "-sS", "--http2", "--cacert", simulator.ca_file, "-i", "-X", "POST", url, "-d", body]
     out = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True, timeout=20).stdout
@@ -99,7 +99,7 @@ def test_h2load_gets_every_answer(either_mode, tmp_path, streams):
 
 
 def fcm_access_token(simulator):
-    """Exchanges an assertion for an access token, as any client of Google's does."""
+    """Exchanges an assertion for an access token, as Google's clients do."""
     account = json.loads(pathlib.Path(simulator.description["fcm"]["service_account_file"]).read_text())
     now = int(time.time())
     claims = {"iss": account["client_email"], "aud": account["token_uri"], "iat": now, "exp": now + 3_600}

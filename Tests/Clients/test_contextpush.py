@@ -16,6 +16,7 @@ from moved_clock import MovedClock
 from peal_server import Peal, Refused, SigningKey
 from test_fcm import account_of, environment
 from test_webhooks import receive  # noqa: F401: a fixture
+from waiting import wait_until
 
 SEEDS = pathlib.Path(__file__).resolve().parents[1] / "Fixtures" / "seeds" / "contextpush"
 BUNDLE = "com.contextsdk.demo"
@@ -30,7 +31,7 @@ def seed(name, **changes):
     return {name: value for name, value in {**body, **changes}.items() if value is not None}
 
 
-class House:
+class ContextPushFixture:
     """A server with one app, its credentials and a ContextPush key, in front of a simulator."""
 
     def __init__(self, simulate, serve, hold=1):
@@ -45,7 +46,7 @@ class House:
                 PEAL_CONTEXTPUSH_TRADITIONAL_HOLD_SECONDS=hold,
             )
         )
-        # The documentation's bundle id names the app; the credential is the simulator's.
+        # The app has the bundle id of the documentation, and the credential that of the simulator.
         self.app = self.peal.app(bundle_id=BUNDLE)
         key = SigningKey(apns["key_id"], apns["team_id"])
         key.private_key = self.simulator.private_key
@@ -65,13 +66,11 @@ class House:
         return self.call(SCHEDULE, body)
 
     def inbox(self, address, count=1):
-        end = time.monotonic() + WAIT_SECONDS_MAX
-        while True:
-            items = self.simulator.inbox(f"?device={address}")
-            if len(items) >= count:
-                return items
-            assert time.monotonic() < end, f"{len(items)} of {count} pushes came"
-            time.sleep(0.05)
+        def items():
+            found = self.simulator.inbox(f"?device={address}")
+            return len(found) >= count and found
+
+        return wait_until(items, WAIT_SECONDS_MAX, lambda: f"fewer than {count} pushes were received")
 
     def webhook(self, receiver):
         self.peal.put(
@@ -81,13 +80,13 @@ class House:
 
 
 @pytest.fixture
-def house(simulate, serve):
-    return House(simulate, serve)
+def contextpush(simulate, serve):
+    return ContextPushFixture(simulate, serve)
 
 
 @pytest.fixture
 def moved(tmp_path):
-    """A house by a clock that the test moves, and the clock."""
+    """A fixture with a clock that the test moves, and the clock."""
     if not MovedClock.is_possible():
         pytest.skip("the clock of programs cannot be moved here")
     clock = MovedClock(tmp_path)
@@ -98,7 +97,7 @@ def moved(tmp_path):
         return program
 
     yield (
-        House(
+        ContextPushFixture(
             lambda: start(Simulator(tmp_path / "simulator", environment=clock.environment)),
             lambda environment: start(Peal(tmp_path / "peal", {**environment, **clock.environment})),
         ),
@@ -110,23 +109,22 @@ def moved(tmp_path):
 
 def items_of(receiver, count):
     """The items of all requests so far, once there are `count`."""
-    end = time.monotonic() + WAIT_SECONDS_MAX
-    while True:
-        items = [item for _, body in receiver.requests for item in json.loads(body)]
-        if len(items) >= count:
-            return items
-        assert time.monotonic() < end, items
-        time.sleep(0.05)
+
+    def items():
+        found = [item for _, body in receiver.requests for item in json.loads(body)]
+        return len(found) >= count and found
+
+    return wait_until(items, WAIT_SECONDS_MAX, lambda: f"fewer than {count} items in {receiver.requests}")
 
 
 @pytest.mark.parametrize("name", ["schedule_context_aware", "schedule_localized", "schedule_all_fields"])
-def test_every_documented_request_reaches_the_phone(house, name):
-    address = house.phone(locale="de-AT")
-    answer = house.schedule(seed(name, delivery_method="traditional"))
+def test_every_documented_request_reaches_the_phone(contextpush, name):
+    address = contextpush.phone(locale="de-AT")
+    answer = contextpush.schedule(seed(name, delivery_method="traditional"))
     assert answer["status"] == "scheduled"
     assert answer["delivery_method"] == "traditional"
     assert datetime.datetime.fromisoformat(answer["deliver_until"]).tzinfo
-    (item,) = house.inbox(address)
+    (item,) = contextpush.inbox(address)
     alert = item["payload"]["aps"]["alert"]
     content = seed(name)["content"]
     expected = {
@@ -141,15 +139,16 @@ def test_every_documented_request_reaches_the_phone(house, name):
 
 @pytest.mark.parametrize("name", ["schedule_context_aware", "schedule_localized"])
 def test_an_example_as_it_is_arrives_at_the_end_of_its_three_hours(moved, name):
-    house, clock = moved
-    address = house.phone(locale="fr")
-    answer = house.schedule(seed(name))
+    contextpush, clock = moved
+    address = contextpush.phone(locale="fr")
+    answer = contextpush.schedule(seed(name))
     assert (answer["status"], answer["delivery_method"]) == ("scheduled", "context_aware")
     clock.advance(3 * 3600 - 30)
+    # Nothing must happen, and nothing announces that: the scheduler looks every second.
     time.sleep(1)
-    assert not house.simulator.inbox(f"?device={address}")
+    assert not contextpush.simulator.inbox(f"?device={address}")
     clock.advance(40)
-    (item,) = house.inbox(address)
+    (item,) = contextpush.inbox(address)
     content = seed(name)["content"]
     parts = {part: content[part] for part in ("title", "body")}
     assert item["payload"]["aps"]["alert"] == {
@@ -159,10 +158,10 @@ def test_an_example_as_it_is_arrives_at_the_end_of_its_three_hours(moved, name):
     assert int(item["headers"]["apns-expiration"]) == int(until.timestamp()) + 24 * 3600
 
 
-def test_all_fields_arrive_as_apple_names_them_under_the_message_id(house):
-    address = house.phone()
-    house.schedule(seed("schedule_all_fields"))
-    (item,) = house.inbox(address)
+def test_all_fields_arrive_as_apple_names_them_under_the_message_id(contextpush):
+    address = contextpush.phone()
+    contextpush.schedule(seed("schedule_all_fields"))
+    (item,) = contextpush.inbox(address)
     payload = item["payload"]
     assert payload["aps"]["sound"] == "sosumi.caf"
     assert payload["aps"]["badge"] == 1
@@ -170,59 +169,61 @@ def test_all_fields_arrive_as_apple_names_them_under_the_message_id(house):
     assert payload["key"] == "value"
     assert payload["ctx_image_url"] == "https://example.com/course.jpg"
     assert payload["ctx_idempotency_key"] == "1234567890abcdef"
-    (message,) = house.peal.get(f"/apps/{house.app}/messages")["items"]
+    (message,) = contextpush.peal.get(f"/apps/{contextpush.app}/messages")["items"]
     assert item["headers"]["apns-collapse-id"] == message["id"]
     assert message["dialect"] == "contextpush"
     assert message["audience"]["devices"] == 1
 
 
-def test_a_context_aware_message_goes_out_when_its_window_ends(house):
-    address = house.phone()
+def test_a_context_aware_message_goes_out_when_its_window_ends(contextpush):
+    address = contextpush.phone()
     until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=4)
     body = seed("schedule_context_aware", deliver_within_hours=None, target_delivery_time=until.isoformat())
-    assert house.schedule(body)["delivery_method"] == "context_aware"
-    (message,) = house.peal.get(f"/apps/{house.app}/messages")["items"]
+    assert contextpush.schedule(body)["delivery_method"] == "context_aware"
+    (message,) = contextpush.peal.get(f"/apps/{contextpush.app}/messages")["items"]
     assert message["state"] == "scheduled"
-    assert not house.simulator.inbox(f"?device={address}")
-    (item,) = house.inbox(address)
+    assert not contextpush.simulator.inbox(f"?device={address}")
+    (item,) = contextpush.inbox(address)
     assert item["at"] >= until.timestamp() * 1000
-    house.peal.wait(house.app, message["id"])
+    contextpush.peal.wait(contextpush.app, message["id"])
 
 
-def test_the_last_request_counts_and_a_cancelled_one_never_comes(house):
-    address = house.phone()
+def test_the_last_request_counts_and_a_cancelled_one_never_comes(contextpush):
+    address = contextpush.phone()
     key = seed("cancel")["idempotency_key"]
     body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key=key)
-    house.schedule(body)
-    house.schedule({**body, "content": {"title": "Newer", "body": "This one"}})
-    (item,) = house.inbox(address)
+    contextpush.schedule(body)
+    contextpush.schedule({**body, "content": {"title": "Newer", "body": "This one"}})
+    (item,) = contextpush.inbox(address)
     assert item["payload"]["aps"]["alert"]["title"] == "Newer"
     with pytest.raises(Refused) as refusal:
-        house.call(CANCEL, seed("cancel"))
+        contextpush.call(CANCEL, seed("cancel"))
     assert refusal.value.status == 409
     assert json.loads(refusal.value.text)["error"]["state"] == "sent"
-    assert house.schedule(body)["status"] == "delivered"
-    # Another one is cancelled in time, twice.
+    assert contextpush.schedule(body)["status"] == "delivered"
+    # Another message is cancelled in time, twice.
     other = {**body, "idempotency_key": "other"}
-    house.schedule(other)
+    contextpush.schedule(other)
     for _ in range(2):
-        assert house.call(CANCEL, seed("cancel", idempotency_key="other"))["status"] == "cancelled"
+        assert contextpush.call(CANCEL, seed("cancel", idempotency_key="other"))["status"] == "cancelled"
+    # Nothing must happen, and nothing announces that: the hold is a second.
     time.sleep(2.5)
-    assert len(house.simulator.inbox(f"?device={address}")) == 1
+    assert len(contextpush.simulator.inbox(f"?device={address}")) == 1
     with pytest.raises(Refused) as refusal:
-        house.call(CANCEL, seed("cancel", idempotency_key="unknown"))
+        contextpush.call(CANCEL, seed("cancel", idempotency_key="unknown"))
     assert refusal.value.status == 404
 
 
-def test_one_of_several_devices_is_reached_and_a_dead_one_hands_on(house, receive):  # noqa: F811
+def test_one_of_several_devices_is_reached_and_a_dead_one_hands_on(contextpush, receive):  # noqa: F811
     receiver = receive()
-    house.webhook(receiver)
-    older, newer = house.phone(), house.phone()
+    contextpush.webhook(receiver)
+    older, newer = contextpush.phone(), contextpush.phone()
     fault = {"status": 410, "reason": "Unregistered", "timestamp": int(time.time() * 1000) + 5000}
-    assert house.simulator.control("PUT", f"/faults/devices/{newer}", fault)[0] == 200
+    assert contextpush.simulator.control("PUT", f"/faults/devices/{newer}", fault)[0] == 200
     content = {"title": "t", "body": "b", "userInfo": {"order": 17, "ratio": 1.0}}
-    house.schedule(seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k", content=content))
-    items = house.inbox(older)
+    body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k", content=content)
+    contextpush.schedule(body)
+    items = contextpush.inbox(older)
     assert len(items) == 1
     failed, delivered = items_of(receiver, 2)
     assert (failed["delivery_status"], failed["device_token"]) == ("failed", newer)
@@ -240,84 +241,88 @@ def test_one_of_several_devices_is_reached_and_a_dead_one_hands_on(house, receiv
         assert item["timestamp"].endswith("Z") and "." in item["timestamp"]
 
 
-def test_webhooks_tell_of_cancellation_without_a_device(house, receive):  # noqa: F811
+def test_webhooks_tell_of_cancellation_without_a_device(contextpush, receive):  # noqa: F811
     receiver = receive()
-    house.webhook(receiver)
-    house.phone()
-    house.schedule(seed("schedule_context_aware", idempotency_key="k"))
-    house.call(CANCEL, seed("cancel", idempotency_key="k"))
+    contextpush.webhook(receiver)
+    contextpush.phone()
+    contextpush.schedule(seed("schedule_context_aware", idempotency_key="k"))
+    contextpush.call(CANCEL, seed("cancel", idempotency_key="k"))
     (item,) = items_of(receiver, 1)
     assert item["delivery_status"] == item["delivery_method"] == "cancelled"
     assert item["planned_delivery_method"] == "context_aware"
     assert "device_token" not in item
 
 
-def test_a_user_who_registers_inside_the_window_is_reached(house):
-    house.schedule(seed("schedule_context_aware", delivery_method="traditional"))
+def test_a_user_who_registers_inside_the_window_is_reached(contextpush):
+    contextpush.schedule(seed("schedule_context_aware", delivery_method="traditional"))
+    # The device registers after the hold of a second.
     time.sleep(2)
-    address = house.phone()
-    assert len(house.inbox(address)) == 1
+    address = contextpush.phone()
+    assert len(contextpush.inbox(address)) == 1
 
 
-def test_twenty_requests_at_once_with_one_key_are_one_message(house):
-    address = house.phone()
+def test_twenty_requests_at_once_with_one_key_are_one_message(contextpush):
+    address = contextpush.phone()
     bodies = [
         seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k", content={"body": f"b{n}"})
         for n in range(20)
     ]
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(house.schedule, bodies))
+        answers = list(pool.map(contextpush.schedule, bodies))
     assert {answer["status"] for answer in answers} == {"scheduled"}
-    assert len(house.peal.get(f"/apps/{house.app}/messages")["items"]) == 1
-    house.inbox(address)
+    assert len(contextpush.peal.get(f"/apps/{contextpush.app}/messages")["items"]) == 1
+    contextpush.inbox(address)
+    # A second push would follow the first one at once.
     time.sleep(2)
-    assert len(house.inbox(address)) == 1
+    assert len(contextpush.inbox(address)) == 1
 
 
-def test_a_cancellation_that_races_the_send_is_exact(house):
-    address = house.phone()
+def test_a_cancellation_that_races_the_send_is_exact(contextpush):
+    address = contextpush.phone()
 
     def race(number):
         key = f"k{number}"
-        house.schedule(seed("schedule_context_aware", delivery_method="traditional", idempotency_key=key))
-        # The hold is a second.
+        contextpush.schedule(seed("schedule_context_aware", delivery_method="traditional", idempotency_key=key))
+        # Around the end of the hold, which is a second.
         time.sleep(0.8 + number % 10 * 0.06)
         try:
-            return key, house.call(CANCEL, seed("cancel", idempotency_key=key))["status"]
+            return key, contextpush.call(CANCEL, seed("cancel", idempotency_key=key))["status"]
         except Refused as refusal:
             assert refusal.status == 409
             return key, json.loads(refusal.text)["error"]["state"]
 
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
         answers = dict(pool.map(race, range(40)))
+    # All holds have ended by then; messages that were not cancelled have been received.
     time.sleep(3)
-    came = [item["payload"]["ctx_idempotency_key"] for item in house.simulator.inbox(f"?device={address}")]
+    came = [item["payload"]["ctx_idempotency_key"] for item in contextpush.simulator.inbox(f"?device={address}")]
     assert sorted(came) == sorted(key for key, answer in answers.items() if answer != "cancelled")
     assert set(answers.values()) <= {"cancelled", "sent"}
 
 
-def test_a_repetition_may_change_method_and_window(house):
-    address = house.phone()
+def test_a_repetition_may_change_method_and_window(contextpush):
+    address = contextpush.phone()
     body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k")
-    house.schedule(body)
-    answer = house.schedule({**body, "delivery_method": "context_aware", "deliver_within_hours": 1})
+    contextpush.schedule(body)
+    answer = contextpush.schedule({**body, "delivery_method": "context_aware", "deliver_within_hours": 1})
     assert (answer["status"], answer["delivery_method"]) == ("scheduled", "context_aware")
+    # Nothing must happen, and nothing announces that: the hold was a second.
     time.sleep(2.5)
-    assert not house.simulator.inbox(f"?device={address}")
-    # One that is refused leaves it as it is.
+    assert not contextpush.simulator.inbox(f"?device={address}")
+    # A refused request changes nothing.
     with pytest.raises(Refused):
-        house.schedule({**body, "content": {"title": "no body"}})
-    house.schedule({**body, "content": {"body": "now"}})
-    (item,) = house.inbox(address)
+        contextpush.schedule({**body, "content": {"title": "no body"}})
+    contextpush.schedule({**body, "content": {"body": "now"}})
+    (item,) = contextpush.inbox(address)
     assert item["payload"]["aps"]["alert"] == {"body": "now"}
 
 
-def test_who_has_no_method_gets_the_documented_one(house):
+def test_who_has_no_method_gets_the_documented_one(contextpush):
     """SHA-256 of a version, app, salt, campaign and user; its first 8 bytes as a fraction: below 0.5 context_aware."""
     body = seed("schedule_context_aware", delivery_method=None)
     users = [f"user-{number}" for number in range(30)]
-    answers = [house.schedule({**body, "user_id": user})["delivery_method"] for user in users]
-    with sqlite3.connect(f"file:{house.peal.directory / 'peal.db'}?mode=ro", uri=True) as store:
+    answers = [contextpush.schedule({**body, "user_id": user})["delivery_method"] for user in users]
+    with sqlite3.connect(f"file:{contextpush.peal.directory / 'peal.db'}?mode=ro", uri=True) as store:
         ((salt,),) = store.execute("SELECT salt FROM experiment WHERE campaign_id = ?", [body["campaign_id"]])
     for user, answer in zip(users, answers):
         text = "\x1f".join(["ab1", BUNDLE, salt, body["campaign_id"], user])
@@ -327,14 +332,14 @@ def test_who_has_no_method_gets_the_documented_one(house):
 
 
 @pytest.mark.parametrize("platform", ["ios", "android"])
-def test_native_spelling_gives_the_same_request(house, platform):
-    address = house.phone(platform=platform, locale="de-AT")
+def test_native_spelling_gives_the_same_request(contextpush, platform):
+    address = contextpush.phone(platform=platform, locale="de-AT")
     until = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=6)).isoformat()
     content = {**seed("schedule_all_fields")["content"], **seed("schedule_localized")["content"]}
     content["subtitle"] = {"en": "Now!", "de": "Jetzt!"}
     content["userInfo"] = {"key": "value", "ratio": 1.0, "nested": {"list": [1, None]}}
-    house.schedule(seed("schedule_all_fields", platform=platform, target_delivery_time=until, content=content))
-    (first,) = house.inbox(address)
+    contextpush.schedule(seed("schedule_all_fields", platform=platform, target_delivery_time=until, content=content))
+    (first,) = contextpush.inbox(address)
     parts = ("default_locale", "title", "subtitle", "body", "sound", "badge")
     own = {"ctx_image_url": content["imageUrl"], "ctx_idempotency_key": "1234567890abcdef"}
     spelled = {
@@ -346,8 +351,8 @@ def test_native_spelling_gives_the_same_request(house, platform):
         spelled["ios"] = {"payload": {"aps": {"mutable-content": 1}}}
     else:
         spelled["image_url"] = content["imageUrl"]
-    house.peal.send(
-        house.app,
+    contextpush.peal.send(
+        contextpush.app,
         {
             "audience": {"users": [USER], "platforms": [platform]},
             "method": "traditional",
@@ -355,9 +360,9 @@ def test_native_spelling_gives_the_same_request(house, platform):
             "content": spelled,
         },
     )
-    _, second = house.inbox(address, 2)
+    _, second = contextpush.inbox(address, 2)
     for item in (first, second):
-        # FCM is told the time that is left.
+        # FCM gets the remaining time.
         item["payload"].get("android", {}).pop("ttl", None)
     assert json.dumps(second["payload"]) == json.dumps(first["payload"])
     made = {"apns-id", "apns-collapse-id"}
@@ -387,28 +392,28 @@ def test_native_spelling_gives_the_same_request(house, platform):
         ({"content": {"title": {"en": "t"}, "body": {"en": "b", "de": "b"}, "default_locale": "en"}}, 400),
     ],
 )
-def test_what_cannot_be_sent_is_refused(house, changes, status):
+def test_what_cannot_be_sent_is_refused(contextpush, changes, status):
     with pytest.raises(Refused) as refusal:
-        house.schedule(seed("schedule_context_aware", **changes))
+        contextpush.schedule(seed("schedule_context_aware", **changes))
     assert refusal.value.status == status, refusal.value.text
     assert json.loads(refusal.value.text)["error"]["code"]
 
 
-def test_a_key_that_nobody_made_is_refused(house):
+def test_a_key_that_nobody_made_is_refused(contextpush):
     with pytest.raises(Refused) as refusal:
-        house.call(SCHEDULE, seed("schedule_context_aware"), key="CTX-" + secrets.token_hex(8))
+        contextpush.call(SCHEDULE, seed("schedule_context_aware"), key="CTX-" + secrets.token_hex(8))
     assert refusal.value.status == 401
 
 
-def test_the_documentation_works(house, receive, tmp_path):  # noqa: F811
+def test_the_documentation_works(contextpush, receive, tmp_path):  # noqa: F811
     address = secrets.token_hex(32)
     outputs = run_examples(
         "docs/api/contextpush.md",
-        {"HOST": house.peal.url, "PEAL": house.peal.url + "/peal/v1", "APP": house.app, "BUNDLE_ID": BUNDLE,
-         "TOKEN": house.peal.admin_token, "OWN_TOKEN": "CTX-1234567890abcdef", "REPORTS": receive().url,
+        {"HOST": contextpush.peal.url, "PEAL": contextpush.peal.url + "/peal/v1", "APP": contextpush.app, "BUNDLE_ID": BUNDLE,
+         "TOKEN": contextpush.peal.admin_token, "OWN_TOKEN": "CTX-1234567890abcdef", "REPORTS": receive().url,
          "DEVICE_TOKEN": address},
         tmp_path,
     )
     assert '"status":"scheduled"' in "".join(outputs)
     assert '"status":"cancelled"' in "".join(outputs)
-    assert house.inbox(address)
+    assert contextpush.inbox(address)

@@ -1,4 +1,4 @@
-"""The devtodev Push API from a request as its documents show it to the inbox of the device."""
+"""The devtodev Push API, from a documented request to the inbox of the device."""
 
 import concurrent.futures
 import json
@@ -15,14 +15,14 @@ from test_fcm import account_of, environment, fault
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "Fixtures" / "seeds" / "devtodev"
 SEND = "/api/v1/push/send"
-# What differs between two messages: ids made for each, and what proves the sender.
+# What differs between two messages: generated ids, and authentication.
 PER_MESSAGE = {"apns-id", "apns-unique-id", "authorization", "ms-cv"}
 USER_TOKEN = "0123456789abcdef0123456789abcdef"
 APP_ID = "0a1b2c3d-4e5f-4a6b-8c7d-8e9fa0b1c2d3"
 
 
 class Devtodev:
-    """A server with an app that devtodev's clients know, and a simulator of its three push networks."""
+    """A server with an app for devtodev's clients, and a simulator of its three push networks."""
 
     def __init__(self, simulate, serve):
         self.simulator = simulate()
@@ -52,7 +52,7 @@ class Devtodev:
         return (FIXTURES / name).read_text().replace("WINDOWS_CHANNEL", self.channel)
 
     def push(self, body, path=SEND):
-        """Sends a request, text or JSON; gives the answer. Nothing but the body authenticates it."""
+        """Sends a request, text or JSON; returns the answer. Only the body authenticates it."""
         data = (body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)).encode()
         return self.peal.request("POST", path, data, {"Authorization": ""})
 
@@ -60,7 +60,7 @@ class Devtodev:
         return {"user_token": USER_TOKEN, "app_id": APP_ID, "audience": audience, **platforms}
 
     def arrived(self):
-        """What came to devices since the last time."""
+        """What devices received since the last call."""
         items = self.simulator.inbox(f"?after={self.seen}")
         self.seen = max([item["seq"] for item in items], default=self.seen)
         return items
@@ -76,7 +76,7 @@ def devtodev(simulate, serve):
 
 
 def counts(answer):
-    """The four members, which stand in the answer twice."""
+    """The four counts, which are in the answer twice."""
     names = ("audience", "successful", "erroneous", "error_details")
     assert answer["status_code"] == 200
     assert {name: answer[name] for name in names} == {name: answer["data"][name] for name in names}
@@ -239,9 +239,9 @@ def test_a_document_that_windows_would_not_take_is_refused(devtodev, toast):
 
 
 def same(item):
-    """What is the same in two messages."""
+    """What is equal in two messages."""
     headers = {name: value for name, value in item["headers"].items() if name not in PER_MESSAGE}
-    # Told in seconds from different moments.
+    # Relative to different instants.
     headers.pop("x-wns-ttl", None)
     payload = json.loads(json.dumps(item["payload"]))
     payload.get("android", {}).pop("ttl", None)
@@ -316,7 +316,7 @@ def test_identifiers_find_registered_devices_each_once(devtodev):
     answer = devtodev.push(devtodev.message(audience, ios={"payload": {"text": "Hi"}}))
     assert counts(answer) == (2, 2, 0, [])
     assert {item["device"] for item in devtodev.arrived()} == set(tokens[:2])
-    # A token in an element is all that counts of it.
+    # Only the token of an element counts.
     audience = [{"token": tokens[2], "userId": "ada", "idfa": "A-1"}]
     assert counts(devtodev.push(devtodev.message(audience, ios={"payload": {"text": "Hi"}})))[0] == 1
     assert devtodev.only()["device"] == tokens[2]

@@ -1,4 +1,4 @@
-"""The SDK's notification service extension, compiled against the shape of Apple's classes and run on real downloads."""
+"""The SDK's notification service extension, compiled against stubs of Apple's classes and run with real downloads."""
 
 import http.server
 import json
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """The extension with a program around it."""
+    """The extension in a program."""
     folder = tmp_path_factory.mktemp("extension")
 
     def compile(*arguments):

@@ -1,4 +1,4 @@
-"""`peal` sends through FCM HTTP v1: to the simulator, by the official schema, and to a server that others wrote."""
+"""`peal` sends through FCM HTTP v1: to the simulator, against the official schema, and to a server of other authors."""
 
 import json
 import pathlib
@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from fcm_schema import validator
 from mockpost_server import MockPost, TokenEndpoint
 from peal_server import Refused
+from waiting import wait_until
 
 RICH = {
     "notification": {"body": "Ten o'clock", "image": "https://example.com/i.png"},
@@ -89,7 +90,7 @@ def connected(simulate, serve):
 
 
 def phones(peal, app, count, **fields):
-    """Registers Android devices. Gives their addresses."""
+    """Registers Android devices. Returns their addresses."""
     addresses = [f"phone-{number}:APA91b-{number:05}" for number in range(count)]
     peal.devices(app, [{"platform": "android", "address": address, **fields} for address in addresses])
     return addresses
@@ -101,10 +102,7 @@ def fault(simulator, device, value):
 
 
 def wait_for_health(peal, app, reason):
-    end = time.monotonic() + 20
-    while reason not in json.dumps(peal.get(f"/apps/{app}/credentials")):
-        assert time.monotonic() < end, peal.get(f"/apps/{app}/credentials")
-        time.sleep(0.1)
+    wait_until(lambda: reason in json.dumps(peal.get(f"/apps/{app}/credentials")), seconds=20)
 
 
 @pytest.mark.parametrize("mode", ["strict", "fast"])

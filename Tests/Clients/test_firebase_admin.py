@@ -1,4 +1,4 @@
-"""firebase-admin believes that the simulator is FCM, and Google's token endpoint."""
+"""firebase-admin accepts the simulator as FCM and as Google's token endpoint."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ TOKEN = "dGVzdA:APA91bExample_registration-token"
 
 @pytest.fixture
 def connect(monkeypatch):
-    """Makes apps of firebase-admin whose FCM is a simulator. The library has no setting for that."""
+    """Creates apps of firebase-admin that send to a simulator. The library has no setting for that."""
     made = []
 
     def start(simulator, project_id=None):
@@ -29,7 +29,7 @@ def connect(monkeypatch):
 
     yield start
     for app in made:
-        # Its asynchronous client belongs to a loop that has ended with its test.
+        # Its asynchronous client belongs to the event loop of a finished test.
         with contextlib.suppress(RuntimeError):
             firebase_admin.delete_app(app)
 

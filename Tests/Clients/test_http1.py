@@ -1,4 +1,4 @@
-"""How the server keeps and ends connections of HTTP/1, to the octet."""
+"""How the server keeps and closes HTTP/1 connections, byte by byte."""
 
 import socket
 import urllib.parse

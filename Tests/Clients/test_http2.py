@@ -1,4 +1,4 @@
-"""What APNs says on the level of HTTP/2, read with the h2 library."""
+"""What APNs does at the level of HTTP/2, read with the h2 library."""
 
 import json
 import signal
@@ -17,7 +17,7 @@ STREAMS = h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS
 
 
 class Connection:
-    """One connection that notes everything the simulator says."""
+    """A connection that records everything the simulator sends."""
 
     def __init__(self, simulator):
         address = urllib.parse.urlsplit(simulator.description["apns_url"])
@@ -59,7 +59,7 @@ class Connection:
         self.flush()
 
     def wait(self, kind, stream=None):
-        """The first event of `kind` (on `stream`) that has not been waited for."""
+        """The next event of `kind` (on `stream`)."""
         while True:
             for event in self.events:
                 if isinstance(event, kind) and stream in (None, getattr(event, "stream_id", None)):

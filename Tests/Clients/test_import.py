@@ -11,12 +11,13 @@ import uuid
 import pytest
 from peal_server import PROGRAM
 from pivotal_server import PivotalServer
+from waiting import wait_until
 
 LINES = 10_000
 
 
 def command(peal, app, *arguments, wait=True):
-    """Runs a command of `peal`; gives its exit status, what it printed and what it warned of."""
+    """Runs a command of `peal`; returns its exit status, its output and its warnings."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
     environment = {**inherited, "PEAL_SERVER_URL": peal.url, "PEAL_API_KEY": peal.admin_token, "PEAL_APP": app}
     process = subprocess.Popen(
@@ -29,15 +30,16 @@ def command(peal, app, *arguments, wait=True):
 
 
 def listed(peal, app):
-    """Every device of the app, by id, without what only the server decides."""
+    """Every device of the app, by id, without what only the server sets."""
     devices, cursor = {}, None
-    while True:
+    for _ in range(1000):
         page = peal.get(f"/apps/{app}/devices", limit=200, **({"cursor": cursor} if cursor else {}))
         for device in page["items"]:
             devices[device["id"]] = {key: value for key, value in device.items() if key != "registered_at"}
         cursor = page["next_cursor"]
         if not cursor:
             return devices
+    raise AssertionError("the list has no end")
 
 
 def device(number):
@@ -56,7 +58,7 @@ def device(number):
 
 
 def lines_with_bad_ones():
-    """Lines of devices without ids, and the numbers of those that are no good."""
+    """Lines of devices without ids, and the numbers of invalid ones."""
     bad = {
         17: "{broken",
         1_000: '{"platform":"ios","address":"xyz"}',
@@ -68,7 +70,7 @@ def lines_with_bad_ones():
     return lines, sorted(bad)
 
 
-def test_bad_lines_are_told_and_a_killed_import_goes_on_exactly_once(serve, tmp_path):
+def test_bad_lines_are_reported_and_a_killed_import_resumes_exactly_once(serve, tmp_path):
     peal = serve()
     app = peal.app()
     lines, bad = lines_with_bad_ones()
@@ -77,14 +79,17 @@ def test_bad_lines_are_told_and_a_killed_import_goes_on_exactly_once(serve, tmp_
     arguments = ["import", file, "--resume-file", resume, "--errors", errors, "--json"]
 
     process = command(peal, app, *arguments, wait=False)
-    while not (tmp_path / "resume").exists():
+
+    def has_begun():
         assert process.poll() is None, process.communicate()
-        time.sleep(0.001)
+        return (tmp_path / "resume").exists()
+
+    wait_until(has_begun, seconds=60, pause=0.001)
     process.kill()
     process.communicate()
     done = json.loads((tmp_path / "resume").read_text())["done"]
     assert 0 < done < LINES
-    # As if the last batch had been taken and the program ended before it could note that.
+    # As if the program had ended after the last batch, before it could record that.
     (tmp_path / "resume").write_text(json.dumps({"source": file, "done": 0}))
 
     status, output, warned = command(peal, app, *arguments)
@@ -207,7 +212,7 @@ def test_the_topics_of_a_pivotal_server_come_along_with_their_devices(serve, tmp
         assert listing["news"]["devices"] == 129 and listing["empty"]["devices"] == 0
         assert listing["sale"]["expires_at"].startswith(time.strftime("%Y-%m-%d", time.gmtime(IN_A_YEAR / 1000)))
 
-        # What is done is not asked for again.
+        # What is done is not requested again.
         pivotal.requests.clear()
         status, output, warned = command(peal, app, *arguments)
         assert status == 0 and json.loads(output)["subscriptions"] == 0, warned

@@ -1,4 +1,4 @@
-"""`peal` sends to `peal-sim` while credentials change, are revoked, or let only some devices in."""
+"""`peal` sends to `peal-sim` while credentials change, are revoked, or are valid for some devices only."""
 
 import json
 import pathlib
@@ -8,6 +8,7 @@ import urllib.parse
 import pytest
 from cryptography.hazmat.primitives import serialization
 from peal_server import SigningKey
+from waiting import wait_until
 
 BUNDLE = "com.example.demo"
 COUNT = 5000
@@ -30,7 +31,7 @@ def environment(simulator, **more):
 
 
 def known_key(simulator):
-    """The simulator's own key, as the API takes it and as the simulator is told of it."""
+    """The simulator's own key, with its private and its public half."""
     key = SigningKey(simulator.description["apns"]["key_id"], simulator.description["apns"]["team_id"])
     key.private_key = simulator.private_key
     private_key = serialization.load_pem_private_key(key.private_key.encode(), None)
@@ -40,7 +41,7 @@ def known_key(simulator):
     return key
 
 
-def let_in(simulator, key):
+def allow(simulator, key):
     body = {"team_id": key.team_id, "public_key": key.public_key, "bundle_ids": [BUNDLE]}
     assert simulator.control("PUT", f"/keys/{key.key_id}", body)[0] == 200
 
@@ -74,10 +75,7 @@ def test_a_credential_changes_under_way_and_everybody_is_reached_once(simulate, 
     peal.phones(app, COUNT)
     simulator.control("POST", "/script", "rules:\n  - match: {provider: apns}\n    delay_ms: 300\n")
     message = peal.send(app)
-    end = time.monotonic() + 30
-    while simulator.summary()["received"] < COUNT // 5:
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_until(lambda: simulator.summary()["received"] >= COUNT // 5)
     before = connections(simulator)
     assert before
     peal.apns(app, SigningKey("KEY2222222", "SIMTEAM001"), BUNDLE)
@@ -85,26 +83,22 @@ def test_a_credential_changes_under_way_and_everybody_is_reached_once(simulate, 
     assert report["counts"]["accepted"] == COUNT
     summary = simulator.summary()
     assert (summary["accepted"], summary["devices"], summary["devices_with_more_than_one"]) == (COUNT, COUNT, 0)
-    end = time.monotonic() + 10
-    while before & connections(simulator):
-        assert time.monotonic() < end, "a connection under the old credential is still there"
-        time.sleep(0.1)
+    wait_until(
+        lambda: not before & connections(simulator), 10, lambda: "a connection with the old credential is still open"
+    )
 
 
-def test_a_stopped_app_says_why_and_recovers_when_it_is_let_in_again(app):
+def test_a_stopped_app_says_why_and_recovers_once_its_key_is_valid_again(app):
     simulator, peal, app = app
     address = peal.phones(app, 1)[0]
     key = known_key(simulator)
     simulator.control("DELETE", f"/keys/{key.key_id}")
     message = peal.send(app)
-    end = time.monotonic() + 10
-    while health(peal, app)["state"] != "stopped":
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    wait_until(lambda: health(peal, app)["state"] == "stopped", seconds=10)
     assert health(peal, app)["reason"] == "InvalidProviderToken"
     assert "InvalidProviderToken" in peal.deliveries(app, message, address=address)[-1]["detail"]
-    let_in(simulator, key)
-    # The answer to the probe tells of the device alone: that is enough to know that the app is let in.
+    allow(simulator, key)
+    # The answer to the probe concerns only the device. That is enough to know that the credential is valid again.
     fault = {"status": 410, "reason": "Unregistered", "timestamp": int(time.time() * 1000) + 600_000}
     simulator.control("PUT", f"/faults/devices/{address}", fault)
     assert peal.wait(app, message, seconds=50)["counts"]["retired"] == 1
@@ -121,10 +115,7 @@ def test_devices_that_firebase_has_no_push_key_for_hold_no_others(simulate, serv
     rule = "rules:\n  - match: {provider: fcm, device_prefix: ios}\n    error_code: THIRD_PARTY_AUTH_ERROR\n"
     simulator.control("POST", "/script", rule)
     first = peal.send(app)
-    end = time.monotonic() + 20
-    while peal.message(app, first)["counts"]["accepted"] < 100:
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    wait_until(lambda: peal.message(app, first)["counts"]["accepted"] >= 100, seconds=20)
     second = peal.send(app, audience={"addresses": [{"platform": "android", "address": "android-new"}]})
     assert peal.wait(app, second, seconds=5)["counts"]["accepted"] == 1
     assert peal.message(app, first)["counts"]["pending"] == 100

@@ -1,4 +1,4 @@
-"""curl takes the simulator for WNS and MPNS."""
+"""curl uses the simulator as WNS and MPNS."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ PHONE_TOAST = (
 
 
 def curl(simulator, url, body, headers=(), *arguments):
-    """Posts `body`; gives the status, the answer's headers and its body."""
+    """Posts `body`; returns the status, the answer's headers and its body."""
     options = [part for header in headers for part in ("-H", header)]
     command = ["curl", "-sS", "--http1.1", "--cacert", simulator.ca_file, "-i", url, "--data-binary", body]
     out = subprocess.run([*command, *options, *arguments], capture_output=True, text=True, check=True, timeout=20).stdout
@@ -25,7 +25,7 @@ def curl(simulator, url, body, headers=(), *arguments):
 
 
 def access_token(simulator, generation="store", **changes):
-    """Asks for an access token as an app of either generation does; gives the status and the answer."""
+    """Asks for an access token as an app of either generation does; returns the status and the answer."""
     wns = simulator.description["wns"]
     form = {"grant_type": "client_credentials"}
     if generation == "store":

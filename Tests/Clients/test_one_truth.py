@@ -11,16 +11,16 @@ import json
 import secrets
 
 import pytest
-from test_contextpush import USER, house, seed  # noqa: F401: a fixture among them
+from test_contextpush import USER, contextpush, seed  # noqa: F401: a fixture among them
 from test_devtodev import counts, devtodev  # noqa: F401: a fixture among them
-from test_pivotal import PUSH, inbox, native_spelling, world  # noqa: F401: fixtures among them
+from test_pivotal import PUSH, inbox, native_spelling, pivotal  # noqa: F401: fixtures among them
 
 MADE_PER_MESSAGE = {"apns-id", "apns-unique-id", "authorization", "date", "ms-cv", "x-messageid"}
 SECONDS_BETWEEN = 60
 
 
 def request(item, message):
-    """The request that `item` came with: its text, and the instants and seconds that it tells."""
+    """The request of `item`: its text, and the instants and durations in it."""
     headers, payload = dict(item["headers"]), copy.deepcopy(item["payload"])
     times = {name: int(headers[name]) for name in ("apns-expiration", "x-wns-ttl") if name in headers}
     if ttl := payload.get("android", {}).get("ttl"):
@@ -76,7 +76,7 @@ def test_a_comparison_notices_what_a_dialect_would_drop():
 
 
 def devtodev_truth(devtodev, platforms, content, **options):
-    """Sends `platforms` in devtodev's words to one new address each, and `content` to the same ones."""
+    """Sends `platforms` through devtodev to one new address each, and `content` natively to the same ones."""
     addresses = {
         "ios": ("ios", secrets.token_hex(32)),
         "android": ("android", "fcm:" + secrets.token_hex(16)),
@@ -157,36 +157,36 @@ def test_devtodev_hidden_in_the_sandbox_for_a_week(devtodev):  # noqa: F811
 
 
 @pytest.mark.parametrize("expiry", [4102444800, None])
-def test_pivotal_on_four_platforms(world, inbox, expiry):  # noqa: F811
+def test_pivotal_on_four_platforms(pivotal, inbox, expiry):  # noqa: F811
     push = {"message": PUSH, "target": {"platform": "all"}, "expiryTime": expiry and expiry * 1000}
-    receipt = world.push(push).json["receipt_id"]
-    world.ended(receipt)
+    receipt = pivotal.push(push).json["receipt_id"]
+    pivotal.ended(receipt)
     theirs = inbox()
     assert {item["provider"] for item in theirs} == {"apns", "fcm", "wns", "mpns"}
-    world.simulator.control("DELETE", "/inbox")
+    pivotal.simulator.control("DELETE", "/inbox")
     body = {"audience": {"all": True}, "content": native_spelling(receipt)}
     if expiry:
         body["options"] = {"expires_at": "2100-01-01T00:00:00Z"}
     else:
-        # Without an expiry Apple is told the last second of its clock; the others have their own.
+        # Without an expiry, Apple gets the latest possible time; the others have their own.
         body["content"]["ios"]["options"] = {"expires_at": "2038-01-19T03:14:07Z"}
-    message = world.peal.send(world.app, body)
-    world.peal.wait(world.app, message)
+    message = pivotal.peal.send(pivotal.app, body)
+    pivotal.peal.wait(pivotal.app, message)
     assert_same((theirs, receipt), (inbox(), message))
 
 
 # ContextPush
 
 
-def test_contextpush_in_the_language_of_the_phone(house):  # noqa: F811
-    addresses = [house.phone(locale="de-AT")]
-    answer = house.schedule(seed("schedule_localized", delivery_method="traditional", idempotency_key="k-1"))
+def test_contextpush_in_the_language_of_the_phone(contextpush):  # noqa: F811
+    addresses = [contextpush.phone(locale="de-AT")]
+    answer = contextpush.schedule(seed("schedule_localized", delivery_method="traditional", idempotency_key="k-1"))
     assert answer["idempotency_key"] == "k-1"
-    theirs = [item for address in addresses for item in house.inbox(address)]
+    theirs = [item for address in addresses for item in contextpush.inbox(address)]
     content = seed("schedule_localized")["content"]
     until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=3)
-    message = house.peal.send(
-        house.app,
+    message = contextpush.peal.send(
+        contextpush.app,
         {
             "audience": {"users": [USER], "platforms": ["ios"]},
             "method": "traditional",
@@ -198,6 +198,6 @@ def test_contextpush_in_the_language_of_the_phone(house):  # noqa: F811
             },
         },
     )
-    ours = [house.inbox(address, 2)[1] for address in addresses]
+    ours = [contextpush.inbox(address, 2)[1] for address in addresses]
     assert ours[0]["headers"]["apns-collapse-id"] == message
     assert_same((theirs, theirs[0]["headers"]["apns-collapse-id"]), (ours, message))

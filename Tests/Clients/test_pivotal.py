@@ -1,4 +1,4 @@
-"""The Pivotal API with the real programs: the vendor's SDKs to the octet, and every example as far as the inbox."""
+"""The Pivotal API with the real programs: the vendor's SDKs byte by byte, and every example to the inbox."""
 
 import copy
 import json
@@ -7,7 +7,7 @@ import time
 import pytest
 from doc_examples import run_examples
 from moved_clock import MovedClock
-from pivotal_world import FIXTURES, PivotalWorld, signed_user
+from pivotal_fixture import FIXTURES, PivotalFixture, signed_user
 
 EXAMPLES = sorted(path.name for path in FIXTURES.glob("[0-9]*.json"))
 # The published vector of the vendor's signing tool.
@@ -16,28 +16,28 @@ VECTOR_SIGNATURE = "I_ebQ-2NZjzTRWE-nuwgZfGNtz_4m6Bh9TlLFs06GU4"
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def pivotal(tmp_path_factory):
     directory = tmp_path_factory.mktemp("pivotal")
-    world = PivotalWorld(directory, MovedClock(directory) if MovedClock.is_possible() else None)
-    world.addresses = world.register_cast()
-    yield world
-    world.stop()
+    pivotal = PivotalFixture(directory, MovedClock(directory) if MovedClock.is_possible() else None)
+    pivotal.addresses = pivotal.register_cast()
+    yield pivotal
+    pivotal.stop()
 
 
 @pytest.fixture
-def inbox(world):
-    """The simulator's, emptied."""
-    world.simulator.control("DELETE", "/inbox")
-    return world.simulator.inbox
+def inbox(pivotal):
+    """The simulator's inbox, emptied."""
+    pivotal.simulator.control("DELETE", "/inbox")
+    return pivotal.simulator.inbox
 
 
 def filled(value, receipt):
-    """The fixture's expectation with the receipt in its place."""
+    """The expectation with the receipt in its place."""
     return json.loads(json.dumps(value).replace("{receipt}", receipt))
 
 
-def received(world, items):
-    """What each device of the fixtures was shown: of FCM what reaches the app."""
+def received(pivotal, items):
+    """What each device received; with FCM, what reaches the app."""
     shown = {}
     for item in items:
         payload = item["payload"]
@@ -45,7 +45,7 @@ def received(world, items):
             payload = {"data": payload["data"]}
             if key := item["payload"].get("android", {}).get("collapseKey"):
                 payload["collapse_key"] = key
-        name = world.addresses[item["device"]]
+        name = pivotal.addresses[item["device"]]
         assert name not in shown, f"{name} was sent to twice"
         shown[name] = payload
     return shown
@@ -55,53 +55,53 @@ def received(world, items):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_arrives_as_documented(world, inbox, name):
+def test_an_example_arrives_as_documented(pivotal, inbox, name):
     example = json.loads((FIXTURES / name).read_text())
-    if example.get("delay_seconds") and world.clock is None:
+    if example.get("delay_seconds") and pivotal.clock is None:
         pytest.skip("the clock of programs cannot be moved here")
     if settings := example.get("settings"):
-        world.peal.patch(world.path, {"settings": {"pivotal": settings}})
-    reply = world.push(example["push"])
+        pivotal.peal.patch(pivotal.path, {"settings": {"pivotal": settings}})
+    reply = pivotal.push(example["push"])
     if settings:
-        world.peal.patch(world.path, {"settings": {"pivotal": {setting: False for setting in settings}}})
-    receipt = reply.json.get("receipt_id") or scheduled(world, reply.json["schedule_id"], example, inbox)
-    ended = world.ended(receipt)
-    assert received(world, inbox()) == filled(example["receives"], receipt)
+        pivotal.peal.patch(pivotal.path, {"settings": {"pivotal": {setting: False for setting in settings}}})
+    receipt = reply.json.get("receipt_id") or scheduled(pivotal, reply.json["schedule_id"], example, inbox)
+    ended = pivotal.ended(receipt)
+    assert received(pivotal, inbox()) == filled(example["receives"], receipt)
     assert ended["counts"]["accepted"] == len(example["receives"])
     assert ended["counts"]["expired"] == example.get("expires", 0)
     assert ended["devices"] == len(example["receives"]) + example.get("expires", 0)
 
 
-def scheduled(world, schedule, example, inbox):
-    """Checks that the push waits, and lets its time come. Gives the receipt."""
+def scheduled(pivotal, schedule, example, inbox):
+    """Checks that the push waits, and moves the clock until it is due. Returns the receipt."""
     path = f"/v1/schedules/{schedule}"
-    shown = world.call("GET", path).json
+    shown = pivotal.call("GET", path).json
     assert {"message": shown["push"]["message"], "target": shown["push"]["target"]} == {
         "message": example["push"]["message"],
         "target": example["push"]["target"],
     }
-    assert shown in world.call("GET", "/v1/schedules").json
-    (message,) = world.peal.get(f"{world.path}/messages", state="scheduled")["items"]
+    assert shown in pivotal.call("GET", "/v1/schedules").json
+    (message,) = pivotal.peal.get(f"{pivotal.path}/messages", state="scheduled")["items"]
     assert message["id"].replace("-", "").startswith(schedule)
-    world.clock.advance(example["delay_seconds"] - 30)
-    # The scheduler looks every second.
+    pivotal.clock.advance(example["delay_seconds"] - 30)
+    # Nothing must happen, and nothing announces that: the scheduler looks every second.
     time.sleep(2)
-    assert inbox() == [] and world.call("GET", path).status == 200
-    world.clock.advance(31)
+    assert inbox() == [] and pivotal.call("GET", path).status == 200
+    pivotal.clock.advance(31)
     return message["id"]
 
 
 # The SDKs
 
 
-def test_the_ios_sdk_registers_changes_and_leaves(world):
-    authorization = world.authorization("ios")
+def test_the_ios_sdk_registers_changes_and_leaves(pivotal):
+    authorization = pivotal.authorization("ios")
     head = (
         "Host: push.example.com\r\nAccept: application/json\r\nContent-Type: application/json\r\n"
         f"Authorization: {authorization}\r\nX-Custom: 1\r\nUser-Agent: Example/1 CFNetwork/811.5.4 Darwin/16.6.0\r\n"
         "Accept-Language: en-us\r\nAccept-Encoding: gzip, deflate\r\nConnection: close\r\n"
     )
-    user = signed_user("Bond.007", world.application["shared_secret"])
+    user = signed_user("Bond.007", pivotal.application["shared_secret"])
     body = json.dumps(
         {
             "registration_token": "EF" * 32,
@@ -116,7 +116,7 @@ def test_the_ios_sdk_registers_changes_and_leaves(world):
         ensure_ascii=False,
     ).encode()
     request = f"POST /v1/registration HTTP/1.1\r\n{head}Content-Length: {len(body)}\r\n\r\n"
-    made = world.exchange(request.encode() + body)
+    made = pivotal.exchange(request.encode() + body)
     assert made.status == 200, made.body
     assert made.json["registration_token"] == "EF" * 32
     assert made.json["custom_user_id"] == "Bond.007"
@@ -124,19 +124,19 @@ def test_the_ios_sdk_registers_changes_and_leaves(world):
     path = f"/v1/registration/{made.json['device_uuid']}"
     difference = {"registration_token": "EF" * 32, "os": "ios", "custom_user_id": "", "tags": {"subscribe": ["x"]}}
     change = json.dumps(difference)
-    changed = world.exchange(f"PUT {path} HTTP/1.1\r\n{head}Content-Length: {len(change)}\r\n\r\n{change}")
+    changed = pivotal.exchange(f"PUT {path} HTTP/1.1\r\n{head}Content-Length: {len(change)}\r\n\r\n{change}")
     assert changed.status == 200 and changed.json["device_uuid"] == made.json["device_uuid"]
     assert changed.json["custom_user_id"] == "" and changed.json["device_alias"] == "Müller"
     assert changed.json["tags"] == [{"text": "cheese"}, {"text": "x"}]
-    gone = world.exchange(f"DELETE {path} HTTP/1.1\r\n{head}\r\n")
+    gone = pivotal.exchange(f"DELETE {path} HTTP/1.1\r\n{head}\r\n")
     assert gone.status == 204 and gone.body == b""
-    assert world.exchange(f"DELETE {path} HTTP/1.1\r\n{head}\r\n").status == 404
+    assert pivotal.exchange(f"DELETE {path} HTTP/1.1\r\n{head}\r\n").status == 404
 
 
 @pytest.mark.parametrize("prefix", ["/v1", "/v1/v1", "//v1"])
-def test_the_android_sdk_registers_in_chunks(world, prefix):
+def test_the_android_sdk_registers_in_chunks(pivotal, prefix):
     head = (
-        f"Host: push.example.com\r\nAuthorization: {world.authorization('android')}\r\n"
+        f"Host: push.example.com\r\nAuthorization: {pivotal.authorization('android')}\r\n"
         "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nAccept-Encoding: gzip\r\n"
         "User-Agent: Dalvik/2.1.0 (Linux; U; Android 7.0)\r\nConnection: close\r\n\r\n"
     )
@@ -156,50 +156,50 @@ def test_the_android_sdk_registers_in_chunks(world, prefix):
         "custom_user_id": "",
         "tags": [],
     }
-    made = world.exchange(f"POST {prefix}/registration HTTP/1.1\r\n{head}".encode() + chunks(body))
+    made = pivotal.exchange(f"POST {prefix}/registration HTTP/1.1\r\n{head}".encode() + chunks(body))
     assert made.status == 200, made.body
     assert made.json["os"] == "android-fcm" and made.json["device_alias"] == ""
     path = f"{prefix}/registration/{made.json['device_uuid']}"
     change = {name: value for name, value in body.items() if name != "os"}
     change["tags"] = {"subscribe": [], "unsubscribe": []}
-    changed = world.exchange(f"PUT {path} HTTP/1.1\r\n{head}".encode() + chunks(change))
+    changed = pivotal.exchange(f"PUT {path} HTTP/1.1\r\n{head}".encode() + chunks(change))
     assert changed.status == 200 and changed.json == made.json
-    assert world.call("DELETE", path, platform="android").status == 204
+    assert pivotal.call("DELETE", path, platform="android").status == 204
 
 
-def test_a_device_that_moved_from_another_server_is_made_by_its_put(world):
+def test_a_device_that_moved_from_another_server_is_made_by_its_put(pivotal):
     uuid = "0C0C0C0C-1111-4222-8333-444444444444"
     body = {"os": "ios", "registration_token": "0C" * 32, "tags": {"subscribe": ["Moved"]}}
-    made = world.call("PUT", f"/v1/registration/{uuid}", body, "ios")
+    made = pivotal.call("PUT", f"/v1/registration/{uuid}", body, "ios")
     assert made.status == 200 and made.json["device_uuid"] == uuid.lower()
-    assert world.call("GET", f"/v1/registration/{uuid.lower()}", platform="ios").json == made.json
-    assert world.call("GET", f"/v1/registration/{uuid.lower()}", platform="android").status == 404
-    assert world.call("DELETE", f"/v1/registration/{uuid}", platform="ios").status == 204
+    assert pivotal.call("GET", f"/v1/registration/{uuid.lower()}", platform="ios").json == made.json
+    assert pivotal.call("GET", f"/v1/registration/{uuid.lower()}", platform="android").status == 404
+    assert pivotal.call("DELETE", f"/v1/registration/{uuid}", platform="ios").status == 204
 
 
-def test_users_are_signed_as_the_vendors_tool_does(world):
+def test_users_are_signed_as_the_vendors_tool_does(pivotal):
     signed = signed_user("bond007", VECTOR_SECRET)
     assert signed.endswith("." + VECTOR_SIGNATURE)
-    app = world.peal.app()
+    app = pivotal.peal.app()
     keys = f"/apps/{app}/keys"
-    world.peal.post(keys, {"dialect": "pivotal", "shared_secret": VECTOR_SECRET})
-    platform = world.peal.post(keys, {"dialect": "pivotal-platform", "platform": "ios"})
-    world.platforms["vector"] = platform
+    pivotal.peal.post(keys, {"dialect": "pivotal", "shared_secret": VECTOR_SECRET})
+    platform = pivotal.peal.post(keys, {"dialect": "pivotal-platform", "platform": "ios"})
+    pivotal.platforms["vector"] = platform
     try:
         body = {"os": "ios", "registration_token": "0D" * 32, "custom_user_id": signed}
-        assert world.call("POST", "/v1/registration", body, "vector").json["custom_user_id"] == "bond007"
+        assert pivotal.call("POST", "/v1/registration", body, "vector").json["custom_user_id"] == "bond007"
         body["custom_user_id"] = signed.replace(".I_eb", ".J_eb")
-        assert world.call("POST", "/v1/registration", body, "vector").status == 400
+        assert pivotal.call("POST", "/v1/registration", body, "vector").status == 400
         body["custom_user_id"] = "bond007"
-        assert world.call("POST", "/v1/registration", body, "vector").status == 400
-        world.peal.patch(f"/apps/{app}", {"settings": {"pivotal": {"verify_custom_user_id": False}}})
-        assert world.call("POST", "/v1/registration", body, "vector").json["custom_user_id"] == "bond007"
+        assert pivotal.call("POST", "/v1/registration", body, "vector").status == 400
+        pivotal.peal.patch(f"/apps/{app}", {"settings": {"pivotal": {"verify_custom_user_id": False}}})
+        assert pivotal.call("POST", "/v1/registration", body, "vector").json["custom_user_id"] == "bond007"
     finally:
-        del world.platforms["vector"]
+        del pivotal.platforms["vector"]
 
 
-def test_the_versions_and_the_health_are_told_to_everybody(world):
-    ask = lambda path: world.exchange(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+def test_the_versions_and_the_health_are_told_to_everybody(pivotal):
+    ask = lambda path: pivotal.exchange(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     assert ask("/v1/version").json == {"version": "1.8.1"}
     health = ask("/healthcheck")
     assert health.status == 200
@@ -210,36 +210,36 @@ def test_the_versions_and_the_health_are_told_to_everybody(world):
 # What becomes of devices
 
 
-def test_a_device_that_left_is_inactive_until_it_registers_again(world, inbox):
+def test_a_device_that_left_is_inactive_until_it_registers_again(pivotal, inbox):
     body = {"os": "ios", "registration_token": "0E" * 32, "tags": ["leaving"]}
-    made = world.call("POST", "/v1/registration", body, "ios").json
+    made = pivotal.call("POST", "/v1/registration", body, "ios").json
     fault = {"status": 410, "reason": "Unregistered", "timestamp": 4102444800000, "times": 1}
-    assert world.simulator.control("PUT", f"/faults/devices/{'0e' * 32}", fault)[0] == 200
+    assert pivotal.simulator.control("PUT", f"/faults/devices/{'0e' * 32}", fault)[0] == 200
     push = {"message": {"body": "x"}, "target": {"topics": ["leaving"]}}
-    assert world.ended(world.push(push).json["receipt_id"])["counts"]["retired"] == 1
+    assert pivotal.ended(pivotal.push(push).json["receipt_id"])["counts"]["retired"] == 1
     path = f"/v1/registration/{made['device_uuid']}"
-    assert world.call("GET", path, platform="ios").json["active"] is False
-    listed = world.call("GET", f"/v2/registrations?q={made['device_uuid']}").json
+    assert pivotal.call("GET", path, platform="ios").json["active"] is False
+    listed = pivotal.call("GET", f"/v2/registrations?q={made['device_uuid']}").json
     assert [device["active"] for device in listed["registrations"]] == [False]
-    assert world.call("POST", "/v1/registration", body, "ios").json == made
-    assert world.ended(world.push(push).json["receipt_id"])["counts"]["accepted"] == 1
-    assert world.call("DELETE", path, platform="ios").status == 204
+    assert pivotal.call("POST", "/v1/registration", body, "ios").json == made
+    assert pivotal.ended(pivotal.push(push).json["receipt_id"])["counts"]["accepted"] == 1
+    assert pivotal.call("DELETE", path, platform="ios").status == 204
 
 
-def test_a_topics_end_takes_it_from_pushes(world, inbox):
-    if world.clock is None:
+def test_a_topics_end_takes_it_from_pushes(pivotal, inbox):
+    if pivotal.clock is None:
         pytest.skip("the clock of programs cannot be moved here")
-    world.call("POST", "/v2/topics", {"name": "Fair", "timeToLive": 60})
+    pivotal.call("POST", "/v2/topics", {"name": "Fair", "timeToLive": 60})
     body = {"os": "ios", "registration_token": "0F" * 32, "tags": ["FAIR"]}
-    made = world.call("POST", "/v1/registration", body, "ios").json
+    made = pivotal.call("POST", "/v1/registration", body, "ios").json
     push = {"message": {"body": "x"}, "target": {"topics": ["fair"]}}
-    assert world.ended(world.push(push).json["receipt_id"])["devices"] == 1
-    world.clock.advance(61)
-    assert world.ended(world.push(push).json["receipt_id"])["devices"] == 0
-    shown = world.call("GET", f"/v1/registration/{made['device_uuid']}", platform="ios").json
+    assert pivotal.ended(pivotal.push(push).json["receipt_id"])["devices"] == 1
+    pivotal.clock.advance(61)
+    assert pivotal.ended(pivotal.push(push).json["receipt_id"])["devices"] == 0
+    shown = pivotal.call("GET", f"/v1/registration/{made['device_uuid']}", platform="ios").json
     assert shown["tags"] == []
-    assert world.call("GET", "/v2/topics?q=fair").json["totalTopics"] == 0
-    assert world.call("DELETE", f"/v1/registration/{made['device_uuid']}", platform="ios").status == 204
+    assert pivotal.call("GET", "/v2/topics?q=fair").json["totalTopics"] == 0
+    assert pivotal.call("DELETE", f"/v1/registration/{made['device_uuid']}", platform="ios").status == 204
 
 
 # One truth
@@ -261,7 +261,7 @@ PUSH = {
 
 
 def native_spelling(receipt):
-    """What PUSH says, in the native API's words."""
+    """PUSH in the native API."""
     aps = {"alert": {"title": "T", "body": "Hello"}, "badge": 3, "sound": "s", "content-available": 1}
     return {
         "body": "Hello",
@@ -277,7 +277,7 @@ def native_spelling(receipt):
 
 
 def bare(item):
-    """An item of the inbox without what is every notification's own."""
+    """An item of the inbox without what differs between notifications."""
     item = copy.deepcopy(item)
     for name in ("seq", "at", "id", "apns_id"):
         item.pop(name, None)
@@ -289,38 +289,38 @@ def bare(item):
     return item
 
 
-def test_a_push_and_its_native_spelling_are_the_same_notifications(world, inbox):
+def test_a_push_and_its_native_spelling_are_the_same_notifications(pivotal, inbox):
     expiry = 4102444800
     push = {"message": PUSH, "target": {"platform": "all"}, "expiryTime": expiry * 1000}
-    receipt = world.push(push).json["receipt_id"]
-    world.ended(receipt)
+    receipt = pivotal.push(push).json["receipt_id"]
+    pivotal.ended(receipt)
     by_device = lambda items: sorted(map(bare, items), key=lambda item: item["device"])
     vendors = by_device(inbox())
-    assert len(vendors) == len(world.addresses)
-    world.simulator.control("DELETE", "/inbox")
-    message = world.peal.send(
-        world.app,
+    assert len(vendors) == len(pivotal.addresses)
+    pivotal.simulator.control("DELETE", "/inbox")
+    message = pivotal.peal.send(
+        pivotal.app,
         {
             "audience": {"all": True},
             "content": native_spelling(receipt),
             "options": {"expires_at": "2100-01-01T00:00:00Z"},
         },
     )
-    world.peal.wait(world.app, message)
+    pivotal.peal.wait(pivotal.app, message)
     assert by_device(inbox()) == vendors
 
 
 # The documentation
 
 
-def test_the_examples_of_the_documentation_run(world, tmp_path):
-    application, platform = world.application, world.platforms["ios"]
-    app = world.peal.app()
+def test_the_examples_of_the_documentation_run(pivotal, tmp_path):
+    application, platform = pivotal.application, pivotal.platforms["ios"]
+    app = pivotal.peal.app()
     variables = {
-        "PEAL": world.peal.url + "/peal/v1",
-        "TOKEN": world.peal.admin_token,
+        "PEAL": pivotal.peal.url + "/peal/v1",
+        "TOKEN": pivotal.peal.admin_token,
         "APP": app,
-        "HOST": world.peal.url,
+        "HOST": pivotal.peal.url,
         "APPLICATION_UUID": application["application_uuid"],
         "API_KEY": application["api_key"],
         "PLATFORM_UUID": platform["platform_uuid"],

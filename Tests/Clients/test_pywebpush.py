@@ -1,4 +1,4 @@
-"""pywebpush believes that the simulator is a browser's push service."""
+"""pywebpush accepts the simulator as a browser's push service."""
 
 import base64
 import json
@@ -34,7 +34,7 @@ def subscribe(simulator, **body):
 
 
 def push(simulator, subscription, data="Hello", claims=None, **options):
-    """Sends; gives the status and the answer, of refusals too."""
+    """Sends; returns the status and the answer, also of refusals."""
     session = requests.Session()
     session.verify, session.trust_env = simulator.ca_file, False
     try:

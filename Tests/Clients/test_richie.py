@@ -1,4 +1,4 @@
-"""The Richie Push API from a request as its documents show it to the inbox of the device and the analytics callback."""
+"""The Richie Push API, from a documented request to the inbox of the device and the analytics callback."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ from test_webhooks import Receiver
 FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "Fixtures" / "seeds" / "richie"
 ACCOUNT = ("publisher", "a-password")
 TASKS = "/push/v2/admin/task"
-# What differs between two messages: ids made for each, and what proves the sender.
+# What differs between two messages: generated ids, and authentication.
 PER_MESSAGE = {"apns-id", "apns-unique-id", "apns-collapse-id", "authorization"}
 
 
@@ -28,7 +28,7 @@ def basic(name, secret):
 
 
 class Richie:
-    """A server with an app that Richie's clients call `app_id`, and a simulator behind it."""
+    """A server with an app for Richie's clients, `app_id`, and a simulator."""
 
     def __init__(self, simulator, peal, app_id):
         self.simulator, self.peal = simulator, peal
@@ -43,21 +43,21 @@ class Richie:
         self.seen = 0
 
     def devices(self, **fields):
-        """An iPhone and an Android phone. Gives their addresses."""
+        """An iPhone and an Android phone. Returns their addresses."""
         ios, android = secrets.token_hex(32), f"android:{secrets.token_hex(16)}"
         phones = [{"platform": "ios", "address": ios}, {"platform": "android", "address": android}]
         self.peal.devices(self.app, [{**phone, **fields} for phone in phones])
         return ios, android
 
     def task(self, body, **headers):
-        """Sends a task, text or JSON. Gives its id."""
+        """Sends a task, text or JSON. Returns its id."""
         data = (body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)).encode()
         answer = self.peal.request("POST", TASKS, data, {"Authorization": basic(*ACCOUNT), **headers})
         assert list(answer) == ["task_id"]
         return answer["task_id"]
 
     def arrived(self, message):
-        """What came to devices since the last time, once `message` is sent."""
+        """What devices received since the last call, once `message` is sent."""
         self.peal.wait(self.app, message)
         items = self.simulator.inbox(f"?after={self.seen}")
         self.seen = max([item["seq"] for item in items], default=self.seen)
@@ -89,7 +89,7 @@ def receive():
 
 
 def expected_data(alert, task):
-    """What Android gets: the keys as JSON text and each by itself, as texts."""
+    """The data for Android: the keys as JSON text, and each one as a string."""
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in alert.items()}
     return {**texts, "alert": json.dumps(alert, separators=(",", ":"), ensure_ascii=False), "task_id": task}
 
@@ -133,7 +133,7 @@ def test_trailing_commas_pass_where_the_app_allows_them(richie):
     richie.peal.patch(f"/apps/{richie.app}", {"settings": {"richie": {"lenient_json": True}}})
     ios, android = richie.devices(user_id="12345...")
     assert set(richie.arrived(richie.task(fixture("users-broken.txt")))) == {ios, android}
-    # A missing comma cannot be mended.
+    # A missing comma cannot be repaired.
     with pytest.raises(Refused) as refusal:
         richie.task(fixture("topics-broken.txt"))
     assert refusal.value.status == 400 and "line 17, column 9" in refusal.value.text
@@ -189,7 +189,7 @@ def test_what_is_odd_about_a_task_stands_in_the_log_without_its_words(richie):
 
 
 def documented_report():
-    """The documented callback, and a task that must give one of its shape."""
+    """The documented callback, and a task that must cause one of its shape."""
     report = json.loads(fixture("report.json"))
     payloads = json.loads(fixture("report.json"))["payloads"]
     del payloads["android"]["data"]["task_id"], payloads["ios"]["aps"]["task_id"]
@@ -234,7 +234,7 @@ def test_analytics_of_a_task_to_users_name_them(richie, receive):
 
 
 def spelled(task, task_id, expires_at):
-    """The same task as the native API says it: the dialect's own keys stand in the platforms' objects."""
+    """The same task in the native API: the dialect's own keys are in the platforms' objects."""
     payloads = json.loads(json.dumps(task["payloads"]))
     audience = {"platforms": sorted(payloads)}
     for theirs, ours in (("topics", "topics"), ("external_user_ids", "users")):
@@ -265,7 +265,7 @@ def test_one_truth_the_native_api_gives_the_same_requests(richie, name):
     for device, item in theirs.items():
         (text, seconds), (native, native_seconds) = comparable(item), comparable(ours[device])
         assert text == native
-        # FCM is told the time that is left.
+        # FCM gets the remaining time.
         assert 0 <= seconds - native_seconds <= 60
 
 

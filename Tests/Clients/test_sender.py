@@ -1,4 +1,4 @@
-"""What peal sends to APNs, as nghttpd and nginx understood and logged it."""
+"""What peal sends to APNs, as nghttpd and nginx log it."""
 
 import base64
 import datetime
@@ -19,7 +19,7 @@ UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 EXPIRES_AT = 1_999_999_999
 PLAIN = {"content": {"title": "Grüße", "body": "Plain"}}
 
-# The message, and what its requests say. An expiry of None = 28 days from now.
+# The message, and what its requests contain. An expiry of None means 28 days from now.
 MESSAGES = {
     "a greeting": (PLAIN, {"apns-push-type": "alert", "apns-priority": "10", "apns-expiration": None}),
     "with every option": (
@@ -73,7 +73,7 @@ def send_all(peal, nghttpd, nginx):
         devices[environment] = set(peal.phones(app, DEVICES, environment))
     for count, (name, (body, _)) in enumerate(MESSAGES.items(), start=1):
         messages[name] = peal.wait(app, peal.send(app, **body))
-        # One message after the other, so that the logs' order tells which is which.
+        # One message after the other, so that the order of the logs tells them apart.
         nghttpd.requests(DEVICES * count), nginx.requests(DEVICES * count)
     return types.SimpleNamespace(key=key, devices=devices, messages=messages, nghttpd=nghttpd, nginx=nginx)
 
@@ -98,7 +98,7 @@ def expiry(sent, name):
 
 
 def verify(key, authorization):
-    """Checks a provider token with PyJWT; gives its issue time."""
+    """Checks a provider token with PyJWT; returns its issue time."""
     scheme, _, text = authorization.partition(" ")
     assert scheme == "bearer"
     claims = jwt.decode(text, key.public_key, algorithms=["ES256"], issuer=key.team_id, options={"require": ["iat"]})
@@ -152,7 +152,7 @@ def test_nginx_logs_every_field(sent, name):
 
 
 def test_no_frame_says_anything_of_priority(sent):
-    """RFC 9113 §5.3.2 took priorities away: neither frames nor flags of them are sent, and nothing is padded."""
+    """RFC 9113 §5.3.2 removed priorities: no such frames or flags are sent, and nothing is padded."""
     frames = sent.nghttpd.frames()
     assert {name for name, _ in frames} <= {"SETTINGS", "WINDOW_UPDATE", "HEADERS", "DATA", "PING", "GOAWAY"}
     assert {flags for name, flags in frames if name == "HEADERS"} == {0x4}
@@ -160,7 +160,7 @@ def test_no_frame_says_anything_of_priority(sent):
 
 
 def test_one_provider_token_serves_all(sent):
-    """A key's token is made once for all its hosts and messages: APNs counts new ones."""
+    """A key's token is made once for all hosts and messages, because APNs limits new ones."""
     logged = [each["fields"]["authorization"] for each in sent.nghttpd.requests(1)]
     logged += [each["authorization"] for each in sent.nginx.requests(1)]
     assert len(set(logged)) == 1
@@ -175,7 +175,7 @@ def test_every_request_has_an_id_of_its_own(sent):
 
 
 def test_the_answers_are_told(sent):
-    """nginx said 200, and nghttpd 404, which no reason explains."""
+    """nginx answered 200, and nghttpd 404 without a reason."""
     for report in sent.messages.values():
         counts = report["counts"]
         assert (counts["accepted"], counts["rejected"]) == (DEVICES, DEVICES), json.dumps(report)

@@ -1,4 +1,4 @@
-"""What clients of the four dialects do by habit is tolerated, and the native API takes none of it but slashes."""
+"""The four dialects tolerate common deviations of their clients; the native API tolerates only slashes."""
 
 import base64
 import http.client
@@ -19,7 +19,7 @@ def basic(name, secret):
 
 
 class Dialect:
-    """A request of a dialect that is taken, and the same one as careless clients write its values."""
+    """A valid request of a dialect, and the same one as careless clients write it."""
 
     def __init__(self, path, authorization, plain, careless, status=200):
         self.path, self.authorization, self.status = path, authorization, status
@@ -88,7 +88,7 @@ class Everybody:
                         "options": {"hidden": "0", "sandbox": "false", "expire": "36000", "collapse_key": ""},
                     },
                 },
-                # Read, and then there is no credential for APNs.
+                # Accepted, but there is no credential for APNs.
                 422,
             ),
             "contextpush": Dialect(
@@ -106,7 +106,7 @@ class Everybody:
         }
 
     def send(self, path, body, authorization, name="application/json"):
-        """A POST to the octet; gives status and answer."""
+        """A raw POST; returns status and answer."""
         connection = http.client.HTTPConnection(self.peal.url.removeprefix("http://"), timeout=30)
         connection.putrequest("POST", path)
         if authorization is not None:
@@ -147,7 +147,7 @@ def test_a_dialect_takes_what_its_clients_write(everybody, name):
     for media_type in UNNAMED + JSON_NAMES:
         status, text = send(dialect.path, dialect.plain, name=media_type)
         assert status == dialect.status, (media_type, text)
-    # devtodev's documents name no type at all, so none is wrong there.
+    # devtodev's documentation names no types, so none is wrong there.
     assert send(dialect.path, dialect.plain, name="image/png")[0] == (422 if name == "devtodev" else 415)
     if dialect.authorization:
         scheme, value = dialect.authorization.split(" ")

@@ -1,4 +1,4 @@
-"""The sender against a server that does everything that RFC 9113 allows, and much that it does not.
+"""The sender against a server that does everything that RFC 9113 allows, and much that it forbids.
 
 One `peal serve` sends for all scenarios at the same time, each with an app and a key of its own (and so with a pool and
 a route of its own), while `torture_server` plays one script per scenario.
@@ -67,7 +67,7 @@ class Torture:
         self.thread.start()
 
     def start_early(self):
-        """One after the other: a connection says whose it is only when it asks for something."""
+        """One after the other: a connection identifies its app only with its first request."""
         for scenario in EARLY:
             run = self.runs[scenario.name]
             self.server.armed = scenario
@@ -110,7 +110,7 @@ def finish(torture, run, seconds):
 
 
 def check_times(run, report):
-    """Nothing is lost, and so soon done, where the client knows what was not processed; else the trail tells."""
+    """Nothing is lost, and no time, if the client knows what was not processed; otherwise the deliveries say so."""
     lost = run.scenario.lost
     if run.scenario.kind == UNPROCESSED:
         assert not lost

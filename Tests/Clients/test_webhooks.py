@@ -1,4 +1,4 @@
-"""Receivers that verify with the reference library of Standard Webhooks, told by a real server."""
+"""Receivers of a real server's webhooks, which verify them with the reference library of Standard Webhooks."""
 
 import base64
 import datetime
@@ -7,7 +7,6 @@ import json
 import secrets
 import ssl
 import threading
-import time
 
 import pytest
 from cryptography import x509
@@ -15,12 +14,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from peal_server import OPENER, Refused, SigningKey
 from standardwebhooks.webhooks import Webhook
+from waiting import wait_until
 
 WAIT_SECONDS_MAX = 30
 
 
 class Receiver:
-    """An HTTP server on loopback that keeps what it got, and answers with `statuses` in turn and then with 204."""
+    """An HTTP server on loopback that keeps its requests, and answers with `statuses` in turn and then with 204."""
 
     def __init__(self, statuses=(), identity=None):
         self.statuses = list(statuses)
@@ -51,10 +51,10 @@ class Receiver:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def wait(self, count):
-        end = time.monotonic() + WAIT_SECONDS_MAX
-        while len(self.requests) < count:
-            assert time.monotonic() < end, f"{len(self.requests)} of {count} requests came"
-            time.sleep(0.02)
+        wait_until(
+            lambda: len(self.requests) >= count, WAIT_SECONDS_MAX,
+            lambda: f"{len(self.requests)} of {count} requests were received",
+        )  # fmt: skip
         return self.requests[:count]
 
     def stop(self):
@@ -81,13 +81,11 @@ def signed(receiver):
 
 
 def wait_for_state(peal, path, state):
-    end = time.monotonic() + WAIT_SECONDS_MAX
-    while True:
-        delivery = peal.get(path)["items"][0]
-        if delivery["state"] == state:
-            return delivery
-        assert time.monotonic() < end, delivery
-        time.sleep(0.05)
+    def delivery():
+        newest = peal.get(path)["items"][0]
+        return newest["state"] == state and newest
+
+    return wait_until(delivery, WAIT_SECONDS_MAX, lambda: f"not {state}: {peal.get(path)}")
 
 
 def test_a_sent_message_is_told_and_its_signature_is_good(simulate, serve, receive):
@@ -110,7 +108,7 @@ def test_a_sent_message_is_told_and_its_signature_is_good(simulate, serve, recei
     peal.put(f"/apps/{app}/webhooks/main", body)
     message = peal.send(app)
     ((headers, bytes_received),) = receiver.wait(1)
-    # Raises where id, time, signature and body do not fit together.
+    # Raises when id, time, signature and body do not match.
     event = Webhook(secret).verify(bytes_received, headers)
     assert event["type"] == "message.sent"
     assert event["data"] == peal.message(app, message)
@@ -136,10 +134,7 @@ def test_a_delivery_outlives_refusals_and_a_restart(serve, receive, ending):
     getattr(peal, ending)()
     peal.start()
     receiver.wait(2)
-    end = time.monotonic() + WAIT_SECONDS_MAX
-    while peal.get(path)["items"][0]["last_status"] != 500:
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_until(lambda: peal.get(path)["items"][0]["last_status"] == 500, WAIT_SECONDS_MAX)
     retried = peal.post(f"{path}/{delivery['id']}/retry")
     assert retried["state"] == "pending"
     requests = receiver.wait(3)
@@ -208,9 +203,8 @@ def test_https_needs_a_trusted_certificate_of_the_host(serve, receive, tmp_path,
         ((headers, bytes_received),) = receiver.wait(1)
         assert Webhook(secret).verify(bytes_received, headers)["type"] == "message.sent"
         return
-    end = time.monotonic() + WAIT_SECONDS_MAX
-    while not [delivery for delivery in peal.get(path)["items"] if delivery["attempts"]]:
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_until(
+        lambda: any(delivery["attempts"] for delivery in peal.get(path)["items"]), WAIT_SECONDS_MAX
+    )
     assert peal.get(path)["items"][0]["last_error"] == "TLSFailed"
     assert receiver.requests == []

@@ -9,11 +9,12 @@ from cryptography.hazmat.primitives import serialization
 from peal_server import Refused, SigningKey
 from push_service import MockPost, PushService, base64url
 from torture_server import write_certificate
+from waiting import wait_until
 
 SUBJECT = "mailto:push@example.com"
 GREETING = {"title": "Grüße", "body": "Hello"}
 
-# The message, what the browser reads, and what the push service is told besides.
+# The message, what the browser reads, and the headers for the push service.
 MESSAGES = {
     "a greeting": ({}, GREETING, {"ttl": None, "urgency": "high"}),
     "with every common field": (
@@ -76,12 +77,12 @@ def put_key(peal, app, **fields):
 
 
 def register(peal, app, *browsers):
-    """Gives the devices' ids in order."""
+    """Returns the devices' ids in order."""
     return peal.devices(app, [{"platform": "web", "address": browser.address} for browser in browsers])
 
 
 def report(peal, app, **fields):
-    """Sends a greeting, or what `fields` say, and gives the report once everything is decided."""
+    """Sends a greeting, or `fields`, and returns the report once every outcome is known."""
     return peal.wait(app, peal.send(app, **{"content": GREETING, **fields}))
 
 
@@ -195,11 +196,12 @@ def test_tokens_that_are_refused_again_stop_the_app_and_cost_nothing(app, servic
     service.answers["/push/a"] = [(403, {}, b'{"reason": "BadJwtToken"}')]
     (device,) = register(peal, app, service.browser("/push/a"))
     message = peal.send(app, content=GREETING)
-    end = time.monotonic() + 15
-    while (health := peal.get(f"/apps/{app}/credentials")["items"][0]["health"])["state"] != "stopped":
-        assert time.monotonic() < end, health
-        time.sleep(0.1)
-    assert health["reason"] == "BadJwtToken"
+
+    def stopped():
+        health = peal.get(f"/apps/{app}/credentials")["items"][0]["health"]
+        return health["state"] == "stopped" and health
+
+    assert wait_until(stopped, seconds=15)["reason"] == "BadJwtToken"
     assert peal.message(app, message)["counts"]["pending"] == 1
     assert peal.get(f"/apps/{app}/devices/{device}")["state"] == "active"
     assert len(service.requests) == 2

@@ -52,12 +52,12 @@ class Windows:
         self.peal.devices(self.app, [{"platform": platform, "address": address} for address in addresses])
 
     def send(self, content, **fields):
-        """Sends to everybody and waits. Gives the message."""
+        """Sends to all devices and waits. Returns the message."""
         message = self.peal.send(self.app, {"audience": {"all": True}, "content": content, **fields})
         return self.peal.wait(self.app, message)
 
     def only(self, query=""):
-        """The one notification that arrived."""
+        """The only notification in the inbox."""
         (item,) = self.simulator.inbox(query)
         return item
 
@@ -77,12 +77,12 @@ def windows(simulate, serve):
 
 @pytest.mark.parametrize("generation", ["store", "tenant"])
 def test_a_toast_arrives_as_it_was_written(windows, generation):
-    world = windows(generation)
-    world.register(world.channel())
+    fixture = windows(generation)
+    fixture.register(fixture.channel())
     content = {"title": NASTY, "body": NASTY + " 2", "image_url": "https://x/i.png?a=1&b=2", "data": {"k": [1, "<&>"]}}
-    report = world.send(content, options={"ttl_seconds": 600, "priority": "normal"})
+    report = fixture.send(content, options={"ttl_seconds": 600, "priority": "normal"})
     assert report["counts"]["accepted"] == 1
-    item = world.only()
+    item = fixture.only()
     toast = ElementTree.fromstring(text(item))
     assert toast.tag == "toast"
     assert toast.get("launch") == '{"k":[1,"<&>"]}'
@@ -113,11 +113,11 @@ def test_a_toast_arrives_as_it_was_written(windows, generation):
     ],
 )
 def test_every_kind_is_taken(windows, windows_object, kind, root):
-    world = windows()
-    world.register(world.channel())
-    report = world.send({"title": "T", "body": "B", "windows": windows_object})
+    fixture = windows()
+    fixture.register(fixture.channel())
+    report = fixture.send({"title": "T", "body": "B", "windows": windows_object})
     assert report["counts"]["accepted"] == 1, report
-    item = world.only()
+    item = fixture.only()
     assert item["headers"]["x-wns-type"] == f"wns/{kind}"
     if root:
         assert ElementTree.fromstring(text(item)).tag == root
@@ -126,10 +126,10 @@ def test_every_kind_is_taken(windows, windows_object, kind, root):
 
 
 def test_what_is_tried_once_is_not_kept(windows):
-    world = windows()
-    world.register(world.channel())
-    assert world.send({"body": "now"}, options={"ttl_seconds": 0})["counts"]["accepted"] == 1
-    headers = world.only()["headers"]
+    fixture = windows()
+    fixture.register(fixture.channel())
+    assert fixture.send({"body": "now"}, options={"ttl_seconds": 0})["counts"]["accepted"] == 1
+    headers = fixture.only()["headers"]
     assert (headers["x-wns-ttl"], headers["x-wns-cache-policy"]) == ("0", "no-cache")
 
 
@@ -144,10 +144,10 @@ def test_what_is_tried_once_is_not_kept(windows):
     ],
 )
 def test_a_channel_that_is_unwell_is_told_from_the_others(windows, state, count, reason):
-    world = windows()
-    world.register(*[world.channel(f"c{number}") for number in range(20)])
-    world.state(world.channel("c7"), state)
-    report = world.send({"body": "B"})
+    fixture = windows()
+    fixture.register(*[fixture.channel(f"c{number}") for number in range(20)])
+    fixture.state(fixture.channel("c7"), state)
+    report = fixture.send({"body": "B"})
     expected = {"accepted": 19, "retired": 0}
     expected[count] += 1
     assert {key: report["counts"][key] for key in expected} == expected
@@ -155,24 +155,24 @@ def test_a_channel_that_is_unwell_is_told_from_the_others(windows, state, count,
 
 
 def test_an_access_token_that_was_revoked_is_replaced(windows):
-    world = windows()
-    world.register(world.channel())
-    world.send({"body": "1"})
-    world.simulator.control("DELETE", "/access-tokens")
-    assert world.send({"body": "2"})["counts"]["accepted"] == 1
-    assert len(world.simulator.inbox()) == 2
+    fixture = windows()
+    fixture.register(fixture.channel())
+    fixture.send({"body": "1"})
+    fixture.simulator.control("DELETE", "/access-tokens")
+    assert fixture.send({"body": "2"})["counts"]["accepted"] == 1
+    assert len(fixture.simulator.inbox()) == 2
 
 
 def test_verify_says_what_microsoft_answered(windows):
-    world = windows()
-    path = f"/apps/{world.app}/credentials/wns/verify"
-    good = world.peal.post(path)
+    fixture = windows()
+    path = f"/apps/{fixture.app}/credentials/wns/verify"
+    good = fixture.peal.post(path)
     assert good["result"] == "accepted" and "access token granted" in good["detail"]
-    world.put_credential("tenant", client_secret="wrong")
-    bad = world.peal.post(path)
+    fixture.put_credential("tenant", client_secret="wrong")
+    bad = fixture.peal.post(path)
     assert (bad["result"], bad["status"], bad["reason"]) == ("refused", 401, "invalid_client")
-    assert world.simulator.inbox() == []
-    phone = world.peal.post(f"/apps/{world.app}/credentials/mpns/verify")
+    assert fixture.simulator.inbox() == []
+    phone = fixture.peal.post(f"/apps/{fixture.app}/credentials/mpns/verify")
     assert phone["result"] == "unverifiable"
 
 
@@ -190,18 +190,18 @@ def test_verify_says_what_microsoft_answered(windows):
     ],
 )
 def test_no_channel_leads_anywhere_else(windows, address):
-    world = windows()
+    fixture = windows()
     with pytest.raises(Refused) as refused:
-        world.peal.post(f"/apps/{world.app}/devices", {"platform": "windows", "address": address})
+        fixture.peal.post(f"/apps/{fixture.app}/devices", {"platform": "windows", "address": address})
     assert refused.value.status == 400 and '"address"' in refused.value.text
 
 
 def test_a_phone_gets_its_toast(windows):
-    world = windows()
-    world.register(world.phone_channel(), platform="windows_phone")
-    report = world.send({"title": NASTY, "body": "B & C"})
+    fixture = windows()
+    fixture.register(fixture.phone_channel(), platform="windows_phone")
+    report = fixture.send({"title": NASTY, "body": "B & C"})
     assert report["counts"]["accepted"] == 1
-    item = world.only("?provider=mpns")
+    item = fixture.only("?provider=mpns")
     root = ElementTree.fromstring(text(item).encode())
     toast = root.find(PHONE + "Toast")
     assert [(part.tag, part.text) for part in toast] == [(PHONE + "Text1", NASTY), (PHONE + "Text2", "B & C")]
@@ -225,11 +225,11 @@ def test_a_phone_gets_its_toast(windows):
     ],
 )
 def test_a_phone_takes_every_kind_and_class(windows, phone, options, number):
-    world = windows()
-    world.register(world.phone_channel(), platform="windows_phone")
-    report = world.send({"title": "T", "body": "B", "windows_phone": phone}, options=options)
+    fixture = windows()
+    fixture.register(fixture.phone_channel(), platform="windows_phone")
+    report = fixture.send({"title": "T", "body": "B", "windows_phone": phone}, options=options)
     assert report["counts"]["accepted"] == 1, report
-    item = world.only("?provider=mpns")
+    item = fixture.only("?provider=mpns")
     assert item["headers"]["x-notificationclass"] == number
     if phone["type"] != "raw":
         assert ElementTree.fromstring(text(item).encode()).tag == PHONE + "Notification"
@@ -240,22 +240,22 @@ def test_a_phone_takes_every_kind_and_class(windows, phone, options, number):
     [("expired", "retired", "SubscriptionExpired"), ("dropped", "accepted", "Suppressed")],
 )
 def test_a_phone_that_is_unwell_is_told_from_the_others(windows, state, count, reason):
-    world = windows()
-    world.register(*[world.phone_channel(f"c{number}") for number in range(9)], platform="windows_phone")
-    world.state(world.phone_channel("c3"), state)
-    report = world.send({"body": "B"})
+    fixture = windows()
+    fixture.register(*[fixture.phone_channel(f"c{number}") for number in range(9)], platform="windows_phone")
+    fixture.state(fixture.phone_channel("c3"), state)
+    report = fixture.send({"body": "B"})
     assert report["counts"]["accepted"] == (9 if count == "accepted" else 8)
     assert report["reasons"] == {reason: 1}
 
 
 def test_an_authenticated_service_shows_its_certificate(windows):
-    world = windows()
-    apns = world.simulator.description["apns"]
+    fixture = windows()
+    apns = fixture.simulator.description["apns"]
     certificate = pathlib.Path(apns["certificate_file"]).read_text()
     private_key = pathlib.Path(apns["certificate_key_file"]).read_text()
     body = {"certificate": certificate, "private_key": private_key}
-    record = world.peal.put(f"/apps/{world.app}/credentials/mpns", body)
+    record = fixture.peal.put(f"/apps/{fixture.app}/credentials/mpns", body)
     assert record["expires_at"]
-    world.register(world.phone_channel(key="mpns_secure_url"), platform="windows_phone")
-    assert world.send({"body": "B"})["counts"]["accepted"] == 1
+    fixture.register(fixture.phone_channel(key="mpns_secure_url"), platform="windows_phone")
+    assert fixture.send({"body": "B"})["counts"]["accepted"] == 1
     assert "BEGIN" not in str(record)

@@ -19,7 +19,7 @@ class Ended(Exception):
 
 
 class Request:
-    """One request: `device` and `id` tell whose, `message` which text of the author it carries."""
+    """One request: `device` and `id` identify it, `message` is its text."""
 
     def __init__(self, stream, fields, window):
         self.stream, self.fields, self.window = stream, fields, window
@@ -80,7 +80,7 @@ class Connection:
         self.socket = self.server.context(alpn).wrap_socket(self.plain, server_side=True)
 
     def serve(self):
-        """Answers everything with 200 until the client goes; a scenario's script takes over at the first request."""
+        """Answers everything with 200 until the client closes, unless a scenario's script takes over."""
         while True:
             while not self.complete and not (self.first and not self.scenario):
                 try:
@@ -107,7 +107,7 @@ class Connection:
         self.plain.close() if self.socket is self.plain else self.socket.close()
 
     def lose(self, request):
-        """The client cannot know whether it was processed, unless we refused it."""
+        """The client cannot know whether the request was processed, unless it was refused."""
         if self.scenario and not (self.refused_above is not None and request.stream > self.refused_above):
             self.scenario.lost.add(request.device)
 
@@ -171,7 +171,7 @@ class Connection:
             self.close(self.open[stream])
 
     def refill(self):
-        """Gives back what was used of the windows."""
+        """Returns consumed flow-control credit."""
         if not self.refills:
             return
         if self.window < 40_000:
@@ -183,7 +183,7 @@ class Connection:
     # Reading
 
     def take(self, count=1, seconds=10):
-        """The next whole requests."""
+        """The next complete requests."""
         self.until(lambda: len(self.complete) >= count, seconds)
         return [self.complete.popleft() for _ in range(count)]
 
@@ -191,17 +191,17 @@ class Connection:
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
-                raise AssertionError(f"the client did not do it: {condition.__code__.co_names}")
+                raise AssertionError(f"the client did not do this: {condition.__code__.co_names}")
             self.read(0.2)
 
     def idle(self, seconds=0.3):
-        """Reads what comes in this time."""
+        """Reads what arrives in this time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.read(0.05)
 
     def until_closed(self, seconds=10):
-        """Waits until the client closes, which is what it should do."""
+        """Waits until the client closes."""
         try:
             self.until(lambda: False, seconds)
         except (Ended, OSError):
@@ -210,7 +210,7 @@ class Connection:
     def expect_goaway(self, code):
         self.until_closed()
         if not self.goaways or self.goaways[-1] != code:
-            self.violation(f"GOAWAY {code} was due, not {self.goaways}")
+            self.violation(f"expected GOAWAY {code}, not {self.goaways}")
 
     def read(self, seconds):
         self.socket.settimeout(seconds)
@@ -302,7 +302,7 @@ class Connection:
                 self.complete.remove(request)
 
     def apply(self, values):
-        """Settings hold for the client from its acknowledgement on."""
+        """Settings apply to the client from its acknowledgement on."""
         change = values.get(WINDOW, self.initial_window) - self.initial_window
         self.initial_window += change
         for request in self.open.values():

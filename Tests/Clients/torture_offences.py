@@ -1,4 +1,4 @@
-"""What must end a connection, and connections that end or fail to begin by themselves."""
+"""Errors that must end a connection, and connections that end or fail by themselves."""
 
 import contextlib
 import socket
@@ -98,7 +98,7 @@ def _(c):
     c.scenario.lost |= {request.device for request in batch[:3]}
 
 
-# From the first octet on
+# From the first byte on
 
 
 @early("3.4 garbage instead of the server's preface", POISONED)

@@ -1,4 +1,4 @@
-"""What RFC 9113 and 7541 allow a server, and faults of single streams.
+"""What RFC 9113 and 7541 allow servers, and faults of single streams.
 
 Each scenario is a few lines that a server plays on one connection, named after the clause that it is about.
 """
@@ -169,7 +169,7 @@ def _(c):
 def _(c):
     updates = [b"\x20", b"\x3f\xe1\x1f", b"\x20\x3f\xe1\x1f", b"\x3e", b"\x20\x3f\x03"]
     for count, request in enumerate(start(c)):
-        # The entry has 34 octets: it is in the table where that is large enough.
+        # The entry has 34 bytes: it is in the table if that is large enough.
         fields = updates[count % 5] + b"\x88\x40\x01a\x01b" + b"\xbe" * (count % 5 in (1, 2, 4))
         c.answer(request, headers(request.stream, fields))
 

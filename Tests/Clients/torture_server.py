@@ -41,7 +41,7 @@ class TortureServer:
         Connection(self, plain).run()
 
     def accept_script(self):
-        """What the next connection of the second port plays."""
+        """The script for the next connection on the second port."""
         if not self.is_early.value:
             return None
         with self.lock:

@@ -6,7 +6,8 @@ enum ImportRules {
     static let allowed: [String: Set<String>] = [
         "PealCore": [],
         "PealNetwork": ["PealCore"],
-        "PealAPI": ["PealCore"],
+        "PealShapes": ["PealCore"],
+        "PealAPI": ["PealCore", "PealShapes"],
         "PealConsole": ["PealCore"],
         "PealDelivery": ["PealCore"],
         "PealProviders": ["PealCore", "PealNetwork"],

@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// Reads the members of one object strictly: a value of another type is refused with its path, `null` counts as absent,
 /// and what nobody asks for is passed over.

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// One admitted request, as handlers see it.
 struct Call: Sendable {
@@ -42,6 +43,11 @@ struct Call: Sendable {
             throw PealError(.invalidJSON, "the body must be a JSON object, not \(json.typeName)")
         }
         return json
+    }
+
+    /// The body, read as `shape` says.
+    func body<Value>(_ shape: Shape<Value>, _ policy: Policy = .strict) throws(PealError) -> Value {
+        try shape.value(of: try object(), policy, now: now)
     }
 
     /// The body as a JSON array.

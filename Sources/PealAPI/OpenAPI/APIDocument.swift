@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// The OpenAPI 3.1 document of what the route tables hold: the dialects tell what their operations mean, the endpoints
 /// who may call them.
@@ -79,7 +80,7 @@ struct APIDocument: Sendable {
 
     private var components: JSON {
         let schemas = dialects.flatMap { dialect in
-            [("\(dialect.name)Refusal", dialect.refusal.json)] + dialect.schemas.map { ($0.name, $0.schema.json) }
+            [("\(dialect.name)Refusal", dialect.refusal.json)] + dialect.components.map { ($0.name, $0.schema.json) }
         }
         return [
             "schemas": .object(JSON.Members(schemas)),
@@ -117,6 +118,18 @@ struct DialectDocument: Sendable {
     var schemas: [(name: String, schema: Schema)] = []
     /// What the server itself sends to where an app wants it: by name, the path item.
     var webhooks: [APIWebhook] = []
+
+    /// The components: those listed, and those that schemas refer to.
+    var components: [(name: String, schema: Schema)] {
+        let bodies = operations.compactMap(\.body?.schema) + webhooks.map(\.body.schema)
+        let answers = operations.flatMap(\.answers).compactMap(\.schema)
+        let parameters = (pathParameters + operations.flatMap(\.parameters)).map(\.schema)
+        var carried: [String: Schema] = [:]
+        for schema in bodies + answers + parameters + [refusal] + schemas.map(\.schema) {
+            carried.merge(schema.components) { first, _ in first }
+        }
+        return schemas + carried.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
 
     /// The statuses of refusals, each with its codes.
     func refusals(_ codes: Set<PealError.Code>) -> [(status: Int, codes: [PealError.Code])] {

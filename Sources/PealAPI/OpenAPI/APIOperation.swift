@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// One method of one path, told to the outside. Who may call it, and so its security and a part of its refusals, comes
 /// from the endpoint of the same method and path.

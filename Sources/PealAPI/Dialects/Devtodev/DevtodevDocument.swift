@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// The OpenAPI description of the devtodev Push API.
 enum DevtodevDocument {

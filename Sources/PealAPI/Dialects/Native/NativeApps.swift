@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// Apps: made and deleted by the admin, read and changed by those who may.
 struct NativeApps: Sendable {
@@ -17,12 +18,10 @@ struct NativeApps: Sendable {
     }
 
     private func create(_ call: Call) async throws -> Answer {
-        let fields = try Fields(try call.object())
-        var app = App(
-            id: try Self.id(fields) ?? services.randomness.timeOrderedIdentifier(at: call.now), key: 0,
-            name: try fields.requiredText("name"),
-            settings: AppSettings().completed(Dialects.settings), createdAt: call.now)
-        try Self.edit(&app, fields)
+        let given = try call.body(NativeAppShapes.draft.shape)
+        var app = given.app
+        app.id = given.id ?? services.randomness.timeOrderedIdentifier(at: call.now)
+        app.createdAt = call.now
         return Answer(try await services.apps.create(app, call.verb) { Reply(status: 201, Self.json($0)) })
     }
 
@@ -41,9 +40,7 @@ struct NativeApps: Sendable {
     private func change(_ call: Call) async throws -> Answer {
         let json = try call.object()
         let app = try await services.apps.change(try call.app().key, call.verb) { app throws(PealError) in
-            let fields = try Fields(json)
-            if fields.mentions("name") { app.name = try fields.requiredText("name") }
-            try Self.edit(&app, fields)
+            try NativeAppShapes.facts.apply(json, to: &app, .strict, now: call.now)
         }
         return Answer(.ok, Self.json(app))
     }
@@ -54,21 +51,6 @@ struct NativeApps: Sendable {
         try await services.apps.delete(app, call.verb)
         services.keyRing.forget()
         return Answer(.noContent)
-    }
-
-    private static func id(_ fields: Fields) throws(PealError) -> AppID? {
-        guard let text = try fields.text("id") else { return nil }
-        guard let id = AppID(text) else { throw .invalid("id", "id must be a UUID") }
-        return id
-    }
-
-    /// Takes over what `fields` mention; null clears.
-    private static func edit(_ app: inout App, _ fields: Fields) throws(PealError) {
-        if fields.mentions("bundle_id") { app.bundleID = try fields.text("bundle_id") }
-        for (dialect, member) in dialectIDs where fields.mentions(member) {
-            app.dialectIDs[dialect] = try fields.text(member)
-        }
-        if let settings = fields["settings"] { try app.settings.apply(settings, declared: Dialects.settings) }
     }
 
     /// The members that hold what dialects call the app.
@@ -87,70 +69,109 @@ struct NativeApps: Sendable {
     }
 }
 
+/// What is given of an app: when it is made, and when it is changed.
+struct NativeAppDraft: Sendable {
+    var id: AppID?
+    var app = App(
+        id: AppID(high: 0, low: 0), key: 0, name: "", settings: AppSettings().completed(Dialects.settings),
+        createdAt: Timestamp(milliseconds: 0))
+}
+
+enum NativeAppShapes {
+    static let draft = ObjectShape("NativeAppDraft", NativeAppDraft()) {
+        Entry("id", .id()) { $0.id = $1 }
+        Entry(including: facts, \.app)
+    }
+
+    static let facts = ObjectShape("NativeAppFacts", NativeAppDraft().app) {
+        Entry(required: "name", .text()) { $0.name = $1 }
+        Entry("bundle_id", .text()) { $0.bundleID = $1 }
+        for (dialect, member) in NativeApps.dialectIDs {
+            Entry(member, .text()) { $0.dialectIDs[dialect] = $1 }
+        }
+        Entry("settings", settings.shape) { if let given = $1 { $0.settings.merge(given) } }
+    }
+
+    /// What is given of each section. Settings that are not given stay, and so do those that are null.
+    static let settings = ObjectShape("NativeSettings", JSON.Members()) {
+        for name in ["quiet_hours", "frequency_cap", "rate_per_second"] { Entry(unsupported: name) }
+        for section in sections { Entry(section, part(section)) { $0[section] = $1.map(JSON.object) } }
+    }
+
+    private static let sections = Set(Dialects.settings.map(\.section)).sorted()
+
+    private static func part(_ section: String) -> Shape<JSON.Members> {
+        ObjectShape("NativeSettingsOf\(section.prefix(1).uppercased())\(section.dropFirst())", JSON.Members()) {
+            for setting in Dialects.settings where setting.section == section {
+                Entry(setting.name, value(of: setting)) { $0[setting.name] = $1 }
+            }
+        }.shape
+    }
+
+    /// A flag, or a share of a whole.
+    private static func value(of setting: any DeclaredSetting) -> Shape<JSON> {
+        Shape(
+            read: { json, reading throws(PealError) in try setting.checked(json, path: reading.path) },
+            describe: { _ in
+                setting.standardJSON.boolValue == nil ? Schema.number.with("minimum", 0).with("maximum", 1) : .flag
+            })
+    }
+}
+
+extension AppSettings {
+    /// Lays what is given over the settings that there are.
+    fileprivate mutating func merge(_ given: JSON.Members) {
+        self = AppSettings(json: completed(Dialects.settings).json.merging(.object(given)))
+    }
+}
+
 extension NativeDocument {
     static let apps: [APIOperation] = [
         APIOperation(
             id: "createApp", method: .post, path: "/peal/v1/apps", summary: "Make an app",
             body: APIBody(
-                schema: .named("NativeAppDraft"),
+                schema: NativeAppShapes.draft.schema(strict),
                 examples: [("app", ["name": "Cheese", "bundle_id": "com.example.cheese"])]),
-            answers: [APIAnswer(201, "The app.", .named("NativeApp"))], namesIdempotencyKey: false),
+            answers: [APIAnswer(201, "The app.", shown)], namesIdempotencyKey: false),
         APIOperation(
             id: "listApps", method: .get, path: "/peal/v1/apps", summary: "List the apps that the caller may read",
-            parameters: page(.id), answers: [list(of: "NativeApp")]),
+            parameters: page(.id), answers: [list(of: "NativeApp", shown)]),
         APIOperation(
             id: "getApp", method: .get, path: app, summary: "Show an app",
-            answers: [APIAnswer(200, "The app.", .named("NativeApp"))]),
+            answers: [APIAnswer(200, "The app.", shown)]),
         APIOperation(
             id: "changeApp", method: .patch, path: app, summary: "Change an app",
             text: "What is not given stays; null clears.",
-            body: APIBody(schema: .named("NativeAppChange"), examples: [("name", ["name": "Blue cheese"])]),
-            answers: [APIAnswer(200, "The app.", .named("NativeApp"))], refusals: [.conflict]),
+            body: APIBody(
+                schema: NativeAppShapes.facts.change("NativeAppChange", strict),
+                examples: [("name", ["name": "Blue cheese"])]),
+            answers: [APIAnswer(200, "The app.", shown)], refusals: [.conflict]),
         APIOperation(
             id: "deleteApp", method: .delete, path: app, summary: "Delete an app with everything of it",
             answers: [APIAnswer(204, "It is gone.")]),
         APIOperation(
             id: "listAudit", method: .get, path: "/peal/v1/audit", summary: "Who did what to which object",
-            parameters: page(.number), answers: [list(of: "NativeAuditEntry")]),
+            parameters: page(.number), answers: [list(of: "NativeAuditEntry", auditEntry)]),
         APIOperation(
             id: "listAppAudit", method: .get, path: "\(app)/audit", summary: "Who did what in an app",
-            parameters: page(.number), answers: [list(of: "NativeAuditEntry")]),
+            parameters: page(.number), answers: [list(of: "NativeAuditEntry", auditEntry)]),
     ]
 
-    static let appSchemas: [(name: String, schema: Schema)] = [
-        (
-            "NativeApp",
-            .object(
-                [.required("id", .uuid), .required("name", .text), .required("bundle_id", Schema.text.orNull)]
-                    + NativeApps.dialectIDs.map { .required($0.member, Schema.text.orNull) }
-                    + [.required("settings", .object), .required("created_at", .time)])
-        ),
-        ("NativeAppDraft", .object([.required("name", name), .nullable("id", .uuid)] + facts)),
-        ("NativeAppChange", .object([.optional("name", name)] + facts)),
-        ("NativeSettings", settings),
-        (
-            "NativeAuditEntry",
-            .object([
-                .required("at", .time), .optional("app", .uuid), .required("actor", .text),
-                .required("action", .text), .required("object", .text),
-            ])
-        ),
-    ]
+    private static let shown = Schema.component(
+        "NativeApp",
+        .object(
+            [
+                .required("id", .uuid), .required("name", .text), .required("bundle_id", Schema.text.orNull),
+            ]
+                + NativeApps.dialectIDs.map { .required($0.member, Schema.text.orNull) }
+                + [
+                    .required("settings", NativeAppShapes.settings.schema(strict)), .required("created_at", .time),
+                ]))
 
-    private static let facts: [Property] =
-        [.nullable("bundle_id", name)] + NativeApps.dialectIDs.map { .nullable($0.member, name) }
-        + [.nullable("settings", .named("NativeSettings"))]
-
-    private static let settings = Schema.object(
-        Dialects.all.filter { !$0.settings.isEmpty }.flatMap { dialect in
-            let sections = Dictionary(grouping: dialect.settings, by: \.section)
-            return sections.sorted { $0.key < $1.key }.map { section, settings -> Property in
-                .nullable(section, .object(settings.map { Property.nullable($0.name, schema($0)) }))
-            }
-        })
-
-    /// A flag, or a share of a whole.
-    private static func schema(_ setting: any DeclaredSetting) -> Schema {
-        setting.standardJSON.boolValue == nil ? Schema.number.with("minimum", 0).with("maximum", 1) : .flag
-    }
+    private static let auditEntry = Schema.component(
+        "NativeAuditEntry",
+        .object([
+            .required("at", .time), .optional("app", .uuid), .required("actor", .text),
+            .required("action", .text), .required("object", .text),
+        ]))
 }

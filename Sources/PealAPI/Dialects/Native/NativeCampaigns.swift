@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// `GET …/campaigns` and `GET …/campaigns/{id}`: the sums of campaigns' messages.
 struct NativeCampaigns: Sendable {
@@ -43,9 +44,9 @@ extension NativeDocument {
     static let campaigns: [APIOperation] = [
         APIOperation(
             id: "listCampaigns", method: .get, path: "\(app)/campaigns", summary: "List campaigns by name",
-            parameters: page(.name), answers: [list(of: "NativeCampaign")]),
+            parameters: page(.name), answers: [list(of: "NativeCampaign", NativeReportSchema.campaign)]),
         APIOperation(
             id: "getCampaign", method: .get, path: "\(app)/campaigns/:campaign", summary: "Sum up a campaign",
-            answers: [APIAnswer(200, "The sum of its messages.", .named("NativeCampaign"))]),
+            answers: [APIAnswer(200, "The sum of its messages.", NativeReportSchema.campaign)]),
     ]
 }

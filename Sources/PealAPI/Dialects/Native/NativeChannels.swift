@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// Broadcast channels for Live Activities, which APNs keeps per environment.
 struct NativeChannels: Sendable {
@@ -19,7 +20,7 @@ struct NativeChannels: Sendable {
 
     private func create(_ call: Call) async throws -> Answer {
         let place = try place(call)
-        let policy = try Self.policy(try Fields(try call.object()))
+        let policy = try call.body(NativeChannelShapes.draft.shape)
         let reply = try await services.channels.create(policy, at: place, call.verb) { channel in
             Reply(status: 201, Self.json(channel, place, policy))
         }
@@ -77,19 +78,6 @@ struct NativeChannels: Sendable {
         }
     }
 
-    /// By name, or by Apple's number.
-    private static func policy(_ fields: Fields) throws(PealError) -> ChannelStoragePolicy {
-        let name = "storage_policy"
-        guard let value = fields[name] else { throw .missing(fields.path(name)) }
-        let known = ChannelStoragePolicy.allCases.first { policy in
-            value == .string(policy.name) || value.integerValue == policy.rawValue
-        }
-        guard let known else {
-            throw .invalid(fields.path(name), "\(name) must be none (0) or most_recent (1)")
-        }
-        return known
-    }
-
     private static func json(
         _ channel: String, _ place: ChannelVerbs.Place, _ policy: ChannelStoragePolicy?
     ) -> JSON {
@@ -110,6 +98,26 @@ extension ChannelStoragePolicy {
     }
 }
 
+enum NativeChannelShapes {
+    static let draft = ObjectShape("NativeChannelDraft", ChannelStoragePolicy.none) {
+        Entry(required: "storage_policy", policy) { $0 = $1 }
+    }
+
+    /// By name, or by Apple's number.
+    private static let policy = Shape<ChannelStoragePolicy>(
+        read: { json, reading throws(PealError) in
+            let known = ChannelStoragePolicy.allCases.first { policy in
+                json == .string(policy.name) || json.integerValue == policy.rawValue
+            }
+            guard let known else { throw reading.refusal("must be none (0) or most_recent (1)") }
+            return known
+        },
+        describe: { _ in
+            Schema.integer(0...1).with("type", ["string", "integer"]).with("pattern", "^(none|most_recent)$")
+                .described("Whether the newest message is kept for devices that are away.")
+        })
+}
+
 extension NativeDocument {
     private static let path = "\(app)/channels/:environment"
 
@@ -117,31 +125,25 @@ extension NativeDocument {
         APIOperation(
             id: "createChannel", method: .post, path: path, summary: "Make a broadcast channel",
             body: APIBody(
-                schema: .object([.required("storage_policy", policy)]),
+                schema: NativeChannelShapes.draft.schema(strict),
                 examples: [("newest", ["storage_policy": "most_recent"])]),
-            answers: [APIAnswer(201, "The channel.", .named("NativeChannel"))], namesIdempotencyKey: false),
+            answers: [APIAnswer(201, "The channel.", channel)], namesIdempotencyKey: false),
         APIOperation(
             id: "listChannels", method: .get, path: path, summary: "List broadcast channels by id",
-            parameters: page(.name), answers: [list(of: "NativeChannel")], refusals: [.conflict]),
+            parameters: page(.name), answers: [list(of: "NativeChannel", channel)], refusals: [.conflict]),
         APIOperation(
             id: "getChannel", method: .get, path: "\(path)/:channel", summary: "Show a broadcast channel",
-            answers: [APIAnswer(200, "The channel.", .named("NativeChannel"))], refusals: [.conflict]),
+            answers: [APIAnswer(200, "The channel.", channel)], refusals: [.conflict]),
         APIOperation(
             id: "deleteChannel", method: .delete, path: "\(path)/:channel", summary: "Delete a broadcast channel",
             answers: [APIAnswer(204, "It is gone.")], refusals: [.conflict]),
     ]
 
-    /// By name, or by Apple's number.
-    private static let policy = Schema([("enum", ["none", "most_recent", 0, 1])]).described(
-        "Whether the newest message is kept for devices that are away.")
-
-    static let channelSchemas: [(name: String, schema: Schema)] = [
-        (
-            "NativeChannel",
-            .object([
-                .required("id", .text), .required("environment", .words(Environment.self)),
-                .optional("storage_policy", .words(["none", "most_recent"])),
-            ])
-        )
-    ]
+    private static let channel = Schema.component(
+        "NativeChannel",
+        .object([
+            .required("id", .text),
+            .required("environment", shownEnvironment),
+            .optional("storage_policy", .component("NativeStoragePolicy", .words(["none", "most_recent"]))),
+        ]))
 }

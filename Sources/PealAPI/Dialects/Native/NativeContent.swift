@@ -1,102 +1,90 @@
 internal import PealCore
+internal import PealShapes
 
-/// Reads what a message says.
-struct ContentReader {
-    /// The content with its platforms' own options; `isBackground` messages need not say anything.
-    func content(_ fields: Fields, isBackground: Bool) throws(PealError) -> Content {
-        var content = Content()
-        content.title = try text(fields, "title")
-        content.subtitle = try text(fields, "subtitle")
-        content.body = try text(fields, "body")
-        content.imageURL = try imageURL(fields)
-        if let data = try fields.object("data") {
-            try ControlCharacters.refuse(
-                in: JSON.object(data.members), data.path, except: ControlCharacters.inContent)
-            content.data = data.members
-        }
-        content.badge = try fields.integer("badge", in: 0...Int64(Int32.max))
-        content.sound = try fields.text("sound")
-        content.threadID = try fields.text("thread_id")
-        content.category = try fields.text("category")
+/// What a message says.
+enum NativeContentShapes {
+    static let content = ObjectShape(
+        "NativeContent", Content(),
+        "The platforms' objects hold the provider's own fields, which override the common ones."
+    ) {
+        Entry("title", localized) { $0.title = $1 }
+        Entry("subtitle", localized) { $0.subtitle = $1 }
+        Entry("body", localized) { $0.body = $1 }
+        Entry("image_url", imageURL) { $0.imageURL = $1 }
+        Entry("data", .data) { $0.data = $1 ?? .init() }
+        Entry("badge", .integer(0...Int64(Int32.max))) { $0.badge = $1 }
+        Entry("sound", .text()) { $0.sound = $1 }
+        Entry("thread_id", .text()) { $0.threadID = $1 }
+        Entry("category", .text()) { $0.category = $1 }
         for platform in Platform.addressable {
-            content.platforms[platform] = try platformContent(fields, platform)
+            Entry(platform.rawValue, platform == .ios ? ios : other) { $0.platforms[platform] = $1 }
         }
-        content.defaultLocale = try defaultLocale(fields, content)
-        guard isBackground || content != Content() else {
-            throw .invalid(
-                fields.path, "\(fields.path) says nothing: give a title, a body, data or a platform's object")
-        }
-        return content
+        Entry("default_locale", defaultLocale) { $0.defaultLocale = $1 }
+    }.shape.checked(withDefaultLocale)
+
+    private static let localized = Shape<LocalizedText>.either(
+        "NativeLocalizedText", Shape.content.map { .plain($0) }, or: texts.map { .localized($0) },
+        expected: "a string or an object of locales")
+
+    private static let texts = Shape<[String: String]>.map(
+        "NativeTexts", .content, 1...Limits.localesPerMessageMax, of: "locales",
+        key: { $0.isLocaleName ? nil : "a locale is a tag such as de or de-AT" },
+        keySchema: .text(1...Limits.localeCharactersMax, pattern: "[A-Za-z0-9_-]+"))
+
+    private static let imageURL = Shape.text(characters: Limits.imageURLBytesMax).matching(
+        #"[Hh][Tt][Tt][Pp][Ss]?://[^\u0000-\u0020\u007f]*"#, "must be an http or https URL"
+    ) { url in
+        let lowered = url.lowercased()
+        return (lowered.hasPrefix("https://") || lowered.hasPrefix("http://")) && !url.contains(" ")
     }
 
-    private func text(_ fields: Fields, _ name: String) throws(PealError) -> LocalizedText? {
-        guard let value = fields[name] else { return nil }
-        let path = fields.path(name)
-        if let plain = value.stringValue {
-            try ControlCharacters.refuse(in: plain, path, except: ControlCharacters.inContent)
-            return .plain(plain)
-        }
-        guard let members = value.objectValue else {
-            throw .invalid(path, "\(path) must be a string or an object of locales, not \(value.typeName)")
-        }
-        guard (1...Limits.localesPerMessageMax).contains(members.count) else {
-            throw .invalid(path, "\(path) may hold 1 to \(Limits.localesPerMessageMax) locales")
-        }
-        var texts: [String: String] = [:]
-        for (locale, value) in members.pairs {
-            guard locale.isLocaleName else { throw .invalid("\(path).\(locale)", "a locale is a tag as de or de-AT") }
-            guard let text = value.stringValue else {
-                throw .invalid("\(path).\(locale)", "\(path).\(locale) must be a string, not \(value.typeName)")
-            }
-            try ControlCharacters.refuse(in: text, "\(path).\(locale)", except: ControlCharacters.inContent)
-            texts[locale] = text
-        }
-        return .localized(texts)
+    private static let defaultLocale = Shape.text(characters: Limits.localeCharactersMax).described(
+        "Every localized text must have it.")
+}
+
+extension NativeContentShapes {
+    private static let ios = ObjectShape(
+        "NativeIOSContent", Content.PlatformContent(), extra: { $0.fields = $1 }
+    ) {
+        Entry(checking: "push_type", .text())
+        Entry(checking: "payload", payload.shape)
+        Entry("options", NativeMessageShapes.platformOptions.shape) { $0.options = $1 ?? PlatformOptions() }
+    }.shape.contentOnly()
+
+    /// Only its outline is checked here: the provider judges the rest.
+    private static let payload = ObjectShape("NativeAPNsPayload", JSON.Members(), extra: { $0 = $1 }) {
+        Entry(checking: "aps", Shape.anyObject)
     }
+
+    private static let other = ObjectShape(
+        "NativePlatformContent", Content.PlatformContent(), extra: { $0.fields = $1 }
+    ) {
+        Entry("options", NativeMessageShapes.platformOptions.shape) { $0.options = $1 ?? PlatformOptions() }
+    }.shape.contentOnly()
 
     /// The locale for devices that have none of the content's: as given, else `en`, else the first that every
     /// localized text has.
-    private func defaultLocale(_ fields: Fields, _ content: Content) throws(PealError) -> String? {
+    @Sendable private static func withDefaultLocale(
+        _ content: Content, _ reading: borrowing Reading
+    ) throws(PealError) -> Content {
         let texts: [(String, Set<String>)] = [
             ("title", content.title), ("subtitle", content.subtitle), ("body", content.body),
         ].compactMap { name, text in
             if case .localized(let texts) = text { (name, Set(texts.keys)) } else { nil }
         }
-        let given = try fields.text("default_locale", charactersMax: Limits.localeCharactersMax)
-        guard !texts.isEmpty else { return given }
-        if let given {
+        guard !texts.isEmpty else { return content }
+        if let given = content.defaultLocale {
             for (name, locales) in texts where !locales.contains(given) {
-                throw .invalid(fields.path(name), "\(fields.path(name)) lacks the default locale \(given)")
+                throw .invalid(reading.path(name), "\(reading.path(name)) lacks the default locale \(given)")
             }
-            return given
+            return content
         }
         let shared = texts.dropFirst().reduce(texts[0].1) { $0.intersection($1.1) }
         guard let chosen = shared.contains("en") ? "en" : shared.sorted().first else {
-            throw .missing(fields.path("default_locale"))
+            throw .missing(reading.path("default_locale"))
         }
-        return chosen
-    }
-
-    private func imageURL(_ fields: Fields) throws(PealError) -> String? {
-        guard let url = try fields.text("image_url", charactersMax: Limits.imageURLBytesMax) else { return nil }
-        let lowered = url.lowercased()
-        guard lowered.hasPrefix("https://") || lowered.hasPrefix("http://"), !url.contains(" ") else {
-            throw .invalid(fields.path("image_url"), "\(fields.path("image_url")) must be an http or https URL")
-        }
-        return url
-    }
-
-    private func platformContent(_ fields: Fields, _ platform: Platform) throws(PealError) -> Content.PlatformContent? {
-        guard let object = try fields.object(platform.rawValue) else { return nil }
-        if platform == .ios {
-            _ = try object.text("push_type")
-            if let payload = try object.object("payload") { _ = try payload.object("aps") }
-        }
-        var content = Content.PlatformContent(fields: object.members)
-        content.fields["options"] = nil
-        try ControlCharacters.refuse(
-            in: JSON.object(content.fields), object.path, except: ControlCharacters.inContent)
-        if let options = try object.object("options") { content.options = try OptionsReader().platformOptions(options) }
+        var content = content
+        content.defaultLocale = chosen
         return content
     }
 }

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 extension NativeDocument {
     static let credentials: [APIOperation] =
@@ -7,7 +8,7 @@ extension NativeDocument {
             APIOperation(
                 id: "listCredentials", method: .get, path: "\(app)/credentials",
                 summary: "List what may be told of the credentials", parameters: page(.number),
-                answers: [list(of: "NativeCredential")]),
+                answers: [list(of: "NativeCredential", told)]),
             APIOperation(
                 id: "deleteVAPIDKey", method: .delete, path: "\(app)/credentials/webpush/:fingerprint",
                 summary: "Delete one VAPID key", answers: [APIAnswer(204, "It is gone.")],
@@ -25,7 +26,7 @@ extension NativeDocument {
                 text: provider == .webpush
                     ? "The key joins earlier ones." : "It replaces the earlier one at once.",
                 body: APIBody(schema: .named("Native\(suffix)Credential")),
-                answers: [APIAnswer(200, "What may be told of it.", .named("NativeCredential"))],
+                answers: [APIAnswer(200, "What may be told of it.", told)],
                 refusals: [.conflict]),
             APIOperation(
                 id: "delete\(suffix)Credential", method: .delete, path: path,
@@ -34,7 +35,7 @@ extension NativeDocument {
             APIOperation(
                 id: "verify\(suffix)Credential", method: .post, path: "\(path)/verify",
                 summary: "Ask \(suffix) with something harmless",
-                answers: [APIAnswer(200, "What it answered.", .named("NativeVerification"))], refusals: [.notFound]),
+                answers: [APIAnswer(200, "What it answered.", verification)], refusals: [.notFound]),
         ]
     }
 
@@ -44,8 +45,7 @@ extension NativeDocument {
 
     static let credentialSchemas: [(name: String, schema: Schema)] = [
         ("NativeAPNsCredential", apns), ("NativeFCMCredential", fcm), ("NativeWNSCredential", wns),
-        ("NativeMPNSCredential", mpns), ("NativeWebPushCredential", webPush), ("NativeCredential", told),
-        ("NativeVerification", verification),
+        ("NativeMPNSCredential", mpns), ("NativeWebPushCredential", webPush),
     ]
 
     /// What stands in requests to providers.
@@ -69,53 +69,65 @@ extension NativeDocument {
     private static let chain = pem(Limits.certificatesBytesMax)
 
     private static let apns = Schema.one(of: [
-        .object([
-            .required("kind", .word("token")), .required("key_id", word()), .required("team_id", word()),
-            .required("private_key", key), .required("bundle_id", word()),
-        ]),
-        .object([
-            .required("kind", .word("certificate")), .required("certificate", chain), .required("private_key", key),
-            .required("bundle_id", word()),
-        ]),
-        .object([
-            .required("kind", .word("p12")),
-            .required("data", .text(1...Limits.archiveCharactersMax, pattern: #"[A-Za-z0-9+/=_\r\n-]+"#)),
-            .nullable("passphrase", .printable(0...Limits.secretBytesMax)), .required("bundle_id", word()),
-        ]),
+        .component(
+            "NativeAPNsToken",
+            .object([
+                .required("kind", .word("token")), .required("key_id", word()), .required("team_id", word()),
+                .required("private_key", key), .required("bundle_id", word()),
+            ])),
+        .component(
+            "NativeAPNsCertificate",
+            .object([
+                .required("kind", .word("certificate")), .required("certificate", chain),
+                .required("private_key", key), .required("bundle_id", word()),
+            ])),
+        .component(
+            "NativeAPNsArchive",
+            .object([
+                .required("kind", .word("p12")),
+                .required("data", .text(1...Limits.archiveCharactersMax, pattern: #"[A-Za-z0-9+/=_\r\n-]+"#)),
+                .nullable("passphrase", .printable(0...Limits.secretBytesMax)), .required("bundle_id", word()),
+            ])),
     ])
 
     private static let fcm = Schema.object([
         .required(
             "service_account",
-            .object([
-                .nullable("type", .word("service_account")), .required("project_id", word()),
-                .required(
-                    "client_email", .text(1...Limits.nameCharactersMax, pattern: "[A-Za-z0-9._:-]*@[A-Za-z0-9._:@-]*")),
-                .nullable("private_key_id", word()),
-                .required("private_key", key), .required("token_uri", .printable(1...Limits.nameCharactersMax)),
-            ]).described("Google's JSON file as an object."))
+            .component(
+                "NativeServiceAccount",
+                .object([
+                    .nullable("type", .text(pattern: "service_account")), .required("project_id", word()),
+                    .required(
+                        "client_email",
+                        .text(1...Limits.nameCharactersMax, pattern: "[A-Za-z0-9._:-]*@[A-Za-z0-9._:@-]*")),
+                    .nullable("private_key_id", word()),
+                    .required("private_key", key), .required("token_uri", .printable(1...Limits.nameCharactersMax)),
+                ]).described("Google's JSON file as an object.")))
     ])
 
-    private static let wns = Schema.one(of: [
-        .object([
-            .required(
-                "package_sid",
-                .text(1...Limits.nameCharactersMax, pattern: "[Mm][Ss]-[Aa][Pp][Pp]://[A-Za-z0-9-]+")),
-            .required("client_secret", secret), absent("tenant_id"),
-            absent("client_id"),
-        ]),
-        .object([
-            .required("tenant_id", identifier), .required("client_id", identifier), .required("client_secret", secret),
-            absent("package_sid"),
-        ]),
-    ])
+    private static let wns = Schema.object([
+        .nullable(
+            "package_sid",
+            .text(1...Limits.nameCharactersMax, pattern: "[Mm][Ss]-[Aa][Pp][Pp]://[A-Za-z0-9-]+")),
+        .nullable("tenant_id", identifier), .nullable("client_id", identifier), .required("client_secret", secret),
+    ]).described("Give either `package_sid`, or `tenant_id` and `client_id`.").with(
+        "not",
+        [
+            "anyOf": [
+                .present(["package_sid", "tenant_id"], strict), .present(["package_sid", "client_id"], strict),
+                ["not": ["anyOf": [.present(["package_sid"], strict), .present(["tenant_id", "client_id"], strict)]]],
+            ]
+        ])
 
-    private static func absent(_ name: String) -> Property { .optional(name, Schema([("type", "null")])) }
-
-    private static let mpns = Schema.any(of: [
-        .object([.required("certificate", chain), .required("private_key", key)]),
-        .object([absent("certificate"), absent("private_key")]),
-    ])
+    private static let mpns = Schema.object([.nullable("certificate", chain), .nullable("private_key", key)])
+        .described("Give both, or neither for the network's unauthenticated service.").with(
+            "not",
+            [
+                "allOf": [
+                    ["anyOf": [.present(["certificate"], strict), .present(["private_key"], strict)]],
+                    ["not": .present(["certificate", "private_key"], strict)],
+                ]
+            ])
 
     private static let webPush = Schema.object([
         .required(
@@ -124,30 +136,42 @@ extension NativeDocument {
                 "How the push service reaches whoever runs this (RFC 8292 §2.1).")),
         .nullable(
             "private_key",
-            Schema.any(of: [.text(pattern: "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]"), key]).described(
-                "A P-256 key: 32 bytes in base64url, or PEM. Made when absent.")),
+            Schema.text(
+                1...Limits.privateKeyBytesMax,
+                pattern: #"([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]|[\t\n\r -~]*-----BEGIN [\t\n\r -~]*)"#
+            ).described("A P-256 key: 32 bytes in base64url, or PEM. Made when absent.")),
     ])
 
     private static let domain = "([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}"
     private static let contact =
         "(mailto:[A-Za-z0-9.!#$%&'*+=_~-]+@\(domain)|https://\(domain)([/?][A-Za-z0-9._~:/?@!$&'()*+,;=%-]*)?)"
 
-    private static let told = Schema.object([
-        .required("provider", .words(ProviderName.self)), .optional("environment", .words(Environment.self)),
-        .required("kind", .text), .required("fingerprint", .text), .required("created_at", .time),
-        .required("expires_at", Schema.time.orNull), .optional("warning", .text),
-        .required(
-            "health",
-            .object([
-                .required("state", .words(["unknown", "ok", "stopped"])), .optional("at", .time),
-                .optional("reason", .text),
-            ])),
-        .optional("public_key", .text), .optional("newest", .flag),
-    ])
+    private static let told = Schema.component(
+        "NativeCredential",
+        .object([
+            .required("provider", .component("NativeProvider", .words(ProviderName.allCases.map(\.rawValue)))),
+            .optional("environment", shownEnvironment),
+            .required("kind", .text), .required("fingerprint", .text), .required("created_at", .time),
+            .required("expires_at", Schema.time.orNull), .optional("warning", .text),
+            .required(
+                "health",
+                .component(
+                    "NativeCredentialHealth",
+                    .object([
+                        .required("state", .component("NativeHealthState", .words(["unknown", "ok", "stopped"]))),
+                        .optional("at", .time), .optional("reason", .text),
+                    ]))),
+            .optional("public_key", .text), .optional("newest", .flag),
+        ]))
 
-    private static let verification = Schema.object([
-        .required("result", .words(["accepted", "refused", "unreachable", "unverifiable"])),
-        .required("ok", Schema.flag.orNull), .required("status", Schema.integer.orNull),
-        .required("reason", Schema.text.orNull), .required("detail", .text),
-    ])
+    private static let verification = Schema.component(
+        "NativeVerification",
+        .object([
+            .required(
+                "result",
+                .component(
+                    "NativeVerificationResult", .words(["accepted", "refused", "unreachable", "unverifiable"]))),
+            .required("ok", Schema.flag.orNull), .required("status", Schema.integer.orNull),
+            .required("reason", Schema.text.orNull), .required("detail", .text),
+        ]))
 }

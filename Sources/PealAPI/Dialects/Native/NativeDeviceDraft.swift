@@ -1,119 +1,148 @@
 internal import PealCore
+internal import PealShapes
 
-/// Reads a device from a body: a whole registration, or what changes.
-struct DeviceReader {
-    let rules: AddressRules
+/// A device as it is registered, or what changes of it.
+struct NativeDeviceDraft: Sendable {
+    var id: DeviceID?
+    var platform: Platform?
+    var environment: Environment?
+    /// As it was given; nil in a change that leaves it.
+    var address: JSON?
+    var facts = Facts()
 
-    /// Members of `identifiers`.
-    private static let identifierNames = DeviceIdentifier.Kind.allCases.map(\.rawValue)
+    struct Facts: Sendable {
+        var userID: String?
+        /// nil leaves the topics alone.
+        var topics: [String]?
+        var locale: String?
+        var timeZone: String?
+        var detail = DeviceDetail()
+    }
+}
 
-    func registration(_ fields: Fields, id: DeviceID) throws(PealError) -> DeviceRegistration {
-        guard let platform = try fields.platform() else { throw .missing(fields.path("platform")) }
-        let environment = try fields.environment() ?? .production
-        guard fields["address"] != nil else { throw .missing(fields.path("address")) }
-        let address = try address(fields, platform: platform, environment: environment)
-        var registration = DeviceRegistration(id: id, address: address)
-        try apply(fields, to: &registration)
-        return registration
+enum NativeDeviceShapes {
+    /// For a path that names the device.
+    static let draft = ObjectShape("NativeDeviceDraft", NativeDeviceDraft(), rules: [NativeShapes.addressForm()]) {
+        Entry(required: "platform", NativeShapes.platform) { $0.platform = $1 }
+        Entry("environment", NativeShapes.environment) { $0.environment = $1 }
+        Entry(required: "address", NativeShapes.address) { $0.address = $1 }
+        Entry(including: facts, \.facts)
     }
 
-    /// What the device has, with what `fields` mention; null clears.
-    /// - Throws: `conflict` for a retired device that is given no address: it may have moved to another device.
-    func change(of device: Device, _ fields: Fields) throws(PealError) -> DeviceRegistration {
-        if let platform = try fields.platform(), platform != device.platform {
-            throw .invalid(fields.path("platform"), "a device does not change its platform")
+    static let draftWithID = ObjectShape("NativeDeviceWithID", NativeDeviceDraft()) {
+        Entry("id", .id()) { $0.id = $1 }
+        Entry(including: draft, \.self)
+    }
+
+    static let change = ObjectShape("NativeDeviceChange", NativeDeviceDraft()) {
+        Entry("platform", NativeShapes.platform) { $0.platform = $1 }
+        Entry("environment", NativeShapes.environment) { $0.environment = $1 }
+        Entry("address", NativeShapes.address) { $0.address = $1 }
+        Entry(including: facts, \.facts)
+    }
+
+    private static let facts = ObjectShape("NativeDeviceFacts", NativeDeviceDraft.Facts()) {
+        Entry("user_id", .text()) { $0.userID = $1 }
+        Entry("topics", .texts(max: Limits.topicsPerDeviceMax)) { $0.topics = $1 ?? [] }
+        Entry("locale", locale) { $0.locale = $1 }
+        Entry("time_zone", timeZone) { $0.timeZone = $1 }
+        Entry("os_version", .text()) { $0.detail.osVersion = $1 }
+        Entry("app_version", .text()) { $0.detail.appVersion = $1 }
+        Entry("alias", .text()) { $0.detail.alias = $1 }
+        Entry("model", .text()) { $0.detail.model = $1 }
+        Entry("manufacturer", .text()) { $0.detail.manufacturer = $1 }
+        Entry("vendor_os", .text()) { $0.detail.vendorOS = $1 }
+        Entry("identifiers", identifiers.shape) { $0.detail.identifiers = $1 ?? [:] }
+        Entry("attributes", attributes) { $0.detail.attributes = $1 ?? .init() }
+    }
+
+    private static let locale = Shape.text(characters: Limits.localeCharactersMax).matching(
+        "[A-Za-z0-9_-]+", "must be a tag such as de or de-AT"
+    ) { $0.isLocaleName }
+
+    private static let timeZone = Shape.text(characters: Limits.timeZoneCharactersMax).matching(
+        "[A-Za-z0-9/_+-]+", "must be a name such as Europe/Vienna"
+    ) { $0.utf8.allSatisfy { $0.isASCIILetterOrDigit || "/_+-".utf8.contains($0) } }
+
+    private static let identifiers = ObjectShape("NativeIdentifiers", [String: String]()) {
+        for kind in DeviceIdentifier.Kind.allCases {
+            Entry(kind.rawValue, kind == .devtodevID ? devtodevID : .text()) { $0[kind.rawValue] = $1 }
         }
-        let environment = try fields.environment() ?? device.environment
+    }
+
+    /// The id that devtodev gives may be a number.
+    private static let devtodevID = Shape<String>(
+        read: { json, reading throws(PealError) in
+            if let number = json.integerValue { return String(number) }
+            return try Shape.text().read(json, &reading)
+        },
+        describe: { describing in
+            Shape.text().describe(describing).with("type", ["string", "integer"])
+                .with("minimum", .integer(Int64.min)).with("maximum", .integer(Int64.max))
+        })
+
+    private static let attributes = Shape<JSON.Members>(
+        read: { json, reading throws(PealError) in
+            guard case .object(let members) = json else { throw reading.wrongType(json, "an object") }
+            guard json.bytes.count <= Limits.attributesBytesMax else {
+                throw reading.refusal("must be at most \(Limits.attributesBytesMax) bytes long")
+            }
+            try reading.checkContent(json, allowing: [0x09, 0x0A])
+            return members
+        },
+        describe: { _ in
+            .component(
+                "NativeAttributes",
+                Schema.object.with("additionalProperties", true).described(
+                    "At most \(Limits.attributesBytesMax) bytes of compact JSON."))
+        })
+}
+
+extension NativeDeviceDraft {
+    func registration(id: DeviceID, _ rules: AddressRules) throws(PealError) -> DeviceRegistration {
+        let address = try rules.address(
+            self.address ?? .null, platform: platform ?? .ios, environment: environment ?? .production)
+        return registration(id: id, address: address)
+    }
+
+    /// What a device has, for a change to be laid over it.
+    init(changing device: Device) {
+        facts.userID = device.userID
+        facts.locale = device.locale
+        facts.timeZone = device.timeZone
+        facts.detail = device.detail
+    }
+
+    /// What the device has after this change.
+    /// - Throws: `conflict` for a retired device that is given no address: it may have moved to another device.
+    func registration(changing device: Device, _ rules: AddressRules) throws(PealError) -> DeviceRegistration {
+        if let platform, platform != device.platform {
+            throw .invalid("platform", "a device does not change its platform")
+        }
+        let environment = environment ?? device.environment
+        var changed = self
         var address = device.address
-        var detail = device.detail
-        if fields["address"] != nil {
-            address = try self.address(fields, platform: device.platform, environment: environment)
-            detail.addressAsSent = nil
+        if let given = self.address {
+            address = try rules.address(given, platform: device.platform, environment: environment)
+            changed.facts.detail.addressAsSent = nil
         } else if device.retirement != nil {
             throw PealError(.conflict, "the device is retired; give its address to register it again")
         } else if environment != device.environment {
             address = Address(route: Route(device.platform, environment), bytes: device.address.bytes)
         }
+        return changed.registration(id: device.id, address: address)
+    }
+
+    private func registration(id: DeviceID, address: Address) -> DeviceRegistration {
         var registration = DeviceRegistration(
-            id: device.id, address: address, userID: device.userID, locale: device.locale,
-            timeZone: device.timeZone, detail: detail)
-        try apply(fields, to: &registration)
-        return registration
-    }
-
-    private func address(
-        _ fields: Fields, platform: Platform, environment: Environment
-    ) throws(PealError) -> Address {
-        do {
-            return try rules.address(fields["address"] ?? .null, platform: platform, environment: environment)
-        } catch {
-            throw fields.path.isEmpty ? error : error.under(fields.path)
-        }
-    }
-
-    private func apply(_ fields: Fields, to registration: inout DeviceRegistration) throws(PealError) {
-        if fields.mentions("user_id") {
-            registration.userID = try fields.text("user_id")
-        }
-        if fields.mentions("topics") {
-            registration.topics =
-                try fields.texts("topics", countMax: Limits.topicsPerDeviceMax) ?? []
-        }
-        if fields.mentions("locale") { registration.locale = try locale(fields) }
-        if fields.mentions("time_zone") { registration.timeZone = try timeZone(fields) }
-        try applyDetail(fields, to: &registration.detail)
-        if let text = fields["address"]?.stringValue, registration.address.json != .string(text) {
+            id: id, address: address, userID: facts.userID, topics: facts.topics, locale: facts.locale,
+            timeZone: facts.timeZone, detail: facts.detail)
+        if let text = self.address?.stringValue, address.json != .string(text) {
             registration.detail.addressAsSent = text
         }
         registration.isInteractive = Interactivity.isInteractive(
-            platform: registration.address.route.platform, osVersion: registration.detail.osVersion)
-    }
-
-    private func applyDetail(_ fields: Fields, to detail: inout DeviceDetail) throws(PealError) {
-        if fields.mentions("os_version") { detail.osVersion = try fields.text("os_version") }
-        if fields.mentions("app_version") { detail.appVersion = try fields.text("app_version") }
-        if fields.mentions("alias") { detail.alias = try fields.text("alias") }
-        if fields.mentions("model") { detail.model = try fields.text("model") }
-        if fields.mentions("manufacturer") { detail.manufacturer = try fields.text("manufacturer") }
-        if fields.mentions("vendor_os") { detail.vendorOS = try fields.text("vendor_os") }
-        if fields.mentions("identifiers") { detail.identifiers = try identifiers(fields) }
-        if fields.mentions("attributes") {
-            let attributes = try fields.object("attributes")?.members ?? .init()
-            guard JSON.object(attributes).bytes.count <= Limits.attributesBytesMax else {
-                throw .invalid(
-                    fields.path("attributes"), "attributes may be \(Limits.attributesBytesMax) bytes long at most")
-            }
-            try ControlCharacters.refuse(
-                in: JSON.object(attributes), fields.path("attributes"), except: ControlCharacters.inAttributes)
-            detail.attributes = attributes
-        }
-    }
-
-    private func identifiers(_ fields: Fields) throws(PealError) -> [String: String] {
-        guard let given = try fields.object("identifiers") else { return [:] }
-        var identifiers: [String: String] = [:]
-        for name in Self.identifierNames {
-            if name == "devtodev_id", let number = given[name]?.integerValue {
-                identifiers[name] = String(number)
-            } else {
-                identifiers[name] = try given.text(name)
-            }
-        }
-        return identifiers
-    }
-
-    private func locale(_ fields: Fields) throws(PealError) -> String? {
-        guard let locale = try fields.text("locale", charactersMax: Limits.localeCharactersMax) else { return nil }
-        guard locale.isLocaleName else { throw .invalid(fields.path("locale"), "locale must be a tag as de or de-AT") }
-        return locale
-    }
-
-    private func timeZone(_ fields: Fields) throws(PealError) -> String? {
-        guard let zone = try fields.text("time_zone", charactersMax: Limits.timeZoneCharactersMax) else { return nil }
-        guard zone.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "/_+-".utf8.contains($0) }) else {
-            throw .invalid(fields.path("time_zone"), "time_zone must be a name as Europe/Vienna")
-        }
-        return zone
+            platform: address.route.platform, osVersion: registration.detail.osVersion)
+        return registration
     }
 }
 

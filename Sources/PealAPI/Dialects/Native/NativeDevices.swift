@@ -1,15 +1,12 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// Devices: registered one by one or in batches, changed, listed, erased.
 struct NativeDevices: Sendable {
     private let services: APIServices
-    private let reader: DeviceReader
 
-    init(_ services: APIServices) {
-        self.services = services
-        reader = DeviceReader(rules: services.addressRules)
-    }
+    init(_ services: APIServices) { self.services = services }
 
     func endpoints(_ app: String) -> [Endpoint] {
         [
@@ -28,44 +25,47 @@ struct NativeDevices: Sendable {
 
     private func put(_ call: Call) async throws -> Answer {
         guard let id = DeviceID(call.parameter("id")) else { throw PealError.invalid("id", "id must be a UUID") }
-        return try await register(call, id: id)
+        return try await register(call, try call.body(NativeDeviceShapes.draft.shape), id: id)
     }
 
     private func create(_ call: Call) async throws -> Answer {
-        let given = try Self.id(try Fields(try call.object()))
-        return try await register(call, id: given ?? services.newDeviceID())
+        let given = try call.body(NativeDeviceShapes.draftWithID.shape)
+        return try await register(call, given, id: given.id ?? services.newDeviceID())
     }
 
-    private func register(_ call: Call, id: DeviceID) async throws -> Answer {
-        let registration = try reader.registration(try Fields(try call.object()), id: id)
+    private func register(_ call: Call, _ given: NativeDeviceDraft, id: DeviceID) async throws -> Answer {
+        let registration = try given.registration(id: id, services.addressRules)
         let reply = try await services.devices.register(registration, app: try call.app().key, call.verb) { result in
             Reply(status: result.isNew ? 201 : 200, result.device.nativeJSON(at: call.now))
         }
         return Answer(reply)
     }
 
-    private static func id(_ fields: Fields) throws(PealError) -> DeviceID? {
-        guard let text = try fields.text("id") else { return nil }
-        guard let id = DeviceID(text) else { throw .invalid(fields.path("id"), "\(fields.path("id")) must be a UUID") }
-        return id
-    }
-
     private func batch(_ call: Call) async throws -> Answer {
-        let fields = try Fields(try call.object())
-        guard let items = try fields.list("devices", countMax: Limits.devicesPerBatchMax) else {
-            throw PealError.missing("devices")
-        }
-        guard !items.isEmpty else { throw PealError.invalid("devices", "devices must hold one at least") }
-        let registrations = items.map { item in
+        let registrations = try call.body(Self.batch.shape).enumerated().map { index, item in
             Result { () throws(PealError) -> DeviceRegistration in
-                let fields = try Fields(item.value, path: item.path)
-                return try reader.registration(fields, id: try Self.id(fields) ?? services.newDeviceID())
+                let given = try item.get()
+                do throws(PealError) {
+                    return try given.registration(id: given.id ?? services.newDeviceID(), services.addressRules)
+                } catch {
+                    throw error.under("devices[\(index)]")
+                }
             }
         }
         let reply = try await services.devices.register(registrations, app: try call.app().key, call.verb) { results in
             Reply(status: 200, ["results": .array(results.enumerated().map { Self.json($1, index: $0) })])
         }
         return Answer(reply)
+    }
+
+    /// Each device is refused alone.
+    static let batch = ObjectShape("NativeDeviceBatch", [Result<NativeDeviceDraft, PealError>]()) {
+        Entry(
+            required: "devices",
+            .list(
+                NativeDeviceShapes.draftWithID.shape.deferred(), min: 1, max: Limits.devicesPerBatchMax,
+                refusingEmpty: "must contain at least one device")
+        ) { $0 = $1 }
     }
 
     private static func json(_ result: DeviceVerbs.BatchResult, index: Int) -> JSON {
@@ -113,9 +113,11 @@ struct NativeDevices: Sendable {
         let id: DeviceID = try call.id("id", of: "device")
         let json = try call.object()
         let result = try await services.devices.change(id, app: try call.app().key, call.verb) {
-            [reader] device throws(PealError) in
+            [rules = services.addressRules] device throws(PealError) in
             guard let device else { throw .notFound("device") }
-            return try reader.change(of: device, try Fields(json))
+            var given = NativeDeviceDraft(changing: device)
+            try NativeDeviceShapes.change.apply(json, to: &given, .strict, now: call.now)
+            return try given.registration(changing: device, rules)
         }
         return Answer(.ok, result.device.nativeJSON(at: call.now))
     }
@@ -140,7 +142,7 @@ struct NativeDevices: Sendable {
     }
 
     private func eraseUser(_ call: Call) async throws -> Answer {
-        let user = try Fields.text(.string(call.parameter("user")), "user_id")
+        let user = try Shape.text().value(of: call.parameter("user"), named: "user_id")
         let count = try await services.devices.deleteUser(user, app: try call.app().key, call.verb)
         return Answer(.ok, ["user_id": .string(user), "devices": .integer(count)])
     }
@@ -155,13 +157,10 @@ struct AddressQuery {
     /// - Throws: `invalid_field` for one that is none.
     init(_ query: Query, rules: AddressRules) throws(PealError) {
         let platform = try query["platform"].map { name throws(PealError) in
-            try Fields.platform(.string(name), "platform")
+            try NativeShapes.platform.value(of: name, named: "platform")
         }
         let environment = try query["environment"].map { name throws(PealError) in
-            guard let environment = Environment(alias: name) else {
-                throw .invalid("environment", "environment must be production or sandbox")
-            }
-            return environment
+            try NativeShapes.environment.value(of: name, named: "environment")
         }
         routes = Route.allCases.filter { route in
             Platform.addressable.contains(route.platform) && (platform.map { $0 == route.platform } ?? true)

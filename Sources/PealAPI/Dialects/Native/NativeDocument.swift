@@ -1,29 +1,38 @@
 internal import PealCore
+internal import PealShapes
 
 /// The native API, told to the outside.
 enum NativeDocument {
     /// The body of a refusal.
-    static let refusal = Schema.object([
-        .required(
-            "error",
-            .object([
-                .required("code", .words(PealError.Code.self)), .required("message", .text),
-                .optional("field", .text),
-            ]))
-    ])
+    static let refusal = Schema.object([.required("error", error)])
+
+    static let error = Schema.component(
+        "NativeError",
+        .object([
+            .required("code", .component("NativeErrorCode", .words(PealError.Code.self))),
+            .required("message", .text), .optional("field", .text),
+        ]))
+
+    /// As answers show them: addresses of platforms that are no longer registered, too.
+    static let shownPlatform = Schema.component("NativeShownPlatform", .words(Platform.allCases.map(\.rawValue)))
+    static let shownEnvironment = Schema.component("NativeShownEnvironment", .words(Environment.self))
+    static let dialect = Schema.component("NativeDialect", .words(keyKindNames))
 
     /// - Parameter now: what lies ahead in it lies ahead of this.
     static func document(at now: Timestamp) -> DialectDocument {
-        DialectDocument(
+        let describing = Describing(policy: .strict, now: now)
+        return DialectDocument(
             name: "Native", text: "Apps, credentials, keys, devices, messages and what became of them.",
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
-            operations: apps + credentials + keys + devices + topics + messages + states + channels + webhooks
+            operations: apps + credentials + keys(describing) + devices + topics(describing) + messages(describing)
+                + states + channels + webhooks
                 + campaigns,
-            schemas: [("NativeFuture", .future(after: now))] + appSchemas + credentialSchemas + keySchemas
-                + deviceSchemas + NativeMessageSchema.all
-                + NativeReportSchema.all + channelSchemas + webhookSchemas,
+            schemas: credentialSchemas,
             webhooks: [event])
     }
+
+    /// How the native API reads; for schemas without a time that must lie ahead.
+    static let strict = Describing(policy: .strict, now: Timestamp(milliseconds: 0))
 
     static let app = "/peal/v1/apps/:app"
 
@@ -31,9 +40,9 @@ enum NativeDocument {
     static let name = Schema.printable(1...Limits.nameCharactersMax)
 
     /// Read in either case of Apple's older word for the sandbox.
-    static let environment = Schema.words(Environment.allCases.map(\.rawValue) + ["development"])
+    static let environment = NativeShapes.environment.describe(strict)
 
-    static let platform = Schema.words(Platform.addressable.map(\.rawValue))
+    static let platform = NativeShapes.platform.describe(strict)
 
     private static let pathParameters: [APIParameter] = [
         .path("app", .uuid, "The app's id."),
@@ -60,15 +69,17 @@ enum NativeDocument {
     }
 
     /// A page of a list.
-    static func list(of item: String) -> APIAnswer {
+    /// - Parameters:
+    ///   - name: of the items' component.
+    ///   - item: that component, unless the dialect lists it.
+    static func list(of name: String, _ item: Schema? = nil) -> APIAnswer {
         APIAnswer(
             200, "A page of the list.",
-            .object([
-                .required("items", .list(.named(item), 0...Limits.listItemsMax)),
-                .required("next_cursor", Schema.text.orNull.described("Null at the end.")),
-            ]))
+            .component(
+                "\(name)List",
+                .object([
+                    .required("items", .list(item ?? .named(name), 0...Limits.listItemsMax)),
+                    .required("next_cursor", Schema.text.orNull.described("Null at the end.")),
+                ])))
     }
-
-    /// A time that lies ahead when the request is read.
-    static let future = Schema.named("NativeFuture")
 }

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// Keys: made (the secret is shown this once), listed, revoked.
 struct NativeKeys: Sendable {
@@ -16,7 +17,7 @@ struct NativeKeys: Sendable {
     }
 
     private func create(_ call: Call) async throws -> Answer {
-        let draft = try Self.draft(try Fields(try call.object()), now: call.now)
+        let draft = try call.body(NativeKeyShapes.draft)
         guard draft.scopesInForce.isSubset(of: call.caller.scopes) else {
             throw PealError(.forbidden, "a key grants no scope that it lacks", field: "scopes")
         }
@@ -48,59 +49,6 @@ struct NativeKeys: Sendable {
         return Answer(.noContent)
     }
 
-    private static func draft(_ fields: Fields, now: Timestamp) throws(PealError) -> KeyDraft {
-        guard let name = try fields.choice("dialect", of: keyKindNames), let kind = Dialects.key(.init(rawValue: name))
-        else { throw .missing("dialect") }
-        var draft = KeyDraft(rules: kind.rules)
-        draft.scopes = try scopes(fields)
-        if let end = try fields.time("expires_at") {
-            guard end > now else { throw .invalid("expires_at", "expires_at must lie in the future") }
-            draft.expiresAt = end
-        }
-        if kind.namesPlatform {
-            guard let platform = try fields.platform() else { throw .missing("platform") }
-            draft.platform = platform
-            draft.environment = try fields.environment() ?? .production
-        }
-        if let name = kind.publicHalf { draft.publicHalf = try ascii(fields, name, without: ":") }
-        draft.secret = try ascii(fields, kind.secret)
-        if let name = kind.sharedSecret { draft.sharedSecret = try hex(fields, name) }
-        return draft
-    }
-
-    private static func scopes(_ fields: Fields) throws(PealError) -> Set<APIKey.Scope>? {
-        guard let list = try fields.list("scopes", countMax: APIKey.Scope.allCases.count) else { return nil }
-        var scopes: Set<APIKey.Scope> = []
-        for (value, path) in list {
-            guard let scope = value.stringValue.flatMap(APIKey.Scope.init(rawValue:)) else {
-                throw .invalid(
-                    path, "\(path) must be one of \(APIKey.Scope.allCases.map(\.rawValue).joined(separator: ", "))")
-            }
-            scopes.insert(scope)
-        }
-        guard !scopes.isEmpty else { throw .invalid("scopes", "scopes must name one at least") }
-        return scopes
-    }
-
-    /// Printable ASCII without spaces: what stands in an Authorization header as it is.
-    private static func ascii(
-        _ fields: Fields, _ name: String, without excluded: Character? = nil
-    ) throws(PealError) -> String? {
-        guard let text = try fields.text(name) else { return nil }
-        guard text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }), excluded.map({ !text.contains($0) }) ?? true else {
-            throw .invalid(name, "\(name) must be printable ASCII without spaces\(excluded.map { " and \($0)" } ?? "")")
-        }
-        return text
-    }
-
-    private static func hex(_ fields: Fields, _ name: String) throws(PealError) -> String? {
-        guard let text = try fields.text(name) else { return nil }
-        guard let bytes = Hex.decode(text), (16...64).contains(bytes.count) else {
-            throw .invalid(name, "\(name) must be 16 to 64 bytes in hexadecimal digits")
-        }
-        return text
-    }
-
     private static func facts(_ key: APIKey) -> [(String, JSON?)] {
         [
             ("id", .string(key.id.description)), ("dialect", .string(key.dialect.rawValue)),
@@ -126,66 +74,105 @@ struct NativeKeys: Sendable {
     }
 }
 
-extension NativeDocument {
-    static let keys: [APIOperation] = [
-        APIOperation(
-            id: "createKey", method: .post, path: "\(app)/keys", summary: "Make a key; its secret is shown this once",
-            text: "Values may be brought along, so that clients move by host name alone.",
-            body: APIBody(
-                schema: .named("NativeKeyDraft"),
-                examples: [("native", ["dialect": "native", "scopes": ["send", "read"]])]),
-            answers: [
-                APIAnswer(201, "The key with its values.", .named("NativeKey")),
-                APIAnswer(
-                    200, "The repetition of a request: the secret is not shown again.",
-                    .object([.required("id", .uuid), .required("secret_shown", .flag)])),
-            ], namesIdempotencyKey: false),
-        APIOperation(
-            id: "listKeys", method: .get, path: "\(app)/keys", summary: "List the keys without their secrets",
-            answers: [
-                APIAnswer(
-                    200, "All of them.",
-                    .object([
-                        .required("items", .list(.named("NativeKey"))),
-                        .required("next_cursor", Schema([("type", "null")])),
-                    ]))
-            ]),
-        APIOperation(
-            id: "revokeKey", method: .delete, path: "\(app)/keys/:id", summary: "Revoke a key at once",
-            answers: [APIAnswer(204, "It opens nothing any more.")]),
-    ]
+enum NativeKeyShapes {
+    /// Each dialect's keys have values of their own.
+    static let draft = Shape<KeyDraft>.tagged(
+        "NativeKeyDraft", by: "dialect", Dialects.keys.map { ($0.name.rawValue, draft($0).shape) })
 
-    static let keySchemas: [(name: String, schema: Schema)] = [
-        ("NativeKeyDraft", .one(of: Dialects.keys.map(draft))),
-        (
-            "NativeKey",
-            .object([
-                .required("id", .uuid), .required("dialect", .words(keyKindNames)),
-                .required("scopes", .list(.words(APIKey.Scope.self))), .optional("platform", platform),
-                .optional("environment", .words(Environment.self)), .required("created_at", .time),
-                .required("expires_at", Schema.time.orNull),
-            ])
-        ),
-    ]
-
-    /// Printable ASCII without blanks: what stands in an Authorization header.
-    private static let value = Schema.text(1...Limits.nameCharactersMax, pattern: "[!-~]+")
-    /// The first of a pair: without a colon too.
-    private static let publicHalf = Schema.text(1...Limits.nameCharactersMax, pattern: "[!-9;-~]+")
-    private static let sharedSecret = Schema.text(pattern: "([0-9A-Fa-f]{2}){16,64}")
-
-    private static func draft(_ kind: KeyKind) -> Schema {
-        var properties: [Property] = [
-            .required("dialect", .word(kind.name.rawValue)),
-            .nullable("scopes", .list(.words(APIKey.Scope.self), 1...APIKey.Scope.allCases.count)),
-            .nullable("expires_at", future),
-        ]
-        if kind.namesPlatform {
-            properties += [.required("platform", platform), .nullable("environment", environment)]
+    private static func draft(_ kind: KeyKind) -> ObjectShape<KeyDraft> {
+        var start = KeyDraft(rules: kind.rules)
+        if kind.namesPlatform { start.environment = .production }
+        return ObjectShape("Native\(component(kind.name))KeyDraft", start) {
+            Entry(tag: "dialect", kind.name.rawValue)
+            Entry("scopes", scopes) { $0.scopes = $1 }
+            Entry("expires_at", .future) { $0.expiresAt = $1 }
+            if kind.namesPlatform {
+                Entry(required: "platform", NativeShapes.platform) { $0.platform = $1 }
+                Entry("environment", NativeShapes.environment) { $0.environment = $1 ?? .production }
+            }
+            if let name = kind.publicHalf { Entry(name, publicHalf) { $0.publicHalf = $1 } }
+            Entry(kind.secret, secret) { $0.secret = $1 }
+            if let name = kind.sharedSecret { Entry(name, sharedSecret) { $0.sharedSecret = $1 } }
         }
-        if let name = kind.publicHalf { properties.append(.nullable(name, publicHalf)) }
-        properties.append(.nullable(kind.secret, value))
-        if let name = kind.sharedSecret { properties.append(.nullable(name, sharedSecret)) }
-        return .object(properties)
     }
+
+    private static func component(_ dialect: DialectName) -> String {
+        dialect.rawValue.split(separator: "-").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
+    private static let scopes = Shape.list(
+        .words("NativeScope", APIKey.Scope.allCases), min: 1, max: APIKey.Scope.allCases.count,
+        refusingEmpty: "must name at least one"
+    ).map { Set($0) }
+
+    /// What stands in an Authorization header as it is.
+    private static let secret = Shape.text().matching("[!-~]+", "must be printable ASCII without spaces") {
+        $0.utf8.allSatisfy { (0x21..<0x7F).contains($0) }
+    }
+
+    /// The first of a pair: a colon ends it.
+    private static let publicHalf = Shape.text().matching(
+        "[!-9;-~]+", "must be printable ASCII without spaces and :"
+    ) {
+        $0.utf8.allSatisfy { (0x21..<0x7F).contains($0) && $0 != UInt8(ascii: ":") }
+    }
+
+    private static let sharedSecret = Shape.text().matching(
+        "([0-9A-Fa-f]{2}){16,64}", "must be 16 to 64 bytes in hexadecimal digits"
+    ) {
+        Hex.decode($0).map { (16...64).contains($0.count) } ?? false
+    }
+}
+
+extension NativeDocument {
+    static func keys(_ describing: Describing) -> [APIOperation] {
+        [
+            APIOperation(
+                id: "createKey", method: .post, path: "\(app)/keys",
+                summary: "Make a key; its secret is shown this once",
+                text: "Values may be brought along, so that clients move by host name alone.",
+                body: APIBody(
+                    schema: NativeKeyShapes.draft.describe(describing),
+                    examples: [("native", ["dialect": "native", "scopes": ["send", "read"]])]),
+                answers: [
+                    APIAnswer(201, "The key with its values.", key),
+                    APIAnswer(
+                        200, "The repetition of a request: the secret is not shown again.",
+                        .component(
+                            "NativeKeyRepetition", .object([.required("id", .uuid), .required("secret_shown", .flag)]))),
+                ], namesIdempotencyKey: false),
+            APIOperation(
+                id: "listKeys", method: .get, path: "\(app)/keys", summary: "List the keys without their secrets",
+                answers: [
+                    APIAnswer(
+                        200, "All of them.",
+                        .component(
+                            "NativeKeyList",
+                            .object([
+                                .required("items", .list(key)),
+                                .required("next_cursor", Schema.text.orNull.described("Always null.")),
+                            ])))
+                ]),
+            APIOperation(
+                id: "revokeKey", method: .delete, path: "\(app)/keys/:id", summary: "Revoke a key at once",
+                answers: [APIAnswer(204, "It opens nothing any more.")]),
+        ]
+    }
+
+    private static let key = Schema.component(
+        "NativeKey",
+        .object(
+            [
+                .required("id", .uuid), .required("dialect", dialect),
+                .required("scopes", .list(.component("NativeScope", .words(APIKey.Scope.self)))),
+                .optional("platform", NativeShapes.platform.describe(strict)),
+                .optional("environment", shownEnvironment),
+                .required("created_at", .time), .required("expires_at", Schema.time.orNull),
+            ]
+                + ["username", "application_uuid", "platform_uuid", "public_half"].map { name in
+                    .optional(name, Schema.text)
+                }
+                + ["token", "user_token", "password", "api_key", "platform_secret", "shared_secret"].map { name in
+                    .optional(name, Schema.text.described("Shown once, when the key is made."))
+                }))
 }

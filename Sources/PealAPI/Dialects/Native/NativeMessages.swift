@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// Messages: sent, checked without sending, shown, listed, changed while they wait.
 struct NativeMessages: Sendable {
@@ -26,9 +27,9 @@ struct NativeMessages: Sendable {
     }
 
     private func draft(_ call: Call, _ records: [CredentialRecord]) throws(PealError) -> MessageDraft {
-        let fields = try Fields(try call.object())
+        let given = try call.body(NativeMessageShapes.message.shape)
         return try reader(records).draft(
-            fields, id: services.newMessageID(at: call.now), app: try call.app().key, now: call.now)
+            given, id: services.newMessageID(at: call.now), app: try call.app().key, now: call.now)
     }
 
     private func send(_ call: Call) async throws -> Answer {
@@ -129,7 +130,9 @@ struct NativeMessages: Sendable {
         let report = try await services.messages.change(
             try call.id("id", of: "message"), app: app.key, call.verb
         ) { [preview = services.preview] draft throws(PealError) in
-            try reader.apply(try Fields(json), to: &draft, now: call.now)
+            var given = NativeMessageDraft()
+            try NativeMessageShapes.parts.apply(json, to: &given, .strict, now: call.now)
+            try reader.apply(given, to: &draft, now: call.now)
             try preview.check(draft, app: app, records)
         }
         return Answer(.ok, report.nativeJSON)

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// Topics: listed with how many devices they have, made, given an expiry, removed.
 struct NativeTopics: Sendable {
@@ -18,7 +19,7 @@ struct NativeTopics: Sendable {
 
     /// The topic that the path names.
     static func name(_ call: Call) throws(PealError) -> String {
-        try Fields.text(.string(call.parameter("topic")), "topic")
+        try Shape.text().value(of: call.parameter("topic"), named: "topic")
     }
 
     private func list(_ call: Call) async throws -> Answer {
@@ -40,13 +41,14 @@ struct NativeTopics: Sendable {
 
     /// The body may be missing: then the topic never expires.
     private func put(_ call: Call) async throws -> Answer {
-        let expiry = call.body.isEmpty ? nil : try Fields(try call.object()).time("expires_at")
-        if let expiry, expiry <= call.now {
-            throw PealError.invalid("expires_at", "expires_at must lie in the future")
-        }
+        let expiry = call.body.isEmpty ? nil : try call.body(Self.expiry.shape)
         let topic = try await services.topics.put(
             try Self.name(call), expiresAt: expiry, app: try call.app().key, call.verb)
         return Answer(.ok, Self.json(topic))
+    }
+
+    fileprivate static let expiry = ObjectShape("NativeTopicDraft", Timestamp?.none) {
+        Entry("expires_at", .future) { $0 = $1 }
     }
 
     private func delete(_ call: Call) async throws -> Answer {
@@ -63,19 +65,26 @@ struct NativeTopics: Sendable {
 }
 
 extension NativeDocument {
-    static let topics: [APIOperation] = [
-        APIOperation(
-            id: "listTopics", method: .get, path: "\(app)/topics", summary: "List the topics that have not expired",
-            parameters: page(.name), answers: [list(of: "NativeTopic")]),
-        APIOperation(
-            id: "getTopic", method: .get, path: "\(app)/topics/:topic", summary: "Show a topic",
-            answers: [APIAnswer(200, "The topic.", .named("NativeTopic"))]),
-        APIOperation(
-            id: "putTopic", method: .put, path: "\(app)/topics/:topic", summary: "Make a topic or change its expiry",
-            body: APIBody(schema: .object([.nullable("expires_at", future)]), isRequired: false),
-            answers: [APIAnswer(200, "The topic.", .named("NativeTopic"))]),
-        APIOperation(
-            id: "deleteTopic", method: .delete, path: "\(app)/topics/:topic",
-            summary: "Delete a topic with its subscriptions", answers: [APIAnswer(204, "It is gone.")]),
-    ]
+    static func topics(_ describing: Describing) -> [APIOperation] {
+        [
+            APIOperation(
+                id: "listTopics", method: .get, path: "\(app)/topics", summary: "List the topics that have not expired",
+                parameters: page(.name), answers: [list(of: "NativeTopic", topic)]),
+            APIOperation(
+                id: "getTopic", method: .get, path: "\(app)/topics/:topic", summary: "Show a topic",
+                answers: [APIAnswer(200, "The topic.", topic)]),
+            APIOperation(
+                id: "putTopic", method: .put, path: "\(app)/topics/:topic",
+                summary: "Make a topic or change its expiry",
+                body: APIBody(schema: NativeTopics.expiry.schema(describing), isRequired: false),
+                answers: [APIAnswer(200, "The topic.", topic)]),
+            APIOperation(
+                id: "deleteTopic", method: .delete, path: "\(app)/topics/:topic",
+                summary: "Delete a topic with its subscriptions", answers: [APIAnswer(204, "It is gone.")]),
+        ]
+    }
+
+    private static let topic = Schema.component(
+        "NativeTopic",
+        .object([.required("name", .text), .required("devices", .count), .optional("expires_at", .time)]))
 }

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// Webhooks and what was delivered to them; their secrets are never told.
 struct NativeWebhooks: Sendable {
@@ -20,7 +21,7 @@ struct NativeWebhooks: Sendable {
     }
 
     private static func name(_ call: Call) throws(PealError) -> String {
-        try Fields.text(.string(call.parameter("name")), "name")
+        try Shape.text().value(of: call.parameter("name"), named: "name")
     }
 
     private func known(_ call: Call) async throws -> Webhook {
@@ -41,8 +42,10 @@ struct NativeWebhooks: Sendable {
     }
 
     private func put(_ call: Call) async throws -> Answer {
-        let draft = try WebhookReader.draft(
-            try call.object(), name: try Self.name(call), app: try call.app().key)
+        let given = try call.body(NativeWebhookShapes.draft.shape)
+        let draft = WebhookVerbs.Draft(
+            app: try call.app().key, name: try Self.name(call), url: given.url, kind: given.kind,
+            authentication: given.authentication)
         let put = try await services.webhooks.put(draft, call.verb)
         return Answer(put.isNew ? .created : .ok, Self.json(put.webhook))
     }
@@ -102,53 +105,113 @@ struct NativeWebhooks: Sendable {
     }
 }
 
-/// Reads `{url, kind, authentication}` into what the webhook verbs take.
-enum WebhookReader {
-    /// - Parameter name: from the path.
-    static func draft(_ body: JSON, name: String, app: AppKey) throws(PealError) -> WebhookVerbs.Draft {
-        let fields = try Fields(body)
-        let url = try fields.requiredText("url", charactersMax: Limits.webhookURLBytesMax)
-        let kinds = reportComposers.all.map(\.form.kind.rawValue)
-        guard let kind = try fields.choice("kind", of: kinds).map({ Webhook.Kind(rawValue: $0) }) else {
-            throw .missing("kind")
-        }
-        let authentication = try authentication(try fields.requiredObject("authentication"))
-        if case .secret = authentication, reportComposers[kind]?.form.secretHeader == nil {
-            throw .invalid("authentication.type", "secret is ContextPush's; give basic, bearer, header or signature")
-        }
-        return WebhookVerbs.Draft(app: app, name: name, url: url, kind: kind, authentication: authentication)
+/// `{url, kind, authentication}`.
+struct NativeWebhookDraft: Sendable {
+    var url = ""
+    var kind: Webhook.Kind = ""
+    var authentication = Webhook.Authentication.bearer(accessToken: "")
+}
+
+enum NativeWebhookShapes {
+    static let draft = ObjectShape("NativeWebhookDraft", NativeWebhookDraft(), rules: [ownSecret]) {
+        Entry(required: "url", url) { $0.url = $1 }
+        Entry(required: "kind", kind) { $0.kind = $1 }
+        Entry(required: "authentication", authentication) { $0.authentication = $1 }
     }
 
-    private static func authentication(_ fields: Fields) throws(PealError) -> Webhook.Authentication {
-        switch try fields.requiredText("type") {
-        case "basic":
-            let username = try fields.requiredText("username")
-            guard !username.contains(":") else {
-                // RFC 7617 §2: the first colon ends the user name.
-                throw .invalid(fields.path("username"), "username must not hold a colon")
-            }
-            let password = try fields.requiredText("password", charactersMax: Limits.webhookSecretBytesMax)
-            return .basic(username: username, password: password)
-        case "bearer": return .bearer(accessToken: try headerText(fields, "token", allowsBlanks: false))
-        case "header":
-            return .header(name: try headerName(fields), value: try headerText(fields, "value", allowsBlanks: true))
-        case "signature": return .signature(key: try signingKey(fields))
-        case "secret": return .secret(try headerText(fields, "secret", allowsBlanks: true))
-        default:
-            throw .invalid(fields.path("type"), "type must be one of basic, bearer, header, signature, secret")
+    static let kind = Shape<Webhook.Kind>.words(
+        "NativeWebhookKind", reportComposers.all.map { ($0.form.kind.rawValue, $0.form.kind) })
+
+    private static let ownSecret = Rule<NativeWebhookDraft>(
+        "`secret` is ContextPush's: give it with kind `contextpush`.",
+        violation: { _ in
+            let kinds = reportComposers.all.filter { $0.form.secretHeader != nil }.map(\.form.kind.rawValue)
+            return [
+                "required": ["kind", "authentication"],
+                "properties": [
+                    "kind": ["not": ["enum": .array(kinds.map(JSON.string))]],
+                    "authentication": ["required": ["type"], "properties": ["type": ["const": "secret"]]],
+                ],
+            ]
+        }
+    ) { draft, _, reading throws(PealError) in
+        if case .secret = draft.authentication, reportComposers[draft.kind]?.form.secretHeader == nil {
+            throw .invalid(
+                reading.path("authentication.type"),
+                "secret is ContextPush's; give basic, bearer, header or signature")
         }
     }
+
+    /// The verb checks it; here is what its refusals leave.
+    private static let url = Shape.text(characters: Limits.webhookURLBytesMax).stating(
+        (
+            "pattern",
+            .string(
+                #"^[Hh][Tt][Tt][Pp][Ss]://([A-Za-z0-9-]{1,63}\.)+[A-Za-z][A-Za-z0-9-]{0,62}(:[1-9][0-9]{0,3})?"#
+                    + #"([/?][A-Za-z0-9._~:/?@!$&'()*+,;=%\[\]-]*)?$"#)
+        )
+    ).described("https, without user name and fragment; what PEAL_WEBHOOKS_ALLOWED_HOSTS lists may be private.")
+
+    private static let authentication = Shape<Webhook.Authentication>.tagged(
+        "NativeWebhookAuthentication", by: "type",
+        [
+            ("basic", basic.shape.map { .basic(username: $0.name, password: $0.secret) }),
+            ("bearer", bearer.shape.map { .bearer(accessToken: $0.secret) }),
+            ("header", header.shape.map { .header(name: $0.name, value: $0.secret) }),
+            ("signature", signature.shape.map { .signature(key: $0.key) }),
+            ("secret", secret.shape.map { .secret($0.secret) }),
+        ])
+
+    private struct Given: Sendable {
+        var name = ""
+        var secret = ""
+        var key: [UInt8] = []
+    }
+
+    private static let basic = ObjectShape("NativeBasicAuthentication", Given()) {
+        Entry(tag: "type", "basic")
+        // RFC 7617 §2: the first colon ends the user name.
+        Entry(
+            required: "username",
+            Shape.text().matching(#"[^\u0000-\u001f\u007f:]+"#, "must not contain a colon") {
+                !$0.utf8.contains(UInt8(ascii: ":"))
+            }
+        ) { $0.name = $1 }
+        Entry(required: "password", .text(characters: Limits.webhookSecretBytesMax)) { $0.secret = $1 }
+    }
+
+    private static let bearer = ObjectShape("NativeBearerAuthentication", Given()) {
+        Entry(tag: "type", "bearer")
+        Entry(required: "token", headerText("[!-~]+")) { $0.secret = $1 }
+    }
+
+    private static let header = ObjectShape("NativeHeaderAuthentication", Given()) {
+        Entry(tag: "type", "header")
+        Entry(required: "name", headerName) { $0.name = $1 }
+        Entry(required: "value", headerText(textWithBlanks)) { $0.secret = $1 }
+    }
+
+    private static let signature = ObjectShape("NativeSignatureAuthentication", Given()) {
+        Entry(tag: "type", "signature")
+        Entry(required: "secret", signingKey) { $0.key = $1 }
+    }
+
+    private static let secret = ObjectShape("NativeSecretAuthentication", Given()) {
+        Entry(tag: "type", "secret")
+        Entry(required: "secret", headerText(textWithBlanks)) { $0.secret = $1 }
+    }
+
+    private static let textWithBlanks = "[!-~]([ -~]*[!-~])?"
 
     /// A text that stands in a header as it is: printable ASCII (RFC 9110 §5.5), no blanks around it.
-    private static func headerText(
-        _ fields: Fields, _ name: String, allowsBlanks: Bool
-    ) throws(PealError) -> String {
-        let text = try fields.requiredText(name, charactersMax: Limits.webhookSecretBytesMax)
-        let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F || allowsBlanks && $0 == 0x20 }
-        guard isPlain, text.utf8.first != 0x20, text.utf8.last != 0x20 else {
-            throw .invalid(fields.path(name), "\(name) must be printable ASCII that can stand in a header")
+    private static func headerText(_ pattern: String) -> Shape<String> {
+        let allowsBlanks = pattern == textWithBlanks
+        return Shape.text(characters: Limits.webhookSecretBytesMax).matching(
+            pattern, "must be printable ASCII that can stand in a header"
+        ) { text in
+            text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F || allowsBlanks && $0 == 0x20 } && text.utf8.first != 0x20
+                && text.utf8.last != 0x20
         }
-        return text
     }
 
     /// What a request is framed by, and what Peal says itself.
@@ -158,26 +221,29 @@ enum WebhookReader {
         "webhook-signature", "x-ctx-event-type", "x-idempotency-key",
     ]
 
-    private static func headerName(_ fields: Fields) throws(PealError) -> String {
-        let name = try fields.requiredText("name")
-        // `tchar` of RFC 9110 §5.6.2.
-        let isName = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains($0) }
-        guard isName, !reservedNames.contains(name.lowercased()) else {
-            throw .invalid(fields.path("name"), "name must be the name of a header that Peal does not set itself")
-        }
-        return name
-    }
+    /// `tchar` of RFC 9110 §5.6.2.
+    private static let headerName = Shape.text().matching(
+        "[A-Za-z0-9!#$%&'*+.^_`|~-]+", "must be the name of a header that Peal does not set itself"
+    ) { name in
+        name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+            && !reservedNames.contains(name.lowercased())
+    }.described("A header that Peal does not set itself.")
+
+    private static let keyBytes = Limits.webhookSigningKeyBytesMin...Limits.webhookSigningKeyBytesMax
 
     /// `whsec_` and base64, as Standard Webhooks writes keys, or the base64 alone.
-    private static func signingKey(_ fields: Fields) throws(PealError) -> [UInt8] {
-        let text = try fields.requiredText("secret", charactersMax: Limits.webhookSecretBytesMax)
-        let range = Limits.webhookSigningKeyBytesMin...Limits.webhookSigningKeyBytesMax
-        guard let key = Base64URL.decode(text.trimmingPrefix("whsec_")), range.contains(key.count) else {
-            throw .invalid(
-                fields.path("secret"),
-                "secret must be whsec_ and base64 of \(range.lowerBound) to \(range.upperBound) bytes")
+    private static let signingKey = Shape.text(characters: Limits.webhookSecretBytesMax).checked {
+        text, reading throws(PealError) in
+        guard let key = Base64URL.decode(text.trimmingPrefix("whsec_")), keyBytes.contains(key.count) else {
+            throw reading.refusal("must be whsec_ and base64 of \(keyBytes.lowerBound) to \(keyBytes.upperBound) bytes")
         }
         return key
+    }.described { _ in
+        let letter = "[A-Za-z0-9+/_-]"
+        let four = "(\(letter){4})"
+        return Schema.text(
+            pattern: "(whsec_)?(\(four){8,21}|\(four){8,20}\(letter){3}=?|\(four){8,21}\(letter){2}(==)?)"
+        ).described("`whsec_` and base64 of \(keyBytes.lowerBound) to \(keyBytes.upperBound) bytes.")
     }
 }
 
@@ -187,16 +253,16 @@ extension NativeDocument {
     static let webhooks: [APIOperation] = [
         APIOperation(
             id: "listWebhooks", method: .get, path: "\(app)/webhooks", summary: "List webhooks",
-            parameters: page(.name), answers: [list(of: "NativeWebhook")]),
+            parameters: page(.name), answers: [list(of: "NativeWebhook", shown)]),
         APIOperation(
             id: "getWebhook", method: .get, path: webhook, summary: "Show a webhook",
-            answers: [APIAnswer(200, "The webhook.", .named("NativeWebhook"))]),
+            answers: [APIAnswer(200, "The webhook.", shown)]),
         APIOperation(
             id: "putWebhook", method: .put, path: webhook, summary: "Make or change a webhook",
-            body: APIBody(schema: .named("NativeWebhookDraft"), examples: [("signed", example)]),
+            body: APIBody(schema: NativeWebhookShapes.draft.schema(strict), examples: [("signed", example)]),
             answers: [
-                APIAnswer(200, "The webhook, in service again.", .named("NativeWebhook")),
-                APIAnswer(201, "The webhook, which is new.", .named("NativeWebhook")),
+                APIAnswer(200, "The webhook, in service again.", shown),
+                APIAnswer(201, "The webhook, which is new.", shown),
             ], refusals: [.conflict]),
         APIOperation(
             id: "deleteWebhook", method: .delete, path: webhook, summary: "Delete a webhook with what waits for it",
@@ -204,11 +270,11 @@ extension NativeDocument {
         APIOperation(
             id: "listWebhookDeliveries", method: .get, path: "\(webhook)/deliveries",
             summary: "What was and will be sent to a webhook, the newest first", parameters: page(.id),
-            answers: [list(of: "NativeWebhookDelivery")]),
+            answers: [list(of: "NativeWebhookDelivery", delivery)]),
         APIOperation(
             id: "retryWebhookDelivery", method: .post, path: "\(webhook)/deliveries/:id/retry",
             summary: "Try a delivery again",
-            answers: [APIAnswer(200, "The delivery.", .named("NativeWebhookDelivery"))]),
+            answers: [APIAnswer(200, "The delivery.", delivery)]),
     ]
 
     private static let example: JSON = [
@@ -216,94 +282,41 @@ extension NativeDocument {
         "authentication": ["type": "signature", "secret": "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="],
     ]
 
-    static let webhookSchemas: [(name: String, schema: Schema)] = [
-        ("NativeWebhookDraft", draft), ("NativeWebhook", shown), ("NativeWebhookDelivery", delivery),
-        ("NativeMessageEvent", messageEvent),
-    ]
+    private static let shown = Schema.component(
+        "NativeWebhook",
+        .object([
+            .required("name", .text), .required("url", .text),
+            .required("kind", NativeWebhookShapes.kind.describe(strict)),
+            .required(
+                "authentication",
+                .component(
+                    "NativeShownAuthentication",
+                    .object([
+                        .required("type", .text), .optional("username", .text), .optional("name", .text),
+                    ]))),
+            .required("state", .component("NativeWebhookState", .words(["active", "disabled"]))),
+            .required("created_at", .time), .required("changed_at", .time), .optional("disabled_at", .time),
+        ]))
 
-    private static let url = Schema.text(
-        1...Limits.webhookURLBytesMax,
-        pattern: #"[Hh][Tt][Tt][Pp][Ss]://([A-Za-z0-9-]{1,63}\.)+[A-Za-z][A-Za-z0-9-]{0,62}(:[1-9][0-9]{0,3})?"#
-            + #"([/?][A-Za-z0-9._~:/?@!$&'()*+,;=%\[\]-]*)?"#
-    ).described("https, without user name and fragment; what PEAL_WEBHOOKS_ALLOWED_HOSTS lists may be private.")
+    private static let delivery = Schema.component(
+        "NativeWebhookDelivery",
+        .object([
+            .required("id", .uuid), .required("type", .text),
+            .required(
+                "state",
+                .component("NativeWebhookDeliveryState", .words(WebhookDelivery.State.allCases.map(\.name)))),
+            .required("items", .count), .required("attempts", .count),
+            .required("last_status", Schema.integer.orNull), .required("last_error", Schema.text.orNull),
+            .required("created_at", .time), .required("next_attempt_at", Schema.time.orNull),
+            .required("ended_at", Schema.time.orNull),
+        ]))
 
-    private static let kinds = reportComposers.all.map(\.form.kind.rawValue)
-
-    private static let draft = Schema.any(
-        of: [
-            .object([
-                .required("url", url), .required("kind", .words(kinds)),
-                .required("authentication", .one(of: [basic, bearer, header, signature])),
-            ])
-        ]
-            + reportComposers.all.filter { $0.form.secretHeader != nil }.map { composer in
-                .object([
-                    .required("url", url), .required("kind", .word(composer.form.kind.rawValue)),
-                    .required("authentication", secret),
-                ])
-            })
-
-    private static let blackInk = "[!-~]([ -~]*[!-~])?"
-    private static let characters = 1...Limits.webhookSecretBytesMax
-
-    private static let basic = Schema.object([
-        .required("type", .word("basic")),
-        .required("username", .text(1...Limits.nameCharactersMax, pattern: #"[^\u0000-\u001f\u007f:]+"#)),
-        .required("password", .printable(characters)),
-    ])
-
-    private static let bearer = Schema.object([
-        .required("type", .word("bearer")), .required("token", .text(characters, pattern: "[!-~]+")),
-    ])
-
-    private static let header = Schema.object([
-        .required("type", .word("header")),
-        .required(
-            "name",
-            Schema.text(1...Limits.nameCharactersMax, pattern: "[A-Za-z0-9!#$%&'*+.^_`|~-]+").described(
-                "A header that Peal does not set itself.")),
-        .required("value", .text(characters, pattern: blackInk)),
-    ])
-
-    private static let signature = Schema.object([
-        .required("type", .word("signature")),
-        .required(
-            "secret",
-            Schema.text(
-                pattern: "(whsec_)?(\(quartet){8,21}|\(quartet){8,20}\(letter){3}=?|\(quartet){8,21}\(letter){2}(==)?)"
-            )
-            .described(
-                "`whsec_` and base64 of \(keyBytes) bytes."
-            )),
-    ])
-
-    private static let keyBytes = "\(Limits.webhookSigningKeyBytesMin) to \(Limits.webhookSigningKeyBytesMax)"
-    private static let letter = "[A-Za-z0-9+/]"
-    private static let quartet = "(\(letter){4})"
-
-    private static let secret = Schema.object([
-        .required("type", .word("secret")), .required("secret", .text(characters, pattern: blackInk)),
-    ])
-
-    private static let shown = Schema.object([
-        .required("name", .text), .required("url", .text), .required("kind", .words(kinds)),
-        .required("authentication", .object([.required("type", .text)])),
-        .required("state", .words(["active", "disabled"])), .required("created_at", .time),
-        .required("changed_at", .time), .optional("disabled_at", .time),
-    ])
-
-    private static let delivery = Schema.object([
-        .required("id", .uuid), .required("type", .text),
-        .required("state", .words(WebhookDelivery.State.allCases.map(\.name))), .required("items", .count),
-        .required("attempts", .count), .required("last_status", Schema.integer.orNull),
-        .required("last_error", Schema.text.orNull), .required("created_at", .time),
-        .required("next_attempt_at", Schema.time.orNull), .required("ended_at", Schema.time.orNull),
-    ])
-
-    private static let messageEvent = Schema.object([
-        .required("type", .words(["message.sent", "message.expired", "message.cancelled", "message.failed"])),
-        .required("timestamp", .time), .required("data", .named("NativeMessage")),
-    ])
+    private static let messageEvent = Schema.component(
+        "NativeMessageEvent",
+        .object([
+            .required("type", .words(["message.sent", "message.expired", "message.cancelled", "message.failed"])),
+            .required("timestamp", .time), .required("data", NativeReportSchema.message),
+        ]))
 
     static let event = APIWebhook(
         id: "messageEvent", summary: "A message has ended and every device has its outcome",
@@ -312,5 +325,5 @@ extension NativeDocument {
             .header("webhook-id", .uuid, "The same in every repetition."),
             .header("webhook-timestamp", .text(pattern: "[0-9]+"), "Seconds since 1970."),
             .header("webhook-signature", .text, "With `signature`: Standard Webhooks 1.0."),
-        ], body: APIBody(schema: .named("NativeMessageEvent")))
+        ], body: APIBody(schema: messageEvent))
 }

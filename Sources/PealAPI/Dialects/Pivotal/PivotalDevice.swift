@@ -1,39 +1,109 @@
 internal import PealCore
+internal import PealShapes
 
-/// Reads and writes a registration.
+/// A registration as a device sends it. Of what may be empty, "" is kept and echoed so.
+struct PivotalRegistrationDraft: Sendable {
+    var token: String?
+    var os: String?
+    var userID: String?
+    var clearsUser = false
+    var tags: Located<Tags>?
+    var osVersion: String?
+    var alias: String?
+    var model: String?
+    var manufacturer: String?
+
+    enum Tags: Sendable {
+        case all([String])
+        case change(TagChange)
+    }
+
+    struct TagChange: Sendable {
+        var subscribe: [String] = []
+        var unsubscribe: [String] = []
+    }
+}
+
+enum PivotalRegistrationShapes {
+    static let whole = ObjectShape("PivotalRegistration", PivotalRegistrationDraft()) {
+        Entry(required: "registration_token", token) { $0.token = $1 }
+        Entry(including: facts, \.self)
+    }
+
+    static let change = ObjectShape("PivotalRegistrationChange", PivotalRegistrationDraft()) {
+        Entry("registration_token", token) { $0.token = $1 }
+        Entry(including: facts, \.self)
+    }
+
+    private static let token = Shape.text(bytes: Limits.addressBytesMax)
+
+    private static let facts = ObjectShape("PivotalDeviceFacts", PivotalRegistrationDraft()) {
+        Entry("os", Shape.text().described { _ in PivotalPlatform.words }) { $0.os = $1 ?? "" }
+        // Newer versions call tags topics.
+        Entry("tags", or: "topics", is: tags) { $0.tags = $1 }
+        Entry("custom_user_id", userID) { ($0.userID, $0.clearsUser) = ($1, $1 == nil) }
+        Entry("os_version", .text()) { $0.osVersion = $1 ?? "" }
+        Entry("device_alias", .text()) { $0.alias = $1 ?? "" }
+        Entry("device_model", .text()) { $0.model = $1 ?? "" }
+        Entry("device_manufacturer", .text()) { $0.manufacturer = $1 ?? "" }
+    }
+
+    private static let userID = Shape.text(bytes: Limits.signedUserIDBytesMax).described(
+        "Signed, unless the app's setting says otherwise.")
+
+    /// A list is the whole set; an object is a change.
+    private static let tags: Shape<Located<PivotalRegistrationDraft.Tags>> = Shape<PivotalRegistrationDraft.Tags>
+        .either(
+            "PivotalTags", names.map { .all($0) }, or: tagChange.shape.map { .change($0) }
+        ).located()
+
+    private static let names = PivotalShapes.loweredNames(max: Limits.topicsPerDeviceMax)
+
+    private static let tagChange = ObjectShape("PivotalTagChange", PivotalRegistrationDraft.TagChange()) {
+        Entry("subscribe", names) { $0.subscribe = $1 ?? [] }
+        Entry("unsubscribe", names) { $0.unsubscribe = $1 ?? [] }
+    }
+}
+
+/// Makes a registration of what a device sends, and shows devices.
 struct PivotalDevice {
     let rules: AddressRules
     /// The platform of the key's devices.
     let platform: Platform
     let environment: Environment
 
-    /// Applies the members of the body; a POST clears everything else.
-    /// - Parameter userID: already verified; nil if the body has none.
+    /// Takes over what is given; in a POST everything else is cleared.
+    /// - Parameter userID: already verified; nil where none is given.
     func registration(
-        _ body: Tolerance, id: DeviceID, over known: Device?, userID: String?, isWhole: Bool, now: Timestamp
+        _ given: PivotalRegistrationDraft, id: DeviceID, over known: Device?, userID: String?, isWhole: Bool,
+        now: Timestamp
     ) throws(PealError) -> DeviceRegistration {
-        let platform = try platform(of: body) ?? known?.platform ?? platform
-        // The address of a retired device may belong to another device by now.
+        let platform = try platform(given.os) ?? known?.platform ?? platform
+        // A retired device's address may be another device's by now.
         var address = known?.retirement == nil ? known?.address : nil
         var detail = isWhole ? DeviceDetail() : known?.detail ?? DeviceDetail()
-        if let text = try body.text("registration_token", bytesMax: Limits.addressBytesMax) {
+        if let text = given.token {
             let checked = try self.address(text, platform)
             address = checked
             detail.addressAsSent = checked.json == .string(text) ? nil : text
         }
         guard let address else { throw .missing("registration_token") }
-        try apply(body, to: &detail)
-        let userLeft = isWhole || body.isCleared("custom_user_id") ? nil : known?.userID
+        detail.vendorOS = given.os ?? detail.vendorOS
+        detail.osVersion = given.osVersion ?? detail.osVersion
+        detail.alias = given.alias ?? detail.alias
+        detail.model = given.model ?? detail.model
+        detail.manufacturer = given.manufacturer ?? detail.manufacturer
+        let userLeft = isWhole || given.clearsUser ? nil : known?.userID
         return DeviceRegistration(
             id: id, address: address, userID: userID ?? userLeft,
-            topics: try topics(body, over: known?.topics(at: now) ?? [], isWhole: isWhole),
+            topics: try topics(given.tags, over: known?.topics(at: now) ?? [], isWhole: isWhole),
             locale: known?.locale, timeZone: known?.timeZone, detail: detail,
             isInteractive: Interactivity.isInteractive(platform: platform, osVersion: detail.osVersion),
             identityOnMove: isWhole ? .knownID : .newID)
     }
 
-    private func platform(of body: Tolerance) throws(PealError) -> Platform? {
-        guard let os = try body.text("os") else { return nil }
+    private func platform(_ os: String?) throws(PealError) -> Platform? {
+        guard let os, !os.isEmpty else { return nil }
         guard let named = PivotalPlatform.platform(os: os) else { throw .invalid("os", "os \(os) is unknown") }
         guard PivotalPlatform.family(platform).contains(named) else {
             throw .invalid("os", "this platform's devices run \(PivotalPlatform.os(platform)), not \(os)")
@@ -49,40 +119,21 @@ struct PivotalDevice {
         }
     }
 
-    /// An empty string is stored and returned as it is.
-    private func apply(_ body: Tolerance, to detail: inout DeviceDetail) throws(PealError) {
-        if let os = try Self.given(body, "os") { detail.vendorOS = os }
-        if let version = try Self.given(body, "os_version") { detail.osVersion = version }
-        if let alias = try Self.given(body, "device_alias") { detail.alias = alias }
-        if let model = try Self.given(body, "device_model") { detail.model = model }
-        if let maker = try Self.given(body, "device_manufacturer") { detail.manufacturer = maker }
-    }
-
-    private static func given(_ body: Tolerance, _ name: String) throws(PealError) -> String? {
-        body.isCleared(name) ? "" : try body.text(name)
-    }
-
-    /// Names are not case-sensitive. A list is the whole set; an object `{subscribe, unsubscribe}` is a change, and in
-    /// a POST its `subscribe` is the set.
-    private func topics(_ body: Tolerance, over known: [String], isWhole: Bool) throws(PealError) -> [String]? {
-        let count = Limits.topicsPerDeviceMax
-        // Newer versions call tags topics.
-        guard let (value, path) = body["tags", "topics"] else { return isWhole ? [] : nil }
-        if value.arrayValue != nil {
-            return Self.lowered(try body.texts(path, countMax: count, bytesMax: Limits.topicBytesMax))
+    /// In a POST, what is subscribed to is the whole set.
+    private func topics(
+        _ tags: Located<PivotalRegistrationDraft.Tags>?, over known: [String], isWhole: Bool
+    ) throws(PealError) -> [String]? {
+        guard let tags else { return isWhole ? [] : nil }
+        switch tags.value {
+        case .all(let names): return names
+        case .change(let change):
+            if isWhole { return change.subscribe }
+            let topics = Set(known).subtracting(change.unsubscribe).union(change.subscribe)
+            let max = Limits.topicsPerDeviceMax
+            guard topics.count <= max else { throw .invalid(tags.path, "a device may have at most \(max) tags") }
+            return topics.sorted()
         }
-        let change = try Tolerance(value, path: path)
-        let add = Self.lowered(
-            try change.texts("subscribe", countMax: count, bytesMax: Limits.topicBytesMax))
-        if isWhole { return add }
-        let remove = Self.lowered(
-            try change.texts("unsubscribe", countMax: count, bytesMax: Limits.topicBytesMax))
-        let topics = Set(known).subtracting(remove).union(add)
-        guard topics.count <= count else { throw .invalid(path, "a device may have at most \(count) tags") }
-        return topics.sorted()
     }
-
-    private static func lowered(_ names: [String]) -> [String] { Array(Set(names.map { $0.lowercased() })).sorted() }
 }
 
 extension PivotalDevice {

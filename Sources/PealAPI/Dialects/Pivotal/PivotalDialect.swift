@@ -1,4 +1,5 @@
 package import PealCore
+internal import PealShapes
 
 /// The API of Pivotal Push 1.8. Backends call it with an application's key, devices with a platform's.
 struct PivotalDialect: Dialect {
@@ -11,6 +12,11 @@ struct PivotalDialect: Dialect {
     func endpoints(_ services: APIServices) -> [Endpoint] { PivotalRoutes(services).all }
 
     func document(at now: Timestamp) -> DialectDocument? { PivotalDocument.document }
+}
+
+extension Policy {
+    /// A null leaves what is stored, "" clears it.
+    static let pivotal = Policy(isTolerant: true, leavesNull: true)
 }
 
 extension DialectName {

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 extension PivotalDocument {
     static let registrations = [
@@ -7,20 +8,23 @@ extension PivotalDocument {
             id: "pivotalRegister", method: .post, path: "/v1/registration", summary: "Register a device",
             text: "The same token again keeps its `device_uuid`.",
             body: APIBody(
-                schema: .named("PivotalRegistration"), examples: [("iPhone", iPhone)]),
-            answers: [APIAnswer(200, "The device.", .named("PivotalDevice"))]),
+                schema: PivotalRegistrationShapes.whole.schema(PivotalShapes.describing), examples: [("iPhone", iPhone)]
+            ),
+            answers: [APIAnswer(200, "The device.", PivotalSchema.device)]),
         APIOperation(
             id: "pivotalCountDevices", method: .get, path: "/v1/registration/count",
             summary: "Count the active devices",
             answers: [APIAnswer(200, "A bare number.", .count)]),
         APIOperation(
             id: "pivotalGetDevice", method: .get, path: "/v1/registration/:id", summary: "Show a device",
-            answers: [APIAnswer(200, "The device.", .named("PivotalDevice"))]),
+            answers: [APIAnswer(200, "The device.", PivotalSchema.device)]),
         APIOperation(
             id: "pivotalChangeDevice", method: .put, path: "/v1/registration/:id",
             summary: "Change a device, or make it",
-            body: APIBody(schema: .named("PivotalRegistrationChange"), examples: [("topics", change)]),
-            answers: [APIAnswer(200, "The device.", .named("PivotalDevice"))]),
+            body: APIBody(
+                schema: PivotalRegistrationShapes.change.schema(PivotalShapes.describing),
+                examples: [("topics", change)]),
+            answers: [APIAnswer(200, "The device.", PivotalSchema.device)]),
         APIOperation(
             id: "pivotalRemoveDevice", method: .delete, path: "/v1/registration/:id", summary: "Remove a device",
             answers: [done]),
@@ -35,7 +39,7 @@ extension PivotalDocument {
             answers: [
                 APIAnswer(
                     200, "A page.",
-                    PivotalSchema.paged("registrations", .named("PivotalListedDevice"), total: "totalRegistrations"))
+                    PivotalSchema.paged("registrations", PivotalSchema.listedDevice, total: "totalRegistrations"))
             ]),
         APIOperation(
             id: "pivotalListUsers", method: .get, path: "/v2/custom_user_ids",
@@ -54,34 +58,32 @@ extension PivotalDocument {
                     "Only topics that end, or only those that do not."),
             ],
             answers: [
-                APIAnswer(200, "A page.", PivotalSchema.paged("topics", .named("PivotalTopic"), total: "totalTopics"))
+                APIAnswer(200, "A page.", PivotalSchema.paged("topics", PivotalSchema.topic, total: "totalTopics"))
             ]),
         APIOperation(
             id: "pivotalMakeTopic", method: .post, path: "/v2/topics", summary: "Make a topic",
             body: APIBody(
-                schema: .named("PivotalNewTopic"), examples: [("fair", ["name": "fair", "timeToLive": 86400])]),
-            answers: [APIAnswer(201, "The topic, also one that existed.", .named("PivotalTopic"))]),
+                schema: PivotalTopicShapes.topic.describe(PivotalShapes.describing),
+                examples: [("fair", ["name": "fair", "timeToLive": 86400])]),
+            answers: [APIAnswer(201, "The topic, also one that existed.", PivotalSchema.topic)]),
         APIOperation(
             id: "pivotalRemoveTopic", method: .delete, path: "/v2/topics/:id", summary: "Remove a topic",
             answers: [done]),
         APIOperation(
             id: "pivotalMakeTopics", method: .post, path: "/v2/topics/batch", summary: "Make topics",
-            body: APIBody(schema: PivotalSchema.newTopics),
+            body: APIBody(schema: PivotalTopicShapes.batch.schema(PivotalShapes.describing)),
             answers: [
                 APIAnswer(
                     201, "How many are new.",
                     .object([
                         .required("numTopicsCreated", .count), .required("numTopicsExisted", .count),
-                        .optional("topics", .list(.named("PivotalTopic"))),
+                        .optional("topics", .list(PivotalSchema.topic)),
                     ]))
             ]),
         APIOperation(
             id: "pivotalRemoveTopics", method: .delete, path: "/v2/topics/batch", summary: "Remove topics",
             body: APIBody(
-                schema: .object([
-                    .required(
-                        "topicIds", .list(PivotalSchema.number.orNull, 0...Limits.topicsPerBatchMax))
-                ])),
+                schema: PivotalTopicShapes.numbers.schema(PivotalShapes.describing)),
             answers: [APIAnswer(200, "How many there were.", .object([.required("numTopicsDeleted", .count)]))]),
     ]
 
@@ -91,7 +93,7 @@ extension PivotalDocument {
             answers: [APIAnswer(200, "Names.", .object([.required("tags", .list(.text))]))]),
         APIOperation(
             id: "pivotalTaggedDevices", method: .get, path: "/v1/tags/all/:tag", summary: "List the devices with a tag",
-            answers: [APIAnswer(200, "Devices.", .list(.named("PivotalListedDevice")))]),
+            answers: [APIAnswer(200, "Devices.", .list(PivotalSchema.listedDevice))]),
         APIOperation(
             id: "pivotalCountTagged", method: .get, path: "/v1/tags/count/:tag",
             summary: "Count the devices with a tag",
@@ -111,7 +113,8 @@ extension PivotalDocument {
                 APIAnswer(
                     400, "Which devices cannot have them; none was given any.",
                     .any(of: [
-                        .named("PivotalRefusal"), .list(.object([.required("error", .text)])),
+                        .named("PivotalRefusal"),
+                        .list(.component("PivotalTagFault", .object([.required("error", .text)]))),
                     ])),
             ]),
         APIOperation(
@@ -133,85 +136,36 @@ extension PivotalDocument {
 }
 
 extension PivotalSchema {
-    static let deviceComponents: [(name: String, schema: Schema)] = [
-        ("PivotalRegistration", registration), ("PivotalRegistrationChange", registrationChange),
-        ("PivotalDevice", device), ("PivotalListedDevice", listedDevice), ("PivotalTopic", topic),
-        ("PivotalNewTopic", newTopic),
-    ]
-
     private static let topicName = Schema.tolerantText(
         0...Limits.topicBytesMax, pattern: #"[^\u0000-\u001f\u007f]*"#)
-
-    private static let topicNames = Schema.list(topicName, 0...Limits.topicsPerDeviceMax)
-
-    private static func members(tags: Schema, tokenIsRequired: Bool) -> [Property] {
-        let text = Schema.printable(0...Limits.addressBytesMax).with("type", Schema.scalarOrNull)
-        let needed = text.with("type", ["string", "number", "boolean"]).with("minLength", 1)
-        let user = Schema.printable(0...Limits.signedUserIDBytesMax).with("type", Schema.scalarOrNull)
-        return [
-            tokenIsRequired ? .required("registration_token", needed) : .optional("registration_token", text),
-            .optional("os", os),
-            .optional("tags", tags),
-            .optional("custom_user_id", user.described("Signed, unless the app's setting says otherwise.")),
-        ] + ["os_version", "device_alias", "device_model", "device_manufacturer"].map { .optional($0, name) }
-    }
-
-    static let registration = Schema.object(
-        members(
-            tags: .any(of: [
-                topicNames, .object([.optional("subscribe", topicNames.orAbsent)]), Schema([("enum", ["", .null])]),
-            ]), tokenIsRequired: true))
-
-    static let registrationChange = Schema.object(
-        members(
-            tags: .any(of: [
-                topicNames,
-                .object([
-                    .optional("subscribe", topicNames.orAbsent), .optional("unsubscribe", topicNames.orAbsent),
-                ]), Schema([("enum", ["", .null])]),
-            ]), tokenIsRequired: false))
 
     private static let facts: [Property] =
         ["os", "os_version", "device_model", "device_manufacturer", "device_alias"].map { .required($0, .text) } + [
             .required("registration_token", .anything), .required("device_uuid", .uuid), .required("active", .flag),
         ]
 
-    private static let shownTags = Schema.list(.object([.required("text", .text)]))
+    private static let shownTags = Schema.list(
+        .component("PivotalShownTag", .object([.required("text", .text)])))
 
-    static let listedDevice = Schema.object(facts + [.optional("tags", shownTags)])
+    static let listedDevice = Schema.component(
+        "PivotalListedDevice", .object(facts + [.optional("tags", shownTags)]))
 
-    static let device = Schema.object(
-        facts + [
-            .required("variant_uuid", .text), .required("tags", shownTags), .required("custom_user_id", .text),
-        ])
+    static let device = Schema.component(
+        "PivotalDevice",
+        .object(
+            facts + [
+                .required("variant_uuid", .text), .required("tags", shownTags), .required("custom_user_id", .text),
+            ]))
 
-    static let topic = Schema.object([
-        .required("id", .count), .required("name", .text), .optional("expireAt", .count),
-    ])
-
-    private static let life = Schema.tolerantInteger(
-        Limits.topicLifeSecondsMin...Limits.ttlSecondsMax, pattern: "[6-9][0-9]|[1-9][0-9]{2,7}|[12][0-9]{8}")
-
-    static let newTopic = Schema.object([
-        .required("name", somebodyCalled), .optional("expireAt", milliseconds.described("Later than now.")),
-        .optional("timeToLive", life.described("Seconds. Not beside `expireAt`.")),
-    ])
-
-    private static let somebodyCalled = Schema.printable(1...Limits.topicBytesMax).with(
-        "type", ["string", "number", "boolean"])
-
-    static let newTopics = Schema.object([
-        .required(
-            "topics",
-            .list(
-                .any(of: [
-                    .named("PivotalNewTopic"), Schema.printable(1...Limits.topicBytesMax), Schema([("type", "null")]),
-                ]), 0...Limits.topicsPerBatchMax)), .optional("returnTopics", .tolerantFlag),
-    ])
+    static let topic = Schema.component(
+        "PivotalTopic",
+        .object([.required("id", .count), .required("name", .text), .optional("expireAt", .count)]))
 
     static let taggings = Schema.list(
-        .object([
-            .optional("device_uuid", .anything), .optional("registration_token", .anything),
-            .optional("tags", .list(topicName, 0...Limits.topicsPerDeviceMax).orAbsent),
-        ]), 0...Limits.devicesPerBatchMax)
+        .component(
+            "PivotalTagging",
+            .object([
+                .optional("device_uuid", .anything), .optional("registration_token", .anything),
+                .optional("tags", .list(topicName, 0...Limits.topicsPerDeviceMax).orAbsent),
+            ])), 0...Limits.devicesPerBatchMax)
 }

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// The OpenAPI description of the Pivotal Push API.
 enum PivotalDocument {
@@ -122,7 +123,7 @@ enum PivotalSchema {
             ("PivotalPush", push), ("PivotalMessage", message), ("PivotalTarget", target),
             ("PivotalApple", apple), ("PivotalSchedule", schedule), ("PivotalScheduleChange", scheduleChange),
             ("PivotalReceipt", receipt), ("PivotalEvent", event),
-        ] + deviceComponents + geofenceComponents
+        ]
 
     static let scheduleID = Schema.text(pattern: "[0-9a-f]{16}")
 

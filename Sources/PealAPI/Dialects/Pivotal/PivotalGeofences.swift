@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// `/v1/geofence`, where backends manage geofences, and `GET /v1/geofences`, from which phones fetch them.
 struct PivotalGeofences: Sendable {
@@ -25,14 +26,14 @@ struct PivotalGeofences: Sendable {
 
     private func create(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        let plan = try PivotalGeofenceReader.plan(try Tolerance(try call.object()))
+        let plan = try call.body(PivotalGeofenceShapes.geofence.shape, .pivotal)
         let geofence = try await verbs(app, call).create(plan, app: app.key, call.verb)
         return Answer(.ok, PivotalGeofenceWriter.json(geofence))
     }
 
     private func list(_ call: Call) async throws -> Answer {
         let app = try call.app().key
-        let query = try PivotalGeofenceReader.page(call.query)
+        let query = try PivotalGeofencePage.page(call.query)
         let page = try await services.store.read { try $0.geofences(app: app, query) }
         return Answer(
             .ok,
@@ -55,10 +56,12 @@ struct PivotalGeofences: Sendable {
 
     private func change(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        let body = try Tolerance(try call.object())
+        let body = try call.object()
         let geofence = try await verbs(app, call).update(
             try call.number("id", of: "geofence"), app: app.key, call.verb
-        ) { plan throws(PealError) in try PivotalGeofenceReader.apply(body, to: &plan) }
+        ) { plan throws(PealError) in
+            try PivotalGeofenceShapes.geofence.apply(body, to: &plan, .pivotal, now: call.now)
+        }
         return Answer(.ok, PivotalGeofenceWriter.json(geofence))
     }
 
@@ -74,7 +77,7 @@ struct PivotalGeofences: Sendable {
         guard let platform = call.caller.key?.platform else {
             throw PealError(.forbidden, "this key belongs to no platform")
         }
-        let known = try PivotalGeofenceReader.whole(call.query, "timestamp", in: Int64.min...Int64.max) ?? 0
+        let known = try PivotalGeofencePage.whole(call.query, "timestamp", in: Int64.min...Int64.max) ?? 0
         let share = try await verbs(app, call).share(
             of: call.query["device_uuid"].flatMap { DeviceID($0) }, platforms: PivotalPlatform.family(platform),
             app: app.key, since: known > 0 ? Timestamp(milliseconds: known) : nil, now: call.now)

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// `/v1/locations` and `/v1/location_groups`: the places of geofences.
 struct PivotalLocations: Sendable {
@@ -17,13 +18,15 @@ struct PivotalLocations: Sendable {
             totalName: "totalLocations", json: { PivotalGeofenceWriter.json($0) },
             list: { app, query in try await services.store.read { try $0.locations(app: app, query) } },
             find: { app, id in try await services.store.read { try $0.location(app: app, id: id) } },
-            create: { body, app, call in
-                try await verbs.create(try PivotalGeofenceReader.place(body), app: app, call.verb)
+            create: { app, call in
+                let place = try call.body(PivotalGeofenceShapes.location.shape, .pivotal)
+                return try await verbs.create(place, app: app, call.verb)
             },
             change: { id, body, app, call in
                 // Geofences use locations: devices must fetch them again.
                 try await services.geofences(try call.app(), at: call.now).updateLocation(id, app: app, call.verb) {
-                    place throws(PealError) in try PivotalGeofenceReader.apply(body, to: &place)
+                    place throws(PealError) in
+                    try PivotalGeofenceShapes.location.apply(body, to: &place, .pivotal, now: call.now)
                 }
             },
             remove: { id, app, call in try await verbs.delete(id, app: app, call.verb) })
@@ -35,12 +38,13 @@ struct PivotalLocations: Sendable {
             totalName: "totalLocationGroups", json: { PivotalGeofenceWriter.json($0) },
             list: { app, query in try await services.store.read { try $0.locationGroups(app: app, query) } },
             find: { app, id in try await services.store.read { try $0.locationGroup(app: app, id: id) } },
-            create: { body, app, call in
-                try await verbs.createGroup(try PivotalGeofenceReader.group(body), app: app, call.verb)
+            create: { app, call in
+                let plan = try call.body(PivotalGeofenceShapes.group.shape, .pivotal)
+                return try await verbs.createGroup(plan, app: app, call.verb)
             },
             change: { id, body, app, call in
                 try await verbs.updateGroup(id, app: app, call.verb) { plan throws(PealError) in
-                    try PivotalGeofenceReader.apply(body, to: &plan)
+                    try PivotalGeofenceShapes.group.apply(body, to: &plan, .pivotal, now: call.now)
                 }
             },
             remove: { id, app, call in try await verbs.deleteGroup(id, app: app, call.verb) })
@@ -59,9 +63,9 @@ struct PivotalCollection<Item: Sendable>: Sendable {
     let json: @Sendable (Item) -> JSON
     let list: @Sendable (AppKey, NumberedPageQuery) async throws -> NumberedPage<Item>
     let find: @Sendable (AppKey, Int64) async throws -> Item?
-    let create: @Sendable (Tolerance, AppKey, Call) async throws -> Item
-    /// Changes the members in the body.
-    let change: @Sendable (Int64, Tolerance, AppKey, Call) async throws -> Item
+    let create: @Sendable (AppKey, Call) async throws -> Item
+    /// Changes what the body gives.
+    let change: @Sendable (Int64, JSON, AppKey, Call) async throws -> Item
     let remove: @Sendable (Int64, AppKey, Call) async throws -> Void
 
     var endpoints: [Endpoint] {
@@ -77,13 +81,13 @@ struct PivotalCollection<Item: Sendable>: Sendable {
     }
 
     private func answerList(_ call: Call) async throws -> Answer {
-        let query = try PivotalGeofenceReader.page(call.query)
+        let query = try PivotalGeofencePage.page(call.query)
         let page = try await list(try call.app().key, query)
         return Answer(.ok, PivotalGeofenceWriter.json(page, query, list: listName, total: totalName, json))
     }
 
     private func answerCreate(_ call: Call) async throws -> Answer {
-        Answer(.ok, json(try await create(try Tolerance(try call.object()), try call.app().key, call)))
+        Answer(.ok, json(try await create(try call.app().key, call)))
     }
 
     private func answerFind(_ call: Call) async throws -> Answer {
@@ -94,7 +98,7 @@ struct PivotalCollection<Item: Sendable>: Sendable {
     }
 
     private func answerChange(_ call: Call) async throws -> Answer {
-        let body = try Tolerance(try call.object())
+        let body = try call.object()
         return Answer(.ok, json(try await change(try call.number("id", of: noun), body, try call.app().key, call)))
     }
 

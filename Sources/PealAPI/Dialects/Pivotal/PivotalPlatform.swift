@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// The dialect's names of platforms.
 enum PivotalPlatform {
@@ -15,7 +16,13 @@ enum PivotalPlatform {
         }
     }
 
-    /// The dialect's name.
+    /// What `os` of a registration may be.
+    static let words = Schema.caseless([
+        "ios", "android", "android-fcm", "android-gcm", "android-baidu", "windows8", "windows", "windowsPhone",
+        "windows_phone", "bb10", "blackberry",
+    ])
+
+    /// The dialect's own word.
     static func os(_ platform: Platform) -> String {
         switch platform {
         case .ios: "ios"

@@ -1,6 +1,7 @@
 internal import Crypto
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// `/v1/registration`: how the vendor's SDKs register their devices.
 struct PivotalRegistration: Sendable {
@@ -50,8 +51,8 @@ struct PivotalRegistration: Sendable {
 
     private func create(_ call: Call) async throws -> Answer {
         let realm = try Realm(call)
-        let body = try Tolerance(try call.object())
-        let userID = try await userID(body, realm.app, now: call.now)
+        let body = try call.body(PivotalRegistrationShapes.whole.shape, .pivotal)
+        let userID = try await userID(body.userID, realm.app, now: call.now)
         let registration = try realm.reader(services.addressRules).registration(
             body, id: services.newDeviceID(), over: nil, userID: userID, isWhole: true, now: call.now)
         let reply = try await services.devices.register(registration, app: realm.app.key, call.verb) { result in
@@ -62,9 +63,9 @@ struct PivotalRegistration: Sendable {
 
     private func change(_ call: Call) async throws -> Answer {
         let realm = try Realm(call)
-        let body = try Tolerance(try call.object())
+        let body = try call.body(PivotalRegistrationShapes.change.shape, .pivotal)
         let id: DeviceID = try call.id("id", of: "device")
-        let userID = try await userID(body, realm.app, now: call.now)
+        let userID = try await userID(body.userID, realm.app, now: call.now)
         let reader = realm.reader(services.addressRules)
         let result = try await services.devices.change(id, app: realm.app.key, call.verb) { known throws(PealError) in
             if known == nil, !realm.app.settings[PivotalSettings.upsertOnPut] { throw .notFound("device") }
@@ -103,7 +104,7 @@ struct PivotalRegistration: Sendable {
 
     /// The vendor's SDKs limit the id to 255 characters, not bytes.
     private func checked(_ id: String) throws(PealError) -> String {
-        let text = try Fields.text(.string(id), "custom_user_id", bytesMax: Limits.userIDBytesMax)
+        let text = try Shape.text(bytes: Limits.userIDBytesMax).value(of: id, named: "custom_user_id")
         guard text.unicodeScalars.count <= Limits.nameCharactersMax else {
             throw .invalid(
                 "custom_user_id", "custom_user_id may be at most \(Limits.nameCharactersMax) characters long")
@@ -111,13 +112,13 @@ struct PivotalRegistration: Sendable {
         return text
     }
 
-    /// The user in the body, verified if the app requires it; nil if there is none.
-    private func userID(_ body: Tolerance, _ app: App, now: Timestamp) async throws -> String? {
+    /// The user that the body gives, proved where the app asks for proof; nil where it gives none.
+    private func userID(_ given: String?, _ app: App, now: Timestamp) async throws -> String? {
         let name = "custom_user_id"
         guard app.settings[PivotalSettings.verifyCustomUserID] else {
-            return try body.text(name, bytesMax: Limits.userIDBytesMax).map(checked)
+            return try given.map(checked)
         }
-        guard let signed = try body.text(name, bytesMax: Limits.signedUserIDBytesMax) else { return nil }
+        guard let signed = given else { return nil }
         let secrets = try await services.store.read { store in
             let keys = try store.keys(app: app.key)
             let valid = keys.filter { $0.dialect == .pivotal && ($0.expiresAt.map { $0 > now } ?? true) }

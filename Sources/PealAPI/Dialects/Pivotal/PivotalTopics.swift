@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// `/v2/topics`: topics by number, created and deleted one by one or in batches.
 struct PivotalTopics: Sendable {
@@ -23,7 +24,7 @@ struct PivotalTopics: Sendable {
         let search = TopicSearch(
             containing: call.query["q"],
             hasExpiry: try call.query["hasExpiry"].map { text throws(PealError) in
-                try Tolerance.flag(.string(text), "hasExpiry")
+                try Shape.flag.value(of: text, named: "hasExpiry", .tolerant)
             })
         let found = try await services.store.read {
             try $0.topics(app: app, search, asked.page, now: call.now)
@@ -32,22 +33,21 @@ struct PivotalTopics: Sendable {
     }
 
     private func make(_ call: Call) async throws -> Answer {
-        let draft = try PivotalTopicReader.draft(try Tolerance(try call.object()), now: call.now)
-        let made = try await services.topics.make([draft], app: try call.app().key, call.verb)
+        let draft = try call.body(PivotalTopicShapes.topic, .pivotal)
+        let made = try await services.topics.make([(draft.name, draft.expiresAt)], app: try call.app().key, call.verb)
         return Answer(.created, made.first.map { Self.json($0.topic) } ?? .null)
     }
 
     private func makeBatch(_ call: Call) async throws -> Answer {
-        let body = try Tolerance(try call.object())
-        let drafts = try PivotalTopicReader.drafts(body, now: call.now)
-        let isShown = try body.flag("returnTopics") ?? false
+        let batch = try call.body(PivotalTopicShapes.batch.shape, .pivotal)
+        let drafts = batch.topics.map { ($0.name, $0.expiresAt) }
         let made = try await services.topics.make(drafts, app: try call.app().key, call.verb)
         let new = made.filter(\.isNew).map(\.topic)
         return Answer(
             .created,
             .compact([
                 ("numTopicsCreated", .integer(new.count)), ("numTopicsExisted", .integer(made.count - new.count)),
-                ("topics", isShown ? .array(new.map(Self.json)) : nil),
+                ("topics", batch.isShown ? .array(new.map(Self.json)) : nil),
             ]))
     }
 
@@ -60,7 +60,7 @@ struct PivotalTopics: Sendable {
     }
 
     private func deleteBatch(_ call: Call) async throws -> Answer {
-        let numbers = try PivotalTopicReader.numbers(try Tolerance(try call.object()))
+        let numbers = try call.body(PivotalTopicShapes.numbers.shape, .pivotal)
         let count = try await services.topics.delete(numbers, app: try call.app().key, call.verb)
         return Answer(.ok, ["numTopicsDeleted": .integer(count)])
     }
@@ -73,57 +73,71 @@ struct PivotalTopics: Sendable {
     }
 }
 
-/// Reads the topics to create or delete.
-enum PivotalTopicReader {
-    typealias Draft = (name: String, expiresAt: Timestamp?)
+/// A topic that is to be made.
+struct PivotalTopicDraft: Sendable {
+    /// In lower case.
+    var name = ""
+    /// nil = never.
+    var expiresAt: Timestamp?
+    fileprivate var lifeSeconds: Int64?
+}
 
-    /// A name, which is converted to lower case, and at most one of `expireAt` and `timeToLive`.
-    static func draft(_ topic: Tolerance, now: Timestamp) throws(PealError) -> Draft {
-        guard let name = try topic.text("name", bytesMax: Limits.topicBytesMax) else {
-            throw .missing(topic.path("name"))
+struct PivotalTopicBatch: Sendable {
+    var topics: [PivotalTopicDraft] = []
+    /// Whether the answer shows the new ones.
+    var isShown = false
+}
+
+enum PivotalTopicShapes {
+    /// At most one of `expireAt` and `timeToLive`.
+    static let topic = ObjectShape("PivotalNewTopic", PivotalTopicDraft(), rules: [oneEnd]) {
+        Entry(required: "name", .text(bytes: Limits.topicBytesMax)) { $0.name = $1.lowercased() }
+        Entry("expireAt", PivotalShapes.milliseconds.described("Later than now.")) { $0.expiresAt = $1 ?? nil }
+        Entry("timeToLive", life) { $0.lifeSeconds = $1 }
+    }.shape.checked { topic, reading throws(PealError) in
+        var topic = topic
+        if let seconds = topic.lifeSeconds {
+            topic.expiresAt = reading.now + .seconds(seconds)
+        } else if let end = topic.expiresAt, end <= reading.now {
+            throw .invalid(reading.path("expireAt"), "\(reading.path("expireAt")) must be in the future")
         }
-        return (name.lowercased(), try expiry(topic, now: now))
+        return topic
     }
 
-    /// nil for never.
-    private static func expiry(_ topic: Tolerance, now: Timestamp) throws(PealError) -> Timestamp? {
-        let end = try topic.milliseconds("expireAt")
-        guard let seconds = try topic.integer("timeToLive") else {
-            guard let end, end <= now else { return end }
-            throw .invalid(topic.path("expireAt"), "\(topic.path("expireAt")) must lie in the future")
-        }
-        let path = topic.path("timeToLive")
-        guard end == nil else { throw .invalid(path, "\(path) and expireAt must not both be set") }
-        let range = Limits.topicLifeSecondsMin...Limits.ttlSecondsMax
-        guard range.contains(seconds) else {
-            throw .invalid(path, "\(path) must be \(range.lowerBound) to \(range.upperBound) seconds")
-        }
-        return now + .seconds(seconds)
+    private static let oneEnd = Rule<PivotalTopicDraft>("Give either `expireAt` or `timeToLive`, not both.") {
+        topic, _, reading throws(PealError) in
+        guard topic.lifeSeconds != nil, topic.expiresAt != nil else { return }
+        let path = reading.path("timeToLive")
+        throw .invalid(path, "\(path) and expireAt must not both be set")
     }
 
-    /// `topics` of a batch; a string is a name alone.
-    static func drafts(_ body: Tolerance, now: Timestamp) throws(PealError) -> [Draft] {
-        let elements = try body.elements("topics", countMax: Limits.topicsPerBatchMax)
-        guard let elements else { throw .missing("topics") }
-        var drafts: [Draft] = []
-        for (value, path) in elements {
-            if let name = value.stringValue {
-                let text = try Fields.text(.string(name), path, bytesMax: Limits.topicBytesMax)
-                drafts.append((text.lowercased(), nil))
-            } else {
-                drafts.append(try draft(try Tolerance(value, path: path), now: now))
-            }
-        }
-        return drafts
+    private static let lifeRange = Limits.topicLifeSecondsMin...Limits.ttlSecondsMax
+
+    private static let life = Shape.integer(
+        lifeRange, refusing: "must be \(lifeRange.lowerBound) to \(lifeRange.upperBound) seconds"
+    ).described("Seconds.")
+
+    /// A text is a name alone.
+    static let batch = ObjectShape("PivotalNewTopics", PivotalTopicBatch()) {
+        Entry(
+            required: "topics",
+            .list(.either("PivotalTopicOrName", nameAlone, or: topic), max: Limits.topicsPerBatchMax)
+        ) { $0.topics = $1 }
+        Entry("returnTopics", .flag) { $0.isShown = $1 ?? false }
     }
 
-    /// `topicIds` of a batch.
-    static func numbers(_ body: Tolerance) throws(PealError) -> [Int64] {
-        let elements = try body.elements("topicIds", countMax: Limits.topicsPerBatchMax)
-        guard let elements else { throw .missing("topicIds") }
-        var numbers: [Int64] = []
-        for (value, path) in elements { numbers.append(try Tolerance.integer(value, path)) }
-        return numbers
+    private static let nameAlone = Shape<PivotalTopicDraft>(
+        read: { json, reading throws(PealError) in
+            guard json.stringValue != nil else { throw reading.wrongType(json, "an object") }
+            let name = try Shape.text(bytes: Limits.topicBytesMax).read(json, &reading)
+            return PivotalTopicDraft(name: name.lowercased())
+        }, describe: { _ in .printable(1...Limits.topicBytesMax) })
+
+    /// The topics that are to be removed.
+    static let numbers = ObjectShape("PivotalTopicNumbers", [Int64]()) {
+        Entry(
+            required: "topicIds", .list(.integer(Int64.min...Int64.max), max: Limits.topicsPerBatchMax)
+        ) { $0 = $1 }
     }
 }
 
@@ -150,7 +164,7 @@ struct PivotalTags: Sendable {
     /// The tag at the end of the path, in lower case.
     private static func tag(_ call: Call) throws(PealError) -> String {
         let name = call.path.segments.last ?? ""
-        return try Fields.text(.string(name), "tag", bytesMax: Limits.topicBytesMax).lowercased()
+        return try Shape.text(bytes: Limits.topicBytesMax).value(of: name, named: "tag").lowercased()
     }
 
     private func list(_ call: Call) async throws -> Answer {

@@ -6,14 +6,14 @@ import hmac
 import json
 import pathlib
 import socket
-import time
 import urllib.parse
 
 from conftest import Simulator
 from peal_server import ROOT, Peal
+from waiting import wait_until
 
 FIXTURES = ROOT / "Tests" / "Fixtures" / "seeds" / "pivotal"
-# The environment variables' prefix of the push networks.
+# The prefix of the push networks' environment variables.
 PROVIDERS = "PEAL_PROVIDERS_"
 
 
@@ -30,7 +30,7 @@ def signed_user(user, shared_secret):
 
 
 def configuration(simulator):
-    """What makes a server send to the simulator alone."""
+    """The environment of a server that sends only to the simulator."""
     description = simulator.description
     account = json.loads(pathlib.Path(description["fcm"]["service_account_file"]).read_text())
     host = lambda url: urllib.parse.urlsplit(url).netloc
@@ -47,7 +47,7 @@ def configuration(simulator):
 
 
 class Reply:
-    """What came back over a socket."""
+    """A response from a socket."""
 
     def __init__(self, data):
         head, _, self.body = data.partition(b"\r\n\r\n")
@@ -60,7 +60,7 @@ class Reply:
         return json.loads(self.body)
 
 
-class PivotalWorld:
+class PivotalFixture:
     def __init__(self, directory, clock=None):
         environment = clock.environment if clock else {}
         self.clock = clock
@@ -100,7 +100,7 @@ class PivotalWorld:
     # Requests
 
     def authorization(self, platform=None):
-        """As both SDKs write it: two blanks after the scheme."""
+        """As both SDKs write it, with two spaces after the scheme."""
         key = self.application if platform is None else self.platforms[platform]
         pair = (
             (key["application_uuid"], key["api_key"])
@@ -110,7 +110,7 @@ class PivotalWorld:
         return "Basic  " + base64.b64encode(":".join(pair).encode()).decode()
 
     def exchange(self, text):
-        """Writes octets to the server and reads until it closes."""
+        """Sends bytes to the server and reads until it closes."""
         port = int(self.peal.url.rsplit(":", 1)[1])
         with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
             connection.sendall(text if isinstance(text, bytes) else text.encode())
@@ -120,7 +120,7 @@ class PivotalWorld:
         return Reply(data)
 
     def call(self, method, path, body=None, platform=None):
-        """One request of a backend (or of a platform's device)."""
+        """A request of a backend (or of a platform's device)."""
         text = "" if body is None else json.dumps(body)
         head = f"{method} {path} HTTP/1.1\r\nHost: push.example.com\r\nConnection: close\r\n"
         head += f"Authorization: {self.authorization(platform)}\r\n"
@@ -136,7 +136,7 @@ class PivotalWorld:
     # Devices of the fixtures
 
     def register_cast(self):
-        """Registers the devices of the fixtures under their own uuids. Gives their addresses by name."""
+        """Registers the devices of the fixtures under their own uuids. Returns their addresses by name."""
         addresses = {}
         for name, device in json.loads((FIXTURES / "devices.json").read_text()).items():
             registration = device["registration"]
@@ -155,10 +155,9 @@ class PivotalWorld:
 
     def ended(self, message, seconds=30):
         """The receipt of a push once every device has its outcome."""
-        end = time.monotonic() + seconds
-        while True:
-            receipt = self.call("GET", f"/v1/receipts/{message}").json
-            if receipt["state"] in ("sent", "expired", "failed", "cancelled"):
-                return receipt
-            assert time.monotonic() < end, f"{receipt}\n{self.peal.log[-2000:]}"
-            time.sleep(0.05)
+
+        def receipt():
+            shown = self.call("GET", f"/v1/receipts/{message}").json
+            return shown["state"] in ("sent", "expired", "failed", "cancelled") and shown
+
+        return wait_until(receipt, seconds, lambda: self.peal.log[-2000:])

@@ -1,0 +1,174 @@
+internal import PealCore
+internal import PealShapes
+
+/// What a request to send may be, and a change of a message that waits.
+enum NativeMessageShapes {
+    static let message = ObjectShape(
+        "NativeMessageDraft", NativeMessageDraft(), "`method` needs `schedule.window`."
+    ) {
+        Entry("campaign_id", .text()) { $0.campaignID = $1 }
+        Entry(including: parts, \.self)
+    }
+
+    /// A change replaces whole parts.
+    static let parts = ObjectShape("NativeMessageParts", NativeMessageDraft()) {
+        Entry("options", options.shape) { $0.options = $1?.options ?? MessageOptions() }
+        Entry(required: "audience", audience.shape) { $0.audience = $1 }
+        Entry(required: "content", NativeContentShapes.content) { $0.content = $1 }
+        Entry("method", .words("NativeMethod")) { $0.method = $1 }
+        Entry("schedule", schedule.shape) { $0.schedule = $1 ?? NativeSchedule() }
+    }
+}
+
+extension NativeMessageShapes {
+    struct Options: Sendable {
+        var shared = PlatformOptions()
+        var lostAnswer = MessageOptions.LostAnswer.resend
+
+        var options: MessageOptions {
+            var options = MessageOptions()
+            options.priority = shared.priority
+            options.life = shared.life
+            options.collapseKey = shared.collapseKey
+            options.isBackground = shared.isBackground ?? false
+            options.environment = shared.environment
+            options.lostAnswer = lostAnswer
+            return options
+        }
+    }
+
+    static let options = ObjectShape("NativeOptions", Options()) {
+        Entry(unsupported: "rate_per_second")
+        Entry(unsupported: "unreachable")
+        Entry(including: platformOptions, \.shared)
+        Entry("lost_answer", .words("NativeLostAnswer")) { $0.lostAnswer = $1 ?? .resend }
+    }
+
+    static let platformOptions = ObjectShape(
+        "NativePlatformOptions", PlatformOptions(), rules: [.notBoth("expires_at", "ttl_seconds")]
+    ) {
+        Entry("priority", .words("NativePriority")) { $0.priority = $1 }
+        Entry("expires_at", Shape.time.described { .future(after: $0.now) }) {
+            if let end = $1 { $0.life = .until(end) }
+        }
+        Entry("ttl_seconds", .integer(0...Limits.ttlSecondsMax)) {
+            if let seconds = $1 { $0.life = .seconds(seconds) }
+        }
+        Entry("collapse_key", .text()) { $0.collapseKey = $1 }
+        Entry("background", .flag) { $0.isBackground = $1 }
+        Entry("environment", NativeShapes.environment) { $0.environment = $1 }
+    }
+
+    private static let schedule = ObjectShape("NativeSchedule", NativeSchedule(), rules: [oneStart]) {
+        Entry("window", window) { $0.until = $1 }
+        Entry("at", start) { $0.at = $1 }
+    }
+
+    private static let oneStart = Rule<NativeSchedule>(
+        "Give either `at` or `window`.",
+        violation: { describing in
+            let (at, window) = (JSON.present(["at"], describing), JSON.present(["window"], describing))
+            return ["anyOf": [["allOf": [at, window]], ["not": ["anyOf": [at, window]]]]]
+        }
+    ) { _, given, reading throws(PealError) in
+        if given.has("window") {
+            for name in ["at", "in"] where given.has(name) {
+                let (window, other) = (reading.path("window"), reading.path(name))
+                throw .invalid(other, "give either \(window) or \(other), not both")
+            }
+        } else if given.has("in") {
+            throw .unsupported(reading.path("in"))
+        } else if !given.has("at") {
+            throw .missing(reading.path("at"))
+        }
+    }
+
+    private static let start = Shape.time.checked { start, reading throws(PealError) in
+        guard start <= reading.now + .seconds(Limits.ttlSecondsMax) else { throw reading.refusal("is too far ahead") }
+        return start
+    }.described("A time in the past means now.")
+
+    private static let window = ObjectShape("NativeWindow", Timestamp(milliseconds: 0)) {
+        Entry(required: "until", windowEnd) { $0 = $1 }
+    }.shape
+
+    private static let windowEnd = Shape.time.checked { until, reading throws(PealError) in
+        guard until > reading.now, until <= reading.now + .seconds(Limits.windowSecondsMax) else {
+            throw reading.refusal("must lie ahead, at most \(Limits.windowSecondsMax / 86_400) days")
+        }
+        return until
+    }.described("Ahead, at most \(Limits.windowSecondsMax / 86_400) days.")
+}
+
+extension NativeMessageShapes {
+    static let audience = ObjectShape(
+        "NativeAudience", NativeAudience(), rules: [channelAlone, somebody]
+    ) {
+        Entry("channel", channel) { $0.channel = $1 }
+        Entry("all", .flag) { $0.audience.includesAll = $1 ?? false }
+        Entry("devices", .distinct(.id(), max: Limits.audienceDevicesMax)) { $0.audience.devices = $1 ?? [] }
+        Entry("users", .texts(max: Limits.audienceUsersMax)) { $0.audience.users = $1 ?? [] }
+        Entry("topics", .texts(max: Limits.audienceTopicsMax)) { $0.audience.topics = $1 ?? [] }
+        Entry("addresses", .list(address, max: Limits.audienceAddressesMax)) { $0.addresses = $1 ?? [] }
+        Entry("not_topics", .texts(max: Limits.audienceTopicsMax)) { $0.audience.excludedTopics = $1 ?? [] }
+        Entry("interactive_only", .flag) { $0.audience.interactiveOnly = $1 ?? false }
+        Entry("platforms", .list(NativeShapes.platform, max: Platform.allCases.count)) {
+            $0.audience.platforms = $1.flatMap { $0.isEmpty ? nil : Set($0) }
+        }
+    }
+
+    private static let address = ObjectShape(
+        "NativeAudienceAddress", NativeAddress(), rules: [NativeShapes.addressForm()]
+    ) {
+        Entry(required: "platform", NativeShapes.platform) { $0.platform = $1 }
+        Entry(required: "address", NativeShapes.address) { $0.address = $1 }
+        Entry("environment", NativeShapes.environment) { $0.environment = $1 }
+    }.shape.located()
+
+    private static let channel = ObjectShape("NativeChannelName", NativeChannelName()) {
+        Entry("environment", NativeShapes.environment) { $0.environment = $1 }
+        Entry(
+            required: "id",
+            Shape.anything.described { _ in .text(1...Limits.channelIDBytesMax, pattern: "[A-Za-z0-9+/=_-]+") }
+        ) { $0.id = $1 }
+    }.shape.located()
+
+    private static let others = [
+        "all", "devices", "users", "topics", "addresses", "platforms", "interactive_only", "not_topics",
+    ]
+
+    private static let channelAlone = Rule<NativeAudience>(
+        "A channel is an audience of its own.",
+        violation: { describing in
+            [
+                "allOf": [
+                    .present(["channel"], describing), ["anyOf": .array(others.map { .present([$0], describing) })],
+                ]
+            ]
+        }
+    ) { _, given, reading throws(PealError) in
+        guard given.has("channel") else { return }
+        for name in others where given.has(name) {
+            throw .invalid(reading.path(name), "a channel is an audience of its own: leave \(name) out")
+        }
+    }
+
+    private static let somebody = Rule<NativeAudience>(
+        "Name somebody: `all`, `devices`, `users`, `topics`, `addresses` or `channel`.",
+        violation: { describing in
+            let lists = ["devices", "users", "topics", "addresses"].map { name -> JSON in
+                [
+                    "required": [.string(name)],
+                    "properties": .object(.init([(name, ["type": "array", "minItems": 1])])),
+                ]
+            }
+            let all: JSON = ["required": ["all"], "properties": ["all": ["const": true]]]
+            return ["not": ["anyOf": .array([.present(["channel"], describing), all] + lists)]]
+        }
+    ) { given, _, reading throws(PealError) in
+        guard given.audience.isEmpty, given.addresses.isEmpty, given.channel == nil else { return }
+        throw PealError(
+            .missingField, "\(reading.path) must name somebody: all, devices, users, topics or addresses",
+            field: reading.path)
+    }
+}

@@ -1,0 +1,82 @@
+internal import PealCore
+internal import PealShapes
+
+/// What several requests of the native API take.
+enum NativeShapes {
+    static let platform = Shape<Platform>.words(
+        "NativePlatform", Platform.addressable.map { ($0.rawValue, $0) })
+
+    /// In either case of Apple's older word for the sandbox.
+    static let environment = Shape<Environment>.words(
+        "NativeEnvironment", [("production", .production), ("sandbox", .sandbox), ("development", .sandbox)],
+        expected: "production or sandbox")
+
+    /// A device token, a channel URI or a Web Push subscription. `AddressRules` reads it once its platform is known.
+    static let address = Shape.anything.described { _ in
+        .any(of: [.text(1...Limits.addressBytesMax, pattern: #"[!#-\[\]-~]+"#), subscription])
+    }
+
+    /// A browser's subscription (RFC 8030, RFC 8291).
+    private static let subscription = Schema.component(
+        "NativeSubscription",
+        .object([
+            .required("endpoint", .text(1...Limits.endpointURIBytesMax, pattern: "https?://\(uriPattern)")),
+            .required(
+                "keys",
+                .component(
+                    "NativeSubscriptionKeys",
+                    .object([
+                        .required("p256dh", .text(pattern: "B[A-Za-z0-9+/_-]{86}=?").described("A point of P-256.")),
+                        .required("auth", .text(pattern: "[A-Za-z0-9+/_-]{22}(==)?")),
+                    ]))),
+            .nullable(
+                "application_server_key",
+                .text(pattern: "[A-Za-z0-9+/_-]{87}=?").described("A VAPID key of the app; the newest unless given.")),
+        ]))
+
+    /// The address has the form of its platform.
+    static func addressForm<Root>() -> Rule<Root> {
+        Rule(violation: { _ in
+            let violations = Platform.addressable.map { platform -> JSON in
+                [
+                    "properties": [
+                        "platform": ["const": .string(platform.rawValue)],
+                        "address": ["not": addressForm(platform).json],
+                    ]
+                ]
+            }
+            return ["required": ["platform", "address"], "anyOf": .array(violations)]
+        }) { _, _, _ in }
+    }
+
+    private static func addressForm(_ platform: Platform) -> Schema {
+        switch platform {
+        case .ios:
+            .text(
+                pattern: "([0-9A-Fa-f]{2}){\(Limits.apnsTokenCharactersMin / 2),\(Limits.apnsTokenCharactersMax / 2)}")
+        case .windows: channel("https", ".notify.windows.com")
+        case .windowsPhone: channel("https?", ".notify.live.net")
+        case .web: subscription
+        default: .text
+        }
+    }
+
+    /// A URI on a host of the vendor's; the configuration may allow others.
+    private static func channel(_ scheme: String, _ suffix: String) -> Schema {
+        let host = suffix.replacing(".", with: "\\.")
+        return .text(
+            1...Limits.endpointURIBytesMax,
+            pattern: "\(scheme)://([A-Za-z0-9-]{1,63}\\.)*[A-Za-z0-9-]{1,63}\(host)([/?]\(uriPattern))?")
+    }
+
+    /// What RFC 3986 lets stand in path and query, as a regular expression of ECMA-262.
+    private static let uriPattern = #"[A-Za-z0-9._~:/?@!$&'()*+,;=%\[\]-]*"#
+}
+
+extension Shape where Value == Timestamp {
+    /// A time in the future.
+    static let future = Shape.time.checked { time, reading throws(PealError) in
+        guard time > reading.now else { throw reading.refusal("must be in the future") }
+        return time
+    }.described { .future(after: $0.now) }
+}

@@ -1,0 +1,182 @@
+@testable import PealAPI
+import PealCore
+import PealShapes
+import PealTesting
+import Testing
+
+/// A request of which every variation must be refused by its shape and by its schema, or taken by both.
+struct ShapeSample: Sendable, CustomTestStringConvertible {
+    let name: String
+    let body: JSON
+    let schema: Schema
+    /// What the server would do with such a body; nil if it takes it.
+    let refusal: @Sendable (JSON) -> PealError?
+    /// Members whose form depends on what is read later.
+    var excluded: [String] = []
+
+    var testDescription: String { name }
+
+    static let now = Timestamp(milliseconds: 1_780_000_000_000)
+    private static let describing = Describing(policy: .strict, now: now)
+
+    init<Value>(_ name: String, _ shape: Shape<Value>, _ body: JSON, excluding excluded: [String] = []) {
+        (self.name, self.body, self.excluded) = (name, body, excluded)
+        schema = shape.describe(Self.describing)
+        refusal = { body in
+            do throws(PealError) {
+                _ = try shape.value(of: body, .strict, now: Self.now)
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    /// Bodies that differ from the sample in one place: a member left out, or another value in place of any.
+    var variations: [JSON] { [body] + Self.variations(of: body, "", excluded) }
+
+    private static func variations(of json: JSON, _ path: String, _ excluded: [String]) -> [JSON] {
+        guard !excluded.contains(path) else { return [] }
+        let inner: [JSON] =
+            switch json {
+            case .object(let members):
+                members.names.flatMap { name -> [JSON] in
+                    let below = path.isEmpty ? name : "\(path).\(name)"
+                    let other = variations(of: members[name] ?? .null, below, excluded) + [nil]
+                    guard !excluded.contains(below) else { return [] }
+                    return other.map { value in
+                        var changed = members
+                        changed[name] = value
+                        return .object(changed)
+                    }
+                }
+            case .array(let elements):
+                elements.indices.flatMap { index in
+                    variations(of: elements[index], path, excluded).map { value in
+                        var changed = elements
+                        changed[index] = value
+                        return .array(changed)
+                    }
+                }
+            case .null, .bool, .number, .string: []
+            }
+        return inner + (path.isEmpty ? [] : values)
+    }
+
+    private static let values: [JSON] = [
+        .null, true, false, 0, 1, -1, 5, .number("0.5"), .number("1e30"), "", "a", "ios", "x y", "red\u{7}", "a:b",
+        "2026-11-21T02:30:00Z", "00000000-0000-4000-8000-00000000000a", .string(String(repeating: "é", count: 300)),
+        .string(String(repeating: "ab", count: 32)), [], [.null], ["a"], ["a", "a"], [5], [:], ["a": 1], ["en": "x"],
+    ]
+}
+
+extension ShapeSample {
+    static let all: [ShapeSample] = [
+        ShapeSample(
+            "an app", NativeAppShapes.draft.shape,
+            [
+                "id": "00000000-0000-4000-8000-00000000000a", "name": "Cheese", "bundle_id": "com.example.cheese",
+                "richie_app_id": "cheese", "devtodev_app_id": "cheese",
+                "settings": [
+                    "pivotal": ["verify_custom_user_id": true, "heartbeat": false], "richie": ["lenient_json": true],
+                    "contextpush": ["share": .number("0.25")], "device": ["verify_user_id": false],
+                ],
+            ]),
+        ShapeSample(
+            "a native key", NativeKeyShapes.draft,
+            ["dialect": "native", "scopes": ["send", "read"], "expires_at": "2027-01-01T00:00:00Z", "token": "t0ken"]),
+        ShapeSample(
+            "a platform's key", NativeKeyShapes.draft,
+            [
+                "dialect": "pivotal-platform", "platform": "ios", "environment": "sandbox", "platform_uuid": "abc",
+                "platform_secret": "s3cret",
+            ]),
+        webhook("basic", ["type": "basic", "username": "ann", "password": "p4ss"]),
+        webhook("bearer", ["type": "bearer", "token": "t0ken"]),
+        webhook("header", ["type": "header", "name": "X-Token", "value": "a b"]),
+        webhook(
+            "signature", ["type": "signature", "secret": "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]),
+        webhook("secret", ["type": "secret", "secret": "s3cret"]),
+        ShapeSample("a channel", NativeChannelShapes.draft.shape, ["storage_policy": "most_recent"]),
+        ShapeSample(
+            "a device", NativeDeviceShapes.draftWithID.shape,
+            [
+                "id": "00000000-0000-4000-8000-00000000000a", "platform": "ios", "environment": "sandbox",
+                "address": .string(String(repeating: "0a", count: 32)), "user_id": "ann", "topics": ["news", "sport"],
+                "locale": "de-AT", "time_zone": "Europe/Vienna", "os_version": "18.0",
+                "identifiers": ["devtodev_id": 5, "idfa": "A-B"], "attributes": ["a": ["b": "c"]],
+            ], excluding: ["platform", "address"]),
+        message("to everybody", ["all": true, "not_topics": ["old"], "interactive_only": true, "platforms": ["ios"]]),
+        message(
+            "to some",
+            [
+                "devices": ["00000000-0000-4000-8000-00000000000a"], "users": ["ann"], "topics": ["news"],
+                "addresses": [
+                    [
+                        "platform": "ios", "address": .string(String(repeating: "0a", count: 32)),
+                        "environment": "sandbox",
+                    ]
+                ],
+            ]),
+        message("to a channel", ["channel": ["id": "dHN0LXNyY2gtY2hubA==", "environment": "sandbox"]]),
+        ShapeSample(
+            "a message in a window", NativeMessageShapes.message.shape,
+            [
+                "audience": ["users": ["ann"]], "content": ["body": "Hello"], "method": "context_aware",
+                "schedule": ["window": ["until": "2026-05-29T00:00:00Z"]], "campaign_id": "spring",
+            ], excluding: ["schedule.window.until"]),
+    ]
+
+    private static func webhook(_ kind: String, _ authentication: JSON) -> ShapeSample {
+        ShapeSample(
+            "a webhook with \(kind)", NativeWebhookShapes.draft.shape,
+            ["url": "https://example.com/peal", "kind": "contextpush", "authentication": authentication],
+            excluding: ["url"])
+    }
+
+    private static func message(_ name: String, _ audience: JSON) -> ShapeSample {
+        ShapeSample(
+            "a message \(name)", NativeMessageShapes.message.shape,
+            [
+                "audience": audience,
+                "content": [
+                    "title": ["en": "Hello", "de": "Servus"], "body": "Fresh cheese", "data": ["a": ["b"]],
+                    "badge": 1, "sound": "bell", "image_url": "https://example.com/a.jpg", "default_locale": "en",
+                    "ios": ["options": ["priority": "high"]],
+                    "android": ["collapse": "x", "options": ["ttl_seconds": 5]],
+                ],
+                "options": [
+                    "priority": "low", "ttl_seconds": 3600, "collapse_key": "a", "background": false,
+                    "environment": "sandbox", "lost_answer": "resend",
+                ],
+                "schedule": ["at": "2026-11-21T02:30:00Z"],
+            ],
+            excluding: [
+                "audience.addresses.platform", "audience.addresses.address", "audience.channel.id",
+                "content.ios", "content.android", "content.windows", "content.web", "content.windows_phone",
+            ])
+    }
+}
+
+@Suite("A shape and its schema")
+struct ShapeSchemaTests {
+    /// What JSON Schema does not say, by a part of the refusal.
+    private static let unsaid = [
+        "must not contain control characters", "lacks the default locale", "default_locale is required",
+        "is too far ahead", "a locale is a tag",
+    ]
+
+    @Test("agree on every variation of a request", arguments: ShapeSample.all)
+    func agree(sample: ShapeSample) {
+        var components = JSON.Members()
+        for (name, schema) in sample.schema.components { components[name] = schema.json }
+        let validator = SchemaValidator(components: components)
+        #expect(sample.refusal(sample.body) == nil)
+        for body in sample.variations {
+            let refusal = sample.refusal(body)
+            let suits = validator.accepts(body, sample.schema.json)
+            if let refusal, suits, Self.unsaid.contains(where: refusal.message.contains) { continue }
+            #expect(suits == (refusal == nil), "\(body.text): \(refusal?.message ?? "taken")")
+        }
+    }
+}
