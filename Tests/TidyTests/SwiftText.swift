@@ -1,20 +1,26 @@
 import Synchronization
 
-/// Swift source with its comments and string contents blanked, so that rules look at code alone. Line breaks stay, so
-/// line numbers do too.
+/// Swift source with its comments and, unless they are kept, its string contents blanked, so that rules see code alone.
+/// Line breaks stay, so that line numbers fit the file.
 struct SwiftText {
     let code: String
-    /// Every rule looks at every file: each is scanned once.
-    private static let scanned = Mutex<[String: String]>([:])
+    /// Every rule reads every file: each is scanned once for each way of reading it.
+    private static let scanned = Mutex<[Key: String]>([:])
 
-    init(_ source: String) {
-        if let known = Self.scanned.withLock({ $0[source] }) {
+    private struct Key: Hashable {
+        let source: String
+        let keepsStrings: Bool
+    }
+
+    init(_ source: String, keepsStrings: Bool = false) {
+        let key = Key(source: source, keepsStrings: keepsStrings)
+        if let known = Self.scanned.withLock({ $0[key] }) {
             code = known
             return
         }
-        var scanner = Scanner(Array(source.utf8))
+        var scanner = Scanner(Array(source.utf8), keepsStrings: keepsStrings)
         let text = scanner.run()
-        Self.scanned.withLock { $0[source] = text }
+        Self.scanned.withLock { $0[key] = text }
         code = text
     }
 
@@ -24,12 +30,16 @@ struct SwiftText {
         private let input: [UInt8]
         private var position = 0
         private var output: [UInt8] = []
+        private let keepsStrings: Bool
 
-        /// Octets that something to be blanked begins with.
+        /// Bytes that a comment or a string may begin with.
         private static let openings = Set("/#\"".utf8)
         private static let (lineEnd, blank) = (UInt8(ascii: "\n"), UInt8(ascii: " "))
 
-        init(_ input: [UInt8]) { self.input = input }
+        init(_ input: [UInt8], keepsStrings: Bool) {
+            self.input = input
+            self.keepsStrings = keepsStrings
+        }
 
         mutating func run() -> String {
             while position < input.count {
@@ -51,17 +61,14 @@ struct SwiftText {
         }
 
         private func starts(_ text: String) -> Bool {
-            var place = position
-            for byte in text.utf8 {
-                guard place < input.count, input[place] == byte else { return false }
-                place += 1
-            }
-            return true
+            input[position...].starts(with: text.utf8)
         }
 
-        private mutating func skip(_ count: Int = 1) {
+        /// Moves on, and blanks what it passes unless that belongs to a string that is kept.
+        private mutating func skip(_ count: Int = 1, isString: Bool = false) {
             for _ in 0..<min(count, input.count - position) {
-                output.append(input[position] == Self.lineEnd ? Self.lineEnd : Self.blank)
+                let byte = input[position]
+                output.append(byte == Self.lineEnd || isString && keepsStrings ? byte : Self.blank)
                 position += 1
             }
         }
@@ -99,20 +106,20 @@ struct SwiftText {
 
         private mutating func blankString(_ opening: (pounds: Int, quotes: String)) {
             let pounds = String(repeating: "#", count: opening.pounds)
-            skip(opening.pounds + opening.quotes.count)
+            skip(opening.pounds + opening.quotes.count, isString: true)
             while position < input.count, !starts(opening.quotes + pounds) {
                 if starts("\\" + pounds + "(") {
                     blankInterpolation(opening.pounds + 2)
                 } else {
-                    skip(starts("\\" + pounds) ? opening.pounds + 2 : 1)
+                    skip(starts("\\" + pounds) ? opening.pounds + 2 : 1, isString: true)
                 }
             }
-            skip(opening.quotes.count + opening.pounds)
+            skip(opening.quotes.count + opening.pounds, isString: true)
         }
 
         /// The code inside an interpolation counts as text: rules look at statements.
         private mutating func blankInterpolation(_ openingCount: Int) {
-            skip(openingCount)
+            skip(openingCount, isString: true)
             var depth = 1
             while depth > 0, position < input.count {
                 if let opening = stringOpening() {
@@ -120,7 +127,7 @@ struct SwiftText {
                     continue
                 }
                 depth += starts("(") ? 1 : starts(")") ? -1 : 0
-                skip()
+                skip(isString: true)
             }
         }
     }

@@ -1,0 +1,137 @@
+import Foundation
+import PealCore
+import PealServer
+import Testing
+
+/// The documents against the code they describe.
+@Suite("The documents") struct DocumentsTests {
+    private let repository = Repository.here
+
+    @Test("list every error code, once, in errors.md")
+    func errors() throws {
+        let codes = try firstColumn("docs/errors.md").filter { !$0.contains(" ") }
+        #expect(codes.sorted() == PealError.Code.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test("list every configuration key, and no other")
+    func configuration() throws {
+        let keys = ConfigurationKey.all.map(\.environmentName)
+        #expect(!keys.isEmpty)
+        let words = try quotedWords("docs/configuration.md")
+        #expect(keys.filter { !words.contains($0) } == [])
+        let known = Set(keys).union(ConfigurationKey.clientEnvironmentNames)
+        #expect(try firstColumn("docs/configuration.md").filter { $0.hasPrefix("PEAL_") && !known.contains($0) } == [])
+    }
+
+    @Test("list every limit")
+    func limits() throws {
+        let names = try repository.swiftFiles(under: "Sources").flatMap(Self.limits)
+        #expect(names.count > 30, "the limits were not found")
+        let words = try quotedWords("docs/configuration.md")
+        #expect(names.filter { !words.contains($0) } == [])
+    }
+
+    /// The constants of `Limits` and of its extensions. The limits of one dialect are in that dialect's folder.
+    private static func limits(_ file: Repository.File) -> [String] {
+        guard let start = file.text.firstMatch(of: /\b(?:enum|extension) Limits \{/)?.range.lowerBound else {
+            return []
+        }
+        let body = file.text[start...].components(separatedBy: "\n}").first ?? ""
+        return SwiftText(body).code.matches(of: /\bstatic let (\w+)/).map { String($0.output.1) }
+    }
+
+    @Test("name every state in states.md")
+    func states() throws {
+        let text = try repository.file("docs/states.md").text
+        let names =
+            Message.State.allCases.map(\.name) + Slice.State.allCases.map { String(describing: $0) }
+            + WebhookDelivery.State.allCases.map(\.name)
+        #expect(names.filter { !text.contains($0) } == [])
+    }
+
+    @Test("explain every reason of our own that a delivery can end with")
+    func reasons() throws {
+        let own = /(?:\.unsent\(|\.lost\(|\.unreachable\(|\.unusable\(|\.address\(|rejection\(|reason: )"([A-Z]\w+)"/
+        let providers = try repository.swiftFiles(under: "Sources/PealProviders")
+        let thrown = providers.flatMap { $0.text.matches(of: own).map { String($0.output.1) } }
+        #expect(thrown.count > 40, "the reasons were not found")
+        let shared = try repository.swiftFiles(under: "Sources/PealDelivery").flatMap(Self.reasonConstants)
+        #expect(!shared.isEmpty)
+        let documents = try repository.paths(under: "docs/providers") + ["docs/states.md"]
+        let words = try documents.reduce(into: Set<String>()) { $0.formUnion(try quotedWords($1)) }
+        #expect(Set(thrown + shared).subtracting(words) == [])
+    }
+
+    /// The constants of `enum Reason`, as the trail spells them.
+    private static func reasonConstants(_ file: Repository.File) -> [String] {
+        guard let start = file.text.range(of: "enum Reason") else { return [] }
+        let body = file.text[start.upperBound...].prefix { $0 != "}" }
+        return body.matches(of: /static let (\w)(\w*)/).map { $0.output.1.uppercased() + $0.output.2 }
+    }
+
+    @Test("walk through files and symbols that exist")
+    func walks() throws {
+        let lines = try repository.file("docs/ARCHITECTURE.md").lines
+        let steps = lines.compactMap { $0.firstMatch(of: /^\d+\. `([\w\/.+-]+\.swift)`/).map { ($0.output.1, $0.0) } }
+        #expect(steps.count > 40, "the walks were not found")
+        for line in lines {
+            guard let path = line.firstMatch(of: /^\d+\. `([\w\/.+-]+\.swift)`/)?.output.1 else { continue }
+            let full = "Sources/\(path)"
+            guard repository.exists(full) else {
+                Issue.record("\(full) does not exist")
+                continue
+            }
+            let text = try repository.file(full).text
+            for symbol in line.matches(of: /`([A-Za-z]\w*(?:\.\w+)*)(?:\([\w:]*\))?`/).map(\.output.1) {
+                let name = String(symbol.split(separator: ".").last ?? "")
+                #expect(text.contains(name), "\(path) does not contain \(name)")
+            }
+        }
+    }
+
+    @Test("avoid the phrases that docs/style.md lists")
+    func phrases() throws {
+        let style = try repository.file("docs/style.md").text
+        let block = try #require(style.firstMatch(of: /```phrases\n([^`]*)```/)).output.1
+        let phrases = block.split(separator: "\n").map(String.init)
+        #expect(phrases.count > 10, "the phrases were not found")
+        let all = try Regex(phrases.map { "(?:\($0))" }.joined(separator: "|")).ignoresCase()
+        let files = try repository.paths().filter { path in
+            path != "docs/style.md" && path != "CHANGELOG.md"
+                && (path.hasSuffix(".md") || path.hasSuffix(".py") || path.hasSuffix(".sh") || path == "Makefile"
+                    || path.hasPrefix("Sources/") || path.hasPrefix("SDK/Sources/"))
+        }
+        let found = try files.flatMap { path in
+            (try? repository.file(path)).map { file in
+                file.lines.enumerated().filter { $1.contains(all) }.map { "\(path):\($0 + 1): \($1)" }
+            } ?? []
+        }
+        #expect(found == [])
+    }
+
+    @Test("link to files that exist")
+    func links() throws {
+        let documents = try repository.paths().filter { $0.hasSuffix(".md") }
+        #expect(!documents.isEmpty)
+        for path in documents {
+            let folder = URL(filePath: path, directoryHint: .notDirectory).deletingLastPathComponent()
+            for link in try repository.file(path).text.matches(of: /\]\(([^)#\s]+)(?:#[^)]*)?\)/).map(\.output.1) {
+                guard !link.contains("://"), !link.hasPrefix("mailto:") else { continue }
+                let target = folder.appending(path: String(link)).standardized.relativePath
+                #expect(repository.exists(target), "\(path) links to \(link)")
+            }
+        }
+    }
+
+    /// The single words in backticks that fill a first column.
+    private func firstColumn(_ path: String) throws -> [String] {
+        try repository.file(path).lines.compactMap { line in
+            guard line.hasPrefix("|") else { return nil }
+            return line.dropFirst().prefix { $0 != "|" }.firstMatch(of: /^\s*`([^`]+)`\s*$/).map { String($0.output.1) }
+        }
+    }
+
+    private func quotedWords(_ path: String) throws -> Set<String> {
+        Set(try repository.file(path).text.matches(of: /`([^`\n]+)`/).map { String($0.output.1) })
+    }
+}

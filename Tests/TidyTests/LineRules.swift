@@ -1,0 +1,92 @@
+import Testing
+
+/// A pattern that must not occur in a line of code, with the folders it is checked in and the files that may break it.
+struct LineRule: Sendable, CustomTestStringConvertible {
+    /// Reads as the end of "the sources …".
+    let name: String
+    let pattern: String
+    /// Prefixes of paths; a file counts when one of them fits and none of `exempt` does.
+    var folders = ["Sources/", "SDK/Sources/"]
+    var exempt: [String] = []
+    /// Files that break the rule for a reason. An entry that is no longer needed fails the test.
+    var exceptions: [String: String] = [:]
+    /// Whether string literals are checked too. Comments never are.
+    var readsStrings = false
+
+    var testDescription: String { name }
+
+    func covers(_ path: String) -> Bool {
+        folders.contains(where: path.hasPrefix) && !exempt.contains(where: path.hasPrefix)
+    }
+
+    /// Where the file breaks the rule, as `path:line: text`.
+    func findings(in file: Repository.File) throws -> [String] {
+        // With the default boundaries "Clock.now" is one word, as in prose.
+        let regex = try Regex(pattern).wordBoundaryKind(.simple)
+        let code = SwiftText(file.text, keepsStrings: readsStrings).lines
+        return zip(code, file.lines).enumerated().compactMap { number, line in
+            line.0.contains(regex) ? "\(file.path):\(number + 1): \(line.1.drop { $0 == " " })" : nil
+        }
+    }
+}
+
+extension LineRule {
+    /// The composition root, and programs that are not part of the server.
+    private static let outermost = [
+        "Sources/PealServer/", "Sources/PealSimulator/", "Sources/PealTesting/", "Sources/PealLab/",
+    ]
+
+    static let all = [
+        LineRule(name: "contain no forced try or cast", pattern: #"\b(try!|as!)"#),
+        LineRule(
+            name: "start unstructured tasks only for a stated reason",
+            pattern: #"(^|[^\w.])Task(\.detached)?(\([^)]*\))?\s*\{"#,
+            exceptions: [
+                "Sources/PealDelivery/DeliveryService.swift":
+                    "a cancelled caller must not cancel workers that still have answers to settle",
+                "Sources/PealProviders/Requests/RequestPool.swift":
+                    "a page is accepted at once and sent later; close() awaits the task",
+                "Sources/PealProviders/OAuth/AccessTokens.swift":
+                    "callers share one token request, and event loops that start one cannot await it",
+            ]),
+        LineRule(
+            name: "take the time from TimeSource",
+            pattern:
+                #"\bDate(\(\)|\.now)|\b(Continuous|Suspending)Clock\b|\b(NIODeadline|DispatchTime)\.now\(|\bTask\.sleep\("#,
+            folders: ["Sources/"], exempt: outermost),
+        LineRule(
+            name: "take randomness from Randomness",
+            pattern: #"\.random\(|\.randomElement\(|\.shuffled?\(|\bSystemRandomNumberGenerator\b|\bUUID\(\)"#,
+            folders: ["Sources/"], exempt: outermost),
+        LineRule(
+            name: "use no empty name for a type",
+            pattern:
+                #"\b(struct|class|enum|actor|protocol|typealias)\s+\w*(Manager|Helper|Util|Utils|Common|Info|Processor)s?\b"#,
+            folders: ["Sources/", "SDK/", "Tests/"]),
+        LineRule(name: "say which token a name means", pattern: #"\b(let|var)\s+token\b"#),
+        LineRule(
+            name: "write the native API's field paths only in its dialect",
+            pattern: #""(content|options)\.([a-z_]|\\\()"#,
+            folders: ["Sources/"],
+            // ContextPush's own requests have a member `content`.
+            exempt: ["Sources/PealAPI/Dialects/Native/", "Sources/PealAPI/Dialects/ContextPush/"], readsStrings: true),
+        LineRule(
+            name: "take no field path apart",
+            pattern: #"\b(field|path)\)?\??\.(split\(separator: "\."|hasPrefix\("[a-z_]+\.)"#,
+            folders: ["Sources/PealAPI/Dialects/"], readsStrings: true),
+        LineRule(
+            name: "know dialects below the API as data",
+            pattern: #"(?i)richie|devtodev|contextpush|pivotal|\bswitch\s+(\w*\.)?dialect\b"#,
+            folders: [
+                "PealCore", "PealStore", "PealSQLite", "PealDelivery", "PealProviders", "PealReports", "PealNetwork",
+                "PealTesting", "PealAPI/Access", "PealAPI/Gate", "PealAPI/OpenAPI",
+            ].map { "Sources/\($0)/" },
+            exceptions: [
+                "Sources/PealCore/Apps/AppSettings.swift": "the API and the store name the share of experiments so",
+                "Sources/PealCore/Devices/Device.swift": "the API and the store name a device identifier devtodev_id",
+                "Sources/PealStore/Schema/Schema.swift": "columns",
+                "Sources/PealStore/Tables/AppTable.swift": "columns",
+            ],
+            readsStrings: true),
+    ]
+}
