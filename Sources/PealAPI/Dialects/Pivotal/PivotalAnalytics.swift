@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// `POST /v1/analytics`: what the vendor's SDKs tell of pushes and geofences. They keep whatever is not answered with
 /// 2xx and send it again, so what cannot be used is passed over and the answer is 200.
@@ -48,7 +49,7 @@ struct PivotalAnalytics: Sendable {
     }
 
     private static func text(_ event: JSON, _ name: String) -> String? {
-        event[name].flatMap { Tolerance.plainText($0) }
+        event[name]?.scalarText
     }
 
     /// iOS tells milliseconds, Android seconds: the magnitude tells which.

@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// Puts what a push says to Windows and to Windows Phone into the native API's form. Templates are not checked here: a
 /// push to other platforms is not refused for them.
@@ -7,23 +8,23 @@ enum PivotalWindows {
     private static let toastTemplate: JSON = "ToastText01"
 
     /// - Parameter body: the message's, for a push that gives Windows nothing of its own.
-    static func windows(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
+    static func windows(_ custom: JSON.Members?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { _ in
                 Content.PlatformContent(fields: JSON.Members([("type", "toast"), ("template", toastTemplate)]))
             }
         }
-        var fields = custom.members
+        var fields = custom
         for name in ["template_name", "template_fields", "options"] { fields[name] = nil }
-        let given = custom["template_fields"]?.value.objectValue ?? .init()
+        let given = custom.given("template_fields")?.objectValue ?? .init()
         let type = word(custom, "type")
         fields["type"] = type.map(JSON.string)
         if type == "badge" {
-            fields["value"] = custom["value"]?.value ?? given["value"] ?? given.pairs.map { $0.1 }.first
+            fields["value"] = custom.given("value") ?? given["value"] ?? given.pairs.map { $0.1 }.first
             fields["template"] = nil
             return Content.PlatformContent(fields: fields)
         }
-        fields["template"] = custom["template_name", "template"]?.value
+        fields["template"] = custom.given("template_name", "template")
         let isToast = type == nil || type == "toast"
         // A toast without a text says the message's; what else shows texts is the template's business.
         if !given.isEmpty { fields["fields"] = templateFields(given, text: isToast ? body : nil) }
@@ -34,8 +35,8 @@ enum PivotalWindows {
         return Content.PlatformContent(fields: fields)
     }
 
-    private static func word(_ custom: Tolerance, _ name: String) -> String? {
-        custom[name].flatMap { Tolerance.plainText($0.value)?.lowercased() }
+    private static func word(_ custom: JSON.Members, _ name: String) -> String? {
+        custom.given(name)?.scalarText?.lowercased()
     }
 
     /// `textFieldN` stands at N − 1 of the texts and `imageFieldN` of the images; what no field is for is null, and
@@ -74,21 +75,21 @@ enum PivotalWindows {
     }
 
     private static func text(_ value: JSON) -> JSON {
-        value.isNull ? .null : .string(Tolerance.plainText(value) ?? value.text)
+        value.isNull ? .null : .string(value.scalarText ?? value.text)
     }
 
     /// - Parameter body: the message's, for a push that gives Windows Phone nothing of its own.
-    static func phone(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
+    static func phone(_ custom: JSON.Members?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { body in
                 let fields: [(String, JSON)] = [("type", "toast"), ("fields", ["title": .string(body)])]
                 return Content.PlatformContent(fields: JSON.Members(fields))
             }
         }
-        var fields = custom.members
+        var fields = custom
         for name in ["template_fields", "options", "template"] { fields[name] = nil }
         let template = word(custom, "template") ?? word(custom, "type") ?? "toast"
-        let given = custom["template_fields"]?.value.objectValue
+        let given = custom.given("template_fields")?.objectValue
         switch template {
         case "toast":
             fields["type"] = "toast"
@@ -98,7 +99,7 @@ enum PivotalWindows {
             fields["fields"] = given.map(JSON.object)
         default:
             fields["type"] = "tile"
-            fields["template"] = template == "tile" ? nil : custom["template", "type"]?.value
+            fields["template"] = template == "tile" ? nil : custom.given("template", "type")
             fields["fields"] = given.map { .object(JSON.Members($0.pairs.map { ($0.0, text($0.1)) })) }
         }
         return Content.PlatformContent(fields: fields)
@@ -110,5 +111,12 @@ enum PivotalWindows {
             members[0].1 = .string(body)
         }
         return .compact(members)
+    }
+}
+
+extension JSON.Members {
+    /// The first of these members that is given; null and "" count as absent.
+    fileprivate func given(_ names: String...) -> JSON? {
+        names.lazy.compactMap { self[$0] }.first { !$0.isNull && $0 != "" }
     }
 }
