@@ -109,9 +109,6 @@ extension PivotalPushShapes {
         Entry("platform", platform.deferred()) { $0.platform = $1 }
     }
 
-    /// The names, and whether the list has elements.
-    private typealias Names = (names: [String], hasElements: Bool)
-
     /// Names that something may have: what is too long or holds control characters is given all the same.
     private static func names(_ max: Int) -> Shape<[String]?> {
         Shape<[String]?>(
@@ -121,6 +118,7 @@ extension PivotalPushShapes {
             }, describe: { Shape<[String]>.texts(.anyText, max: max).describe($0) })
     }
 
+    /// The names, and whether the list has elements.
     private static func named(_ names: [String]??) -> ([String], Bool) {
         guard case .some(.some(let names)) = names else { return ([], false) }
         return (names, true)
