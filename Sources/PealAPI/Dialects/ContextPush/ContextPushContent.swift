@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// Reads what a message says into the content of the core. What the notification service extension of existing apps
-/// reads, `ctx_image_url` and `ctx_idempotency_key`, goes beside the caller's own data.
+/// Reads the content of a message. The notification service extension of existing apps reads `ctx_image_url` and
+/// `ctx_idempotency_key`, which are added to the caller's own data.
 enum ContextPushContent {
     static func content(
         _ given: Tolerance, key: String, platform: Platform
@@ -30,7 +30,7 @@ enum ContextPushContent {
         content.data["ctx_image_url"] = image.map(JSON.string) ?? content.data["ctx_image_url"]
         content.data["ctx_idempotency_key"] = .string(key)
         if platform == .ios {
-            // So that the extension runs: for the image, and to tell that the alert was shown.
+            // So that the extension runs: for the image, and to report that the alert was shown.
             content.platforms[.ios] = .init(
                 fields: JSON.Members([("payload", ["aps": ["mutable-content": 1]])]))
         } else {
@@ -39,18 +39,18 @@ enum ContextPushContent {
         return content
     }
 
-    /// A text, or one for each locale.
+    /// A string, or one for each locale.
     private static func text(_ fields: Tolerance, _ name: String) throws(PealError) -> LocalizedText? {
         guard let (value, path) = fields[name] else { return nil }
         guard value.objectValue != nil else { return try fields.contentText([name]).map(LocalizedText.plain) }
         let given = try Tolerance(value, path: path)
         guard given.members.count <= Limits.localesPerMessageMax else {
-            throw .invalid(path, "\(path) may hold \(Limits.localesPerMessageMax) locales at most")
+            throw .invalid(path, "\(path) may have at most \(Limits.localesPerMessageMax) locales")
         }
         var texts: [String: String] = [:]
         for locale in given.members.names {
             guard locale.isLocaleName else {
-                throw .invalid("\(path).\(locale)", "a locale is a tag as de or de-AT")
+                throw .invalid("\(path).\(locale)", "a locale is a language tag such as de or de-AT")
             }
             if let text = try given.contentText([locale]) { texts[locale] = text }
         }

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// The ContextPush API, told to the outside.
+/// The OpenAPI description of the ContextPush API.
 enum ContextPushDocument {
     static var document: DialectDocument {
         DialectDocument(
@@ -142,10 +142,10 @@ enum ContextPushDocument {
 
 /// The members of ContextPush's bodies.
 enum ContextPushSchema {
-    /// What may stand where a text is asked for.
+    /// The types that are accepted as a string.
     private static let scalars: JSON = ["string", "number", "boolean"]
     private static let scalarsOrNull: JSON = ["string", "number", "boolean", "null"]
-    /// No control characters (C0, DEL), but for line ends behind the value.
+    /// No control characters (C0, DEL) except line ends after the value.
     private static let printable = #"[^\u0000-\u001f\u007f]"#
     private static let lineEnds = #"[\n\r]*"#
 

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// The paths of ContextPush: one person's message, scheduled and cancelled.
+/// The paths of ContextPush: to schedule and to cancel one person's message.
 struct ContextPushRoutes: Sendable {
     private let services: APIServices
 
@@ -47,6 +47,6 @@ struct ContextPushRoutes: Sendable {
 }
 
 extension Moment {
-    /// What the caller knows the message by: its own key, or the one made for it.
+    /// The caller's key of the message, or the one that the server made for it.
     var contextPushKey: String { idempotencyKey ?? message.description }
 }

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Reads a request to schedule into a message with a window, for one user on one platform.
+/// Reads a request to schedule into a message with a delivery window, for one user on one platform.
 struct ContextPushReader {
     let limits: APIOptions
 
@@ -27,7 +27,7 @@ struct ContextPushReader {
             content: sent, createdAt: now, expiresAt: life.end, source: source, window: window)
     }
 
-    /// An instant goes before a number of hours.
+    /// An instant takes precedence over a number of hours.
     private func end(_ body: Tolerance, now: Timestamp) throws(PealError) -> Timestamp {
         let latest = now + .seconds(limits.contextPushWindowSecondsMax)
         let hoursMax = limits.contextPushWindowSecondsMax / 3600
@@ -59,12 +59,12 @@ struct ContextPushReader {
     }
 }
 
-/// Reads whose message a request is about.
+/// Reads which message of which user a request is about.
 struct ContextPushTarget {
     let platform: Platform
     let userID: String
     let campaignID: String
-    /// nil where the caller leaves it to the server.
+    /// nil if the caller leaves it to the server.
     let key: String?
 
     init(_ body: Tolerance) throws(PealError) {
@@ -82,12 +82,12 @@ struct ContextPushTarget {
         key = try body.text("idempotency_key", bytesMax: Limits.contextPushKeyBytesMax)
     }
 
-    /// By which a later request finds the message.
+    /// The name under which a later request finds the message.
     var name: MomentName? {
         key.map { MomentName(platform: platform, userID: userID, campaignID: campaignID, key: $0) }
     }
 
-    /// - Throws: `forbidden` where the key's app is another than the bundle's.
+    /// - Throws: `forbidden` if the key's app does not have that bundle id.
     static func checkBundle(_ body: Tolerance, app: App, _ records: [CredentialRecord]) throws(PealError) {
         guard let bundle = try body.text("bundle_id") else { throw .missing("bundle_id") }
         let own = [app.bundleID] + (app.bundleID == nil ? records.map { $0.facts["bundle_id"]?.stringValue } : [])

@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// Reads who a push is for: the union of the elements. Where an element holds a push token the rest of it does not
-/// count. What cannot be read is skipped, and told by its path.
+/// Reads the audience of a push: the union of the elements. If an element has a push token, the rest of it is ignored.
+/// Invalid elements are skipped and reported by their paths.
 struct DevtodevAudience {
     private(set) var audience = Audience()
     private(set) var skipped: [String] = []
@@ -12,7 +12,7 @@ struct DevtodevAudience {
     ]
     private static let users = ["userId", "customUid"]
 
-    /// - Throws: `missing_field` for none, `invalid_field` for too many.
+    /// - Throws: `missing_field` without elements, `invalid_field` for too many.
     static func elements(_ body: Tolerance) throws(PealError) -> [JSON] {
         guard let elements = body[DevtodevRefusals.audience]?.value.arrayValue, !elements.isEmpty else {
             throw PealError(
@@ -25,7 +25,7 @@ struct DevtodevAudience {
         return elements
     }
 
-    /// - Parameter content: with the objects of the platforms that the push is for.
+    /// - Parameter content: has the objects of the push's platforms.
     init(_ elements: [JSON], content: Content, rules: AddressRules) {
         var seen = Seen()
         audience.platforms = Set(content.platforms.keys)
@@ -84,8 +84,8 @@ struct DevtodevAudience {
         return text
     }
 
-    /// A token belongs to Windows where it is a URI; else to iOS where it is an APNs device token and the push is for
-    /// iOS; else to Android.
+    /// A URI is a Windows token. An APNs device token is an iOS token if the push is for iOS. Every other token is
+    /// Android's.
     private static func address(_ value: JSON, _ content: Content, _ rules: AddressRules) -> Address? {
         guard let text = Tolerance.plainText(value) else { return nil }
         let isURI = text.contains("://")

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Makes the APNs payload of a push: Apple's members in `aps`, beside it `data`, and the keys that the vendor's SDK
+/// Builds the APNs payload of a push: Apple's members in `aps`, then `data`, and the keys that the vendor's SDK
 /// reads (https://github.com/devtodev-analytics/ios-sdk-2.0).
 enum DevtodevApple {
     private static let visible = ["title", "text", "title-loc-key", "loc-key", "attachment", "interactive"]
@@ -50,7 +50,7 @@ enum DevtodevApple {
         return aps
     }
 
-    /// A single text counts as a list of one.
+    /// A single string counts as a list of one.
     private static func texts(_ given: Tolerance, _ name: String) throws(PealError) -> JSON? {
         guard let (value, path) = given[name] else { return nil }
         let elements = value.arrayValue ?? [value]
@@ -59,7 +59,7 @@ enum DevtodevApple {
         return .array(elements.map { .string(Tolerance.plainText($0) ?? $0.text) })
     }
 
-    /// The template is the category, whose buttons and texts the app has from `/v1/devtodev/categories`.
+    /// The template is the category. The app gets its buttons and texts from `/v1/devtodev/categories`.
     private static func addButtons(
         _ given: Tolerance, _ aps: inout JSON.Members, _ more: inout JSON.Members, _ notes: inout [String]
     ) throws(PealError) {
@@ -85,7 +85,7 @@ enum DevtodevApple {
         if !buttons.isEmpty { more["_interactive"] = ["buttons": .array(buttons)] }
     }
 
-    /// The app's service extension loads them, which iOS starts for `mutable-content` only.
+    /// The app's service extension loads them; iOS starts it only for `mutable-content`.
     private static func addAttachments(
         _ given: Tolerance, _ aps: inout JSON.Members, _ more: inout JSON.Members
     ) throws(PealError) {
@@ -106,7 +106,7 @@ enum DevtodevApple {
     }
 }
 
-/// Makes the FCM data message of a push. The vendor's SDK shows it by itself from the texts under the keys below
+/// Builds the FCM data message of a push. The vendor's SDK shows it from the texts under the keys below
 /// (https://github.com/devtodev-analytics/package_Messaging).
 enum DevtodevAndroid {
     private static let visible = ["title", "text", "image", "interactive"]
@@ -153,7 +153,7 @@ enum DevtodevAndroid {
         return keys
     }
 
-    /// Buttons carry their texts with them.
+    /// Buttons include their texts.
     private static func buttons(_ given: Tolerance) throws(PealError) -> JSON? {
         var buttons: [JSON] = []
         for button in try given.part("interactive").objects("buttons") {
@@ -173,8 +173,8 @@ enum DevtodevAndroid {
         return buttons.isEmpty ? nil : .string(JSON.object(JSON.Members([("buttons", .array(buttons))])).text)
     }
 
-    /// The author's members stand by themselves and once more, as one JSON text, under `data` where there is room; the
-    /// SDK's keys win over them.
+    /// The author's members, each by itself and, if there is room, all as one JSON text under `data`. The SDK's keys
+    /// take precedence.
     private static func data(_ own: JSON.Members, _ keys: JSON.Members) -> JSON.Members {
         var data = JSON.Members()
         for (name, value) in own.pairs where !value.isNull {
@@ -241,11 +241,11 @@ struct DevtodevOptions {
     }
 }
 
-/// What a tap does, under the keys that the vendor's SDKs read in a payload.
+/// The action of a tap, under the keys that the vendor's SDKs read in a payload.
 enum DevtodevActions {
     private static let keys = [("url", "_u"), ("deeplink", "_d"), ("share", "_s")]
 
-    /// The action in `object`; the first of `url`, `deeplink` and `share` where several are given.
+    /// The action in `object`; if there are several, the first of `url`, `deeplink` and `share`.
     static func member(_ object: Tolerance) throws(PealError) -> (String, JSON)? {
         guard let action = try object.object("action") else { return nil }
         var members: [(String, JSON)] = []

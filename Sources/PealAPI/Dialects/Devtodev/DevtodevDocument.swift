@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// The devtodev Push API, told to the outside.
+/// The OpenAPI description of the devtodev Push API.
 enum DevtodevDocument {
     static var document: DialectDocument {
         DialectDocument(
@@ -23,10 +23,10 @@ enum DevtodevDocument {
     ])
 
     private static let send = APIOperation(
-        id: "devtodevSend", method: .post, path: "/api/v1/push/send", summary: "Send, and tell what became of it",
+        id: "devtodevSend", method: .post, path: "/api/v1/push/send", summary: "Send a push and return its result",
         text: """
-            The answer comes when every device has its outcome, after \(Limits.devtodevAnswerSeconds) seconds at the \
-            latest. The same bytes under one `pack_id` are sent once within ten minutes.
+            The answer comes when every device has its outcome, at the latest after \(Limits.devtodevAnswerSeconds) \
+            seconds. A body with a `pack_id` is sent only once within ten minutes.
             """,
         body: APIBody(schema: .named("DevtodevPush"), examples: [("visible", visible), ("hidden", hidden)]),
         answers: [
@@ -108,7 +108,7 @@ enum DevtodevSchema {
         .any(of: ["ios", "android", "uwp", "win", "windows"].map { .object([.required($0, .object)]) }),
     ])
 
-    /// What cannot be read is passed over, and told in the answer.
+    /// Invalid elements are skipped and listed in the answer.
     static let element = Schema.object(
         [
             "token", "idfa", "idfv", "advertisingId", "androidId", "serialId", "userId", "customUid", "devtodevId",
@@ -270,6 +270,6 @@ extension Schema {
         return .text(pattern: "(\(patterns.joined(separator: "|")))")
     }
 
-    /// A list of these, null among them passed over, or one by itself; null and "" are absent.
+    /// A list of these, in which null is ignored, or a single one; null and "" count as absent.
     var oneOrMore: Schema { .any(of: [self, .list(orNull), Schema([("enum", ["", .null])])]) }
 }

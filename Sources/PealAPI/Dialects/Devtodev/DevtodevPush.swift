@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import Logging
 internal import PealCore
 
-/// `POST /api/v1/push/send`: accepts a push, waits for what the push networks say, and answers with the counts.
+/// `POST /api/v1/push/send`: accepts a push, waits for the push networks' answers, and returns the counts.
 struct DevtodevPush: Sendable {
     private let services: APIServices
 
@@ -21,7 +21,7 @@ struct DevtodevPush: Sendable {
         do {
             return try await send(body, app: app, VerbCall(actor: caller.name, now: call.now, request: pack))
         } catch let refusal as PealError where refusal.code.httpStatus < 500 && refusal.code != .idempotencyMismatch {
-            // A repetition that would be refused by now gets what it was told the first time.
+            // A repetition that would be refused by now gets the first answer.
             guard let pack, let kept = try await services.store.answer(keptFor: pack, now: call.now) else {
                 throw refusal
             }
@@ -47,7 +47,7 @@ struct DevtodevPush: Sendable {
         return answer
     }
 
-    /// The final answer: as it was kept, or once the message has ended.
+    /// The final answer: the stored one, or the one at the end of the message.
     private func finish(_ reply: Reply, app: App, _ pack: IdempotentRequest?) async throws -> Answer {
         guard let (id, skipped) = DevtodevPack.pending(reply) else { return Answer(reply) }
         let report = try await DevtodevWait(services).end(of: id, app: app.key)
@@ -56,7 +56,7 @@ struct DevtodevPush: Sendable {
         return Answer(.ok, json)
     }
 
-    /// A repetition waits for the message again where this fails.
+    /// If this fails, a repetition waits for the message again.
     private func keep(_ json: JSON, for pack: IdempotentRequest, start: Timestamp) async {
         do {
             try await services.store.write(.rest) { store in
@@ -67,12 +67,12 @@ struct DevtodevPush: Sendable {
         }
     }
 
-    /// The body's where both are given.
+    /// If both are given, the body's.
     private static func userToken(_ body: Tolerance, _ query: Query) -> String? {
         body["user_token"].flatMap { Tolerance.plainText($0.value) } ?? query["user_token"]
     }
 
-    /// The app that the request names; nil for none, or one that there is not.
+    /// The app that the request names; nil if it names none or an unknown one.
     private func app(_ body: Tolerance) async throws -> App? {
         guard let name = body["app_id"].flatMap({ Tolerance.plainText($0.value) }) else { return nil }
         return try await services.store.read { store in
@@ -80,8 +80,8 @@ struct DevtodevPush: Sendable {
         }
     }
 
-    /// - Throws: `not_found` for an app that there is not, `forbidden` for one that is not the key's.
-    /// Of several apps of that name it is the key's.
+    /// The key's app, also if several apps have the name.
+    /// - Throws: `not_found` for an unknown app, `forbidden` for an app that is not the key's.
     private static func app(_ body: Tolerance, _ named: App?, _ caller: Caller) throws(PealError) -> App {
         let name = body["app_id"].flatMap { Tolerance.plainText($0.value) }
         if let app = caller.app, let name, app.dialectIDs[.devtodev]?.lowercased() == name.lowercased() { return app }
@@ -95,12 +95,12 @@ struct DevtodevPush: Sendable {
     }
 }
 
-/// `pack_id`: the name by which a client that lost the answer asks again. Until the message has ended the kept answer
-/// holds its id, so that a repetition waits for the same message, also after a restart of the server.
+/// `pack_id`: the name under which a client that lost the answer asks again. Until the message has ended, the stored
+/// answer has its id, so that a repetition waits for the same message, even after a restart of the server.
 enum DevtodevPack {
     private static let acceptedStatus = 202
 
-    /// nil where the request names itself not.
+    /// nil without a `pack_id`.
     static func request(_ body: Tolerance, _ call: Call, app: App) throws(PealError) -> IdempotentRequest? {
         guard let name = try body.text("pack_id") else { return nil }
         let scope = SHA256.hash(data: Array("devtodev\n\(app.id)".utf8))
@@ -109,14 +109,14 @@ enum DevtodevPack {
             lifeSeconds: Limits.devtodevPackSeconds)
     }
 
-    /// What is kept in the transaction that accepts the message.
+    /// The answer that is stored in the transaction that accepts the message.
     static func accepted(_ id: MessageID, skipped: [String]) -> Reply {
         Reply(
             status: acceptedStatus,
             ["message_id": .string(id.description), "skipped": .array(skipped.map(JSON.string))])
     }
 
-    /// The message whose end is still to be told; nil of a final answer.
+    /// The message that has not ended yet; nil for a final answer.
     static func pending(_ reply: Reply) -> (id: MessageID, skipped: [String])? {
         guard reply.status == acceptedStatus, let json = try? JSONParser.parse(reply.body),
             let id = json["message_id"]?.stringValue.flatMap({ MessageID($0) })
@@ -124,8 +124,8 @@ enum DevtodevPack {
         return (id, json["skipped"]?.arrayValue?.compactMap(\.stringValue) ?? [])
     }
 
-    /// Puts the final answer in place of the pending one; a final one stays.
-    /// - Parameter start: when the first request came, from which the name's life counts.
+    /// Replaces the pending answer by the final one; a final answer stays.
+    /// - Parameter start: when the first request came: the lifetime of the name counts from then.
     static func keep(
         _ json: JSON, for request: IdempotentRequest, in store: any StoreWriting, start: Timestamp
     ) throws {
@@ -140,14 +140,14 @@ struct DevtodevReader {
     let rules: AddressRules
     let lifeSecondsMax: Int64
 
-    /// What was read.
+    /// The result of reading a push.
     struct Request: Sendable {
         let draft: MessageDraft
-        /// Of the audience, what could not be read.
+        /// The paths of invalid elements of the audience.
         let skipped: [String]
-        /// What was left out, for a `Warning`.
+        /// What was left out, for the `Warning` header.
         let notes: [String]
-        /// What the request calls its Windows object.
+        /// The name of the request's Windows object.
         let windowsName: String
 
         private var platforms: [Platform] { Platform.addressable.filter { draft.content.platforms[$0] != nil } }
@@ -177,7 +177,7 @@ struct DevtodevReader {
         var windowsName: String?
         for name in ["uwp", "win", "windows"] {
             guard let windows = try body.object(name) else { continue }
-            // The first counts, but nothing wrong is passed over.
+            // The first counts, but an error in the others is refused too.
             let read = try DevtodevWindows.content(windows, isLegacy: name != "uwp")
             if windowsName == nil { (windowsName, content.platforms[.windows]) = (name, read) }
         }
@@ -194,7 +194,7 @@ struct DevtodevReader {
     }
 }
 
-/// Waits until every device of a message has its outcome, for a while.
+/// Waits for a limited time until every device of a message has its outcome.
 struct DevtodevWait: Sendable {
     private let services: APIServices
 
@@ -219,15 +219,15 @@ struct DevtodevWait: Sendable {
     }
 }
 
-/// Writes what became of a push: once in `data`, as the vendor's sibling endpoints answer, and once at the top, where
-/// its documents put the members.
+/// Writes the result of a push twice: in `data`, as the vendor's other endpoints answer, and at the top level, where
+/// its documents show the members.
 enum DevtodevAnswer {
-    /// - Parameter skipped: what in the audience could not be read.
+    /// - Parameter skipped: the paths of invalid elements of the audience.
     static func json(_ report: MessageReport, skipped: [String]) -> JSON {
         let total = report.total
         let erroneous = total.settled - total.accepted
         var details = skipped
-        // A network may also say something about a push that it takes.
+        // A network may give a reason for a push that it accepts, too.
         if erroneous > 0 { details += total.reasons.keys.sorted() }
         if total.pending > 0 { details.append("queued") }
         let members: [(String, JSON)] = [

@@ -28,8 +28,8 @@ struct PivotalPush: Sendable {
     }
 }
 
-/// Reads a push into a message. The message's id is the `receiptId` in its payloads and the receipt in the answer; a
-/// scheduled one is known by its first 16 digits.
+/// Reads a push into a message. The message's id is the `receiptId` in its payloads and the receipt in the answer; the
+/// id of a schedule is its first 16 digits.
 struct PivotalReader {
     let lifeSecondsMax: Int64
 
@@ -58,10 +58,10 @@ struct PivotalReader {
 }
 
 extension Identifier where Of == Message {
-    /// The dialect's name of a scheduled push: 16 hexadecimal digits.
+    /// The dialect's id of a scheduled push: 16 hexadecimal digits.
     var scheduleID: String { Hex.encode(bytes.prefix(8)) }
 
-    /// The message that the dialect calls so, among those that suit the filter; nil when there is none.
+    /// The message with that id among those that match the filter; nil if there is none.
     static func named(
         _ scheduleID: String, app: AppKey, _ filter: MessageFilter, in store: any StoreReading
     ) throws -> MessageID? {
@@ -74,11 +74,11 @@ extension Identifier where Of == Message {
 
 /// When a push starts and ends.
 struct PivotalTiming {
-    /// nil = at once.
+    /// nil to start at once.
     let startAt: Timestamp?
-    /// As given; nil = the platforms' own.
+    /// As given; nil for the platforms' own.
     let expiresAt: Timestamp?
-    /// Whether `scheduleIn` looks like milliseconds though it means seconds.
+    /// Whether `scheduleIn` looks like milliseconds although its unit is seconds.
     let isSuspicious: Bool
 
     private static let monthSeconds: Int64 = 30 * 24 * 3600
@@ -101,7 +101,7 @@ struct PivotalTiming {
     }
 }
 
-/// `GET /v1/receipts/{id}`: what became of a push. One that was scheduled has its schedule's id too.
+/// `GET /v1/receipts/{id}`: the result of a push. The id of its schedule finds it too.
 struct PivotalReceipts: Sendable {
     private let services: APIServices
 

@@ -1,10 +1,10 @@
 internal import PealCore
 internal import PealShapes
 
-/// Puts what a push says to Windows and to Windows Phone into the native API's form. Templates are not checked here: a
-/// push to other platforms is not refused for them.
+/// Converts the Windows and Windows Phone parts of a push to the native API's form. Templates are not checked here, so
+/// that they cannot get a push to other platforms refused.
 enum PivotalWindows {
-    /// The toast of a text alone (Microsoft: "The toast template catalog").
+    /// The toast with one text (Microsoft: "The toast template catalog").
     private static let toastTemplate: JSON = "ToastText01"
 
     /// - Parameter body: the message's, for a push that gives Windows nothing of its own.
@@ -26,7 +26,7 @@ enum PivotalWindows {
         }
         fields["template"] = custom.given("template_name", "template")
         let isToast = type == nil || type == "toast"
-        // A toast without a text says the message's; what else shows texts is the template's business.
+        // A toast without a text shows the message's; other templates show only their own texts.
         if !given.isEmpty { fields["fields"] = templateFields(given, text: isToast ? body : nil) }
         if isToast, fields["template"] == nil, fields["fields"] == nil, fields["xml"] == nil, fields["value"] == nil {
             fields["type"] = "toast"
@@ -39,7 +39,7 @@ enum PivotalWindows {
         custom.given(name)?.scalarText?.lowercased()
     }
 
-    /// `textFieldN` stands at N − 1 of the texts and `imageFieldN` of the images; what no field is for is null, and
+    /// `textFieldN` is at index N − 1 of the texts and `imageFieldN` of the images; what no field is for is null, and
     /// members of other names follow the texts in the order of their names.
     /// - Parameter text: where there would be none.
     private static func templateFields(_ given: JSON.Members, text fallback: String?) -> JSON {

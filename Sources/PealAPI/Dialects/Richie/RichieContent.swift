@@ -6,7 +6,7 @@ struct RichieContent {
     private(set) var content = Content()
     /// `payloads` of the report.
     private(set) var reported: JSON.Members = .init()
-    /// What is odd without being refused, in words that hold nothing of what was sent.
+    /// Warnings about what is accepted although it is unusual. They contain nothing of the request.
     private(set) var warnings: [String] = []
 
     /// - Throws: `payload_too_large` for more than `Limits.richiePayloadBytesMax` of what was sent for a platform.
@@ -33,7 +33,7 @@ struct RichieContent {
         warnings = keys.warnings
     }
 
-    /// Counts compact JSON, so that neither indentation nor what Peal adds is the author's burden.
+    /// Counts compact JSON, so that neither indentation nor what Peal adds counts against the author.
     private static func check(_ payload: Tolerance) throws(PealError) {
         let document = JSON.object(payload.members)
         let count = document.bytes.count
@@ -46,13 +46,13 @@ struct RichieContent {
     }
 }
 
-/// The documented keys of a notification (https://richie.dev/docs/push/push-api), checked wherever they were sent. All
-/// others are the app's own, for its analytics, and pass as they are.
+/// The documented keys of a notification (https://richie.dev/docs/push/push-api), checked wherever they occur. All
+/// others are the app's own, for its analytics, and are passed on as they are.
 struct RichieKeys {
     let allowsHTTP: Bool
     private(set) var warnings: [String] = []
 
-    /// What the system shows.
+    /// The keys that the system shows.
     private static let shown = ["title", "body"]
     private static let link = "external-browser-url"
     private static let page = "issue-page"
@@ -61,7 +61,7 @@ struct RichieKeys {
         shown + [
             item, link, "issue-guid", "issue-title", "issue-product-tag", "tab-id",
         ]
-    /// Keys with a dash of an APNs alert ("Generating a remote notification", table 2).
+    /// The keys of an APNs alert that contain a dash ("Generating a remote notification", table 2).
     private static let apple: Set<String> = [
         "title-loc-key", "title-loc-args", "subtitle-loc-key", "subtitle-loc-args", "loc-key", "loc-args",
         "action-loc-key", "launch-image", "summary-arg", "summary-arg-count",
@@ -69,8 +69,8 @@ struct RichieKeys {
 
     init(allowsHTTP: Bool) { self.allowsHTTP = allowsHTTP }
 
-    /// The members of one object, without documented ones that are null or "". Title and body become texts, which is
-    /// what systems show; everything else stays as it was written.
+    /// The members of one object, without documented ones that are null or "". Title and body become strings, which
+    /// systems show; everything else stays as written.
     mutating func checked(_ object: Tolerance) throws(PealError) -> JSON.Members {
         var members = object.members
         for name in Self.texts where members[name] != nil {
@@ -88,7 +88,7 @@ struct RichieKeys {
         return members
     }
 
-    /// Notes what the documentation rules out and clients do all the same, of one whole notification.
+    /// Collects warnings about what the documentation rules out although clients do it.
     mutating func look(at notification: JSON.Members, _ path: String) {
         let names = notification.names
         let documented = Set(Self.texts + [Self.page]).union(Self.apple)
@@ -109,18 +109,18 @@ struct RichieKeys {
         }
         let host = link.dropFirst(isSecure ? 8 : 7).prefix { !"/?#".contains($0) }
         guard !host.isEmpty, link.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
-            throw .invalid(path, "\(path) must be a full URL without blanks")
+            throw .invalid(path, "\(path) must be a full URL without spaces")
         }
         if !isSecure { warnings.append("\(path) is not https") }
     }
 }
 
-/// The iOS payload of a task: every key stays where it was sent, in the alert, in `aps` or beside it.
+/// The iOS payload of a task: every key stays where it is, in the alert, in `aps` or at the top level.
 struct RichieApple {
-    /// As sent, checked, without a task id.
+    /// As received, checked, without a task id.
     private let members: JSON.Members
 
-    /// - Throws: `missing_field` where no body is found.
+    /// - Throws: `missing_field` if there is no body.
     init(_ ios: Tolerance, _ keys: inout RichieKeys) throws(PealError) {
         var members = try keys.checked(ios)
         var places = [members]
@@ -138,7 +138,7 @@ struct RichieApple {
                 aps["alert"] = nil
             }
             if aps["content-available"] != nil {
-                // APNs takes nothing but the number ("Pushing background updates to your App").
+                // APNs accepts only the number ("Pushing background updates to your App").
                 aps["content-available"] = try own.flag("content-available").map { $0 ? 1 : 0 }
             }
             members["aps"] = .object(aps)
@@ -154,7 +154,7 @@ struct RichieApple {
         alert.objectValue ?? JSON.Members([("body", alert)])
     }
 
-    /// An object of keys, or the body alone.
+    /// An object of keys, or only the body.
     private static func alert(_ place: Tolerance, _ keys: inout RichieKeys) throws(PealError) -> JSON? {
         guard let (value, path) = place["alert"] else { return nil }
         if let text = Tolerance.plainText(value) { return .string(text) }
@@ -163,7 +163,7 @@ struct RichieApple {
         return alert.isEmpty ? nil : .object(alert)
     }
 
-    /// What the device gets; without the task id where that no longer fits.
+    /// What the device receives; without the task id if it would not fit.
     func payload(taskID: String) -> JSON.Members {
         let named = named(taskID)
         return JSON.object(named).bytes.count <= Limits.apnsPayloadBytesMax ? named : members
@@ -181,18 +181,18 @@ struct RichieApple {
     }
 }
 
-/// The Android payload of a task. Clients send the keys flat in `data`, within `data.alert`, or in both; FCM carries
-/// texts only. Apps find them in either form: `alert` as JSON text, and each key by itself.
+/// The Android payload of a task. Clients send the keys in `data`, in `data.alert`, or in both; FCM carries only
+/// strings. Apps receive them in both forms: `alert` as JSON text, and each key by itself.
 struct RichieAndroid {
     private static let alert = "alert"
     private static let taskID = "task_id"
 
-    /// As sent, checked.
+    /// As received, checked.
     private let submitted: JSON.Members
     /// The documented form: everything in one object, where `alert` wins over the flat keys.
     private let merged: JSON.Members
 
-    /// - Throws: `missing_field` where no body is found.
+    /// - Throws: `missing_field` if there is no body.
     init(_ android: Tolerance, _ keys: inout RichieKeys) throws(PealError) {
         guard let data = try android.object("data") else { throw .missing(android.path("data")) }
         var submitted = try keys.checked(data)
@@ -215,8 +215,8 @@ struct RichieAndroid {
         self.merged = merged
     }
 
-    /// What the device gets: both forms where they fit, else the one that was sent; without the task id where that no
-    /// longer fits.
+    /// What the device receives: both forms if they fit, otherwise the one that was sent; without the task id if it
+    /// would not fit.
     func data(taskID: String) -> JSON.Members {
         var both = Self.texts(merged)
         both[Self.alert] = .string(JSON.object(merged).text)
@@ -241,8 +241,8 @@ struct RichieAndroid {
         return texts
     }
 
-    /// Keys that FCM keeps for itself, https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages
-    /// (`data`); within `alert` they may stand.
+    /// Keys that FCM reserves, https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages
+    /// (`data`); inside `alert` they are allowed.
     private static func isReserved(_ name: String) -> Bool {
         ["from", "message_type"].contains(name) || name.hasPrefix("google.") || name.hasPrefix("gcm.notification.")
     }

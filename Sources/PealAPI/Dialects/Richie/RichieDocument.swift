@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// The Richie Push API, told to the outside.
+/// The OpenAPI description of the Richie Push API.
 enum RichieDocument {
     static var document: DialectDocument {
         DialectDocument(
@@ -17,7 +17,7 @@ enum RichieDocument {
 
     private static let send = APIOperation(
         id: "richieSend", method: .post, path: "/push/v2/admin/task", summary: "Send to topics and to users",
-        text: "By the time of the answer the task is durable. A repeated task is a new one.",
+        text: "The task is durable before the answer. A repeated task is a new task.",
         body: APIBody(schema: .named("RichieTask"), examples: [("topics", toTopics), ("users", toUsers)]),
         answers: [APIAnswer(201, "The task is taken.", .object([.required("task_id", .uuid)]))],
         refusals: [.notFound, .payloadTooLarge])
@@ -73,13 +73,13 @@ enum RichieDocument {
 
 /// The members of a task.
 enum RichieSchema {
-    /// What may stand where a text is asked for.
+    /// The types that are accepted as a string.
     private static let scalars: JSON = ["string", "number", "boolean"]
 
     /// The app's name: a text that is there.
     static let name = Schema.printable(1...Limits.nameCharactersMax).with("type", scalars)
 
-    /// Elements that can be no name are passed over.
+    /// Names; invalid elements are ignored.
     static func names(_ countMax: Int) -> Schema { Schema.list(.anything, 0...countMax).orAbsent }
 
     static let payloads = Schema.all(of: [
@@ -92,7 +92,7 @@ enum RichieSchema {
         ]),
     ])
 
-    /// The documented keys, wherever they stand.
+    /// The documented keys, which may occur in several places.
     static let keys: [Property] =
         ["title", "body", "issue-guid", "issue-title", "issue-product-tag", "tab-id", "publisher-item-id"].map {
             .optional($0, content)
@@ -129,7 +129,7 @@ enum RichieSchema {
         ]
     ).orAbsent
 
-    /// A body in the alert, as the alert, beside it, or beside `aps`, where an alert may stand too.
+    /// The body may be in the alert, be the alert, or be in `aps` or at the top level; so may the alert.
     static let bodySomewhere = Schema.any(of: [
         withBody, .object([.required("alert", somebody)]), .object([.required("alert", withBody)]),
         .object([.required("aps", withBody)]),

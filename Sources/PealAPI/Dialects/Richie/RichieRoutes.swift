@@ -35,7 +35,7 @@ struct RichieTasks: Sendable {
     }
 
     /// The app's name in the request, as sent: its `richie_app_id` or its id.
-    /// - Throws: `forbidden` for another app of this server, `not_found` for one that it does not have.
+    /// - Throws: `forbidden` for another app of this server, `not_found` for an unknown one.
     private func appID(_ body: Tolerance, of app: App) async throws -> String {
         guard let name = try body.text("app_id") else { throw PealError.missing("app_id") }
         let own = [app.dialectIDs[.richie], app.id.description].compactMap { $0 }
@@ -48,7 +48,7 @@ struct RichieTasks: Sendable {
             : PealError(.notFound, "app not found", field: "app_id")
     }
 
-    /// What an operator may want to know of a task that was accepted, without anything that it says.
+    /// Logs warnings about an accepted task for the operator, without any of its content.
     private static func log(_ warnings: [String], _ draft: MessageDraft, _ logger: Logger) {
         for warning in warnings {
             logger.warning(

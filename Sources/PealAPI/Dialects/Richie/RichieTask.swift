@@ -5,7 +5,7 @@ struct RichieReader {
     let limits: APIOptions
 
     /// - Parameter name: the app's name in the request.
-    /// - Returns: the message, and what is odd about the task without being refused.
+    /// - Returns: the message, and warnings about what is accepted although it is unusual.
     func draft(
         _ body: Tolerance, id: MessageID, app: App, name: String, now: Timestamp
     ) throws(PealError) -> (draft: MessageDraft, warnings: [String]) {
@@ -26,12 +26,12 @@ struct RichieReader {
     }
 }
 
-/// Who a task is for: devices of any of its topics and of its users, each once.
+/// The target of a task: the devices of its topics and of its users, each once.
 struct RichieTarget {
-    /// The topic of everybody.
+    /// The topic that means every device.
     private static let everybody = "all_users"
 
-    /// As sent, for the report; nil where the task names none.
+    /// As sent, for the report; nil if the task has none.
     let topics: [String]?
     let users: [String]?
 
