@@ -149,6 +149,17 @@ extension Shape where Value == JSON.Members {
     }
 }
 
+extension JSON {
+    /// The text of a text, a number or a flag, which tolerant readers take for texts; nil of anything else.
+    package var scalarText: String? {
+        switch self {
+        case .string(let text), .number(let text): text
+        case .bool(let flag): flag ? "true" : "false"
+        case .null, .array, .object: nil
+        }
+    }
+}
+
 extension Shape where Value == JSON.Members {
     /// An object that nobody looks into here.
     package static let anyObject = Shape { json, reading throws(PealError) in

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// `POST /v1/analytics`: reports of the vendor's SDKs about pushes and geofences. The SDKs send a report again until
 /// the answer is 2xx, so unusable events are ignored and the answer is 200.
@@ -48,7 +49,7 @@ struct PivotalAnalytics: Sendable {
     }
 
     private static func text(_ event: JSON, _ name: String) -> String? {
-        event[name].flatMap { Tolerance.plainText($0) }
+        event[name]?.scalarText
     }
 
     /// iOS sends milliseconds, Android seconds: the magnitude shows which.

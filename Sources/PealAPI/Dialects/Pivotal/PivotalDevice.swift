@@ -38,7 +38,7 @@ enum PivotalRegistrationShapes {
     private static let token = Shape.text(bytes: Limits.addressBytesMax)
 
     private static let facts = ObjectShape("PivotalDeviceFacts", PivotalRegistrationDraft()) {
-        Entry("os", Shape.text().described { _ in PivotalPlatform.words }) { $0.os = $1 ?? "" }
+        Entry("os", Shape.text().described { _ in .caseless(PivotalPlatform.words) }) { $0.os = $1 ?? "" }
         // Newer versions call tags topics.
         Entry("tags", or: "topics", is: tags) { $0.tags = $1 }
         Entry("custom_user_id", userID) { ($0.userID, $0.clearsUser) = ($1, $1 == nil) }

@@ -103,7 +103,7 @@ extension PivotalDocument {
             summary: "Count a platform's devices with a tag", answers: [APIAnswer(200, "A bare number.", .count)]),
         APIOperation(
             id: "pivotalTagDevices", method: .post, path: "/v1/tags/batch", summary: "Give devices tags",
-            body: APIBody(schema: PivotalSchema.taggings),
+            body: APIBody(schema: PivotalTagBatch.schema),
             answers: [
                 APIAnswer(
                     200, "The devices, as they were named.",
@@ -136,9 +136,6 @@ extension PivotalDocument {
 }
 
 extension PivotalSchema {
-    private static let topicName = Schema.tolerantText(
-        0...Limits.topicBytesMax, pattern: #"[^\u0000-\u001f\u007f]*"#)
-
     private static let facts: [Property] =
         ["os", "os_version", "device_model", "device_manufacturer", "device_alias"].map { .required($0, .text) } + [
             .required("registration_token", .anything), .required("device_uuid", .uuid), .required("active", .flag),
@@ -160,12 +157,4 @@ extension PivotalSchema {
     static let topic = Schema.component(
         "PivotalTopic",
         .object([.required("id", .count), .required("name", .text), .optional("expireAt", .count)]))
-
-    static let taggings = Schema.list(
-        .component(
-            "PivotalTagging",
-            .object([
-                .optional("device_uuid", .anything), .optional("registration_token", .anything),
-                .optional("tags", .list(topicName, 0...Limits.topicsPerDeviceMax).orAbsent),
-            ])), 0...Limits.devicesPerBatchMax)
 }

@@ -17,10 +17,10 @@ enum PivotalPlatform {
     }
 
     /// What `os` of a registration may be.
-    static let words = Schema.caseless([
-        "ios", "android", "android-fcm", "android-gcm", "android-baidu", "windows8", "windows", "windowsPhone",
+    static let words = [
+        "ios", "android", "android-fcm", "android-gcm", "android-baidu", "windows8", "windows", "windowsphone",
         "windows_phone", "bb10", "blackberry",
-    ])
+    ]
 
     /// The dialect's own word.
     static func os(_ platform: Platform) -> String {

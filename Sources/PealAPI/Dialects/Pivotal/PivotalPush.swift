@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// `POST /v1/push`.
 struct PivotalPush: Sendable {
@@ -36,12 +37,12 @@ struct PivotalReader {
     func draft(
         _ json: JSON, id: MessageID, app: App, createdAt: Timestamp, now: Timestamp
     ) throws(PealError) -> (draft: MessageDraft, timing: PivotalTiming) {
-        let body = try Tolerance(json)
+        let push = try PivotalPushShapes.push.value(of: json, .pivotal, now: now)
         let settings = app.settings
-        let timing = try PivotalTiming(body, settings: settings, now: now)
-        let audience = try PivotalTarget.audience(body)
-        var content = try PivotalContent.content(
-            body, receipt: settings[PivotalSettings.sendReceipt] ? id.description : nil)
+        let timing = try PivotalTiming(push, settings: settings, now: now)
+        let audience = try push.target.audience()
+        var content = PivotalContent.content(
+            push.message, receipt: settings[PivotalSettings.sendReceipt] ? id.description : nil)
         var options = MessageOptions()
         if let end = timing.expiresAt {
             options.life = .until(end)
@@ -72,71 +73,7 @@ extension Identifier where Of == Message {
     }
 }
 
-/// Reads the target of a push. `devices` overrides everything else; custom user ids and topics are united; platforms
-/// narrow both, or alone address every device on them.
-enum PivotalTarget {
-    static func audience(_ body: Tolerance) throws(PealError) -> Audience {
-        guard let target = try body.object("target") else { throw .missing("target") }
-        var audience = Audience()
-        audience.interactiveOnly = try target.flag("interactive-only", "interactive_only") ?? false
-        let devices = try target.names("devices", countMax: Limits.pivotalDevicesMax)
-        let users = try target.names("custom_user_ids", countMax: Limits.pivotalUsersMax)
-        let topics = try target.names("topics", "tags", countMax: Limits.audienceTopicsMax)
-        guard topics.count <= Limits.audienceTopicsMax else {
-            throw .invalid("target.topics", "a target may have at most \(Limits.audienceTopicsMax) topics")
-        }
-        if isGiven(target, ["devices"]) {
-            // Every id from this server is a UUID: no device has any other.
-            var seen: Set<DeviceID> = []
-            audience.devices = devices.compactMap { DeviceID($0) }.filter { seen.insert($0).inserted }
-            return audience
-        }
-        let platforms = try platforms(target)
-        let isNarrow = isGiven(target, ["custom_user_ids", "topics", "tags"])
-        guard isNarrow || platforms != nil else {
-            throw PealError(
-                .missingField, "target must hold devices, topics, platforms, platform or custom_user_ids",
-                field: "target")
-        }
-        audience.users = users.filter { Self.isName($0, bytesMax: Limits.userIDBytesMax) }
-        let lowered = Set(topics.map { $0.lowercased() }).filter { Self.isName($0, bytesMax: Limits.topicBytesMax) }
-        audience.topics = lowered.sorted()
-        audience.includesAll = !isNarrow
-        if let platforms, platforms.count < Platform.allCases.count { audience.platforms = platforms }
-        return audience
-    }
-
-    /// Whether one of the lists has elements. A list of only empty names addresses nobody, never everybody.
-    private static func isGiven(_ target: Tolerance, _ names: [String]) -> Bool {
-        names.contains { target[$0]?.value.arrayValue?.isEmpty == false }
-    }
-
-    /// Whether a user or a topic can have this name; other names address nobody.
-    private static func isName(_ text: String, bytesMax: Int) -> Bool {
-        text.utf8.count <= bytesMax && text.isPrintable
-    }
-
-    /// Of `platforms` and the older `platform`; nil when neither is given.
-    private static func platforms(_ target: Tolerance) throws(PealError) -> Set<Platform>? {
-        var named = try target.texts("platforms", countMax: Limits.listItemsMax, bytesMax: Limits.nameCharactersMax)
-            .enumerated().map { (name: $1, path: "target.platforms[\($0)]") }
-        if let older = try target.text("platform") { named.append((older, "target.platform")) }
-        guard !named.isEmpty else { return nil }
-        var platforms: Set<Platform> = []
-        for (name, path) in named {
-            if name.lowercased() == "all" {
-                platforms.formUnion(Platform.allCases)
-            } else if let platform = PivotalPlatform.platform(os: name) {
-                platforms.insert(platform)
-            } else {
-                throw .invalid(path, "platform \(name) is unknown")
-            }
-        }
-        return platforms
-    }
-}
-
-/// Reads when a push starts and ends.
+/// When a push starts and ends.
 struct PivotalTiming {
     /// nil to start at once.
     let startAt: Timestamp?
@@ -147,21 +84,17 @@ struct PivotalTiming {
 
     private static let monthSeconds: Int64 = 30 * 24 * 3600
 
-    /// - Throws: `invalid_field` when both schedule fields are set, or a scheduled push would end before it starts.
-    init(_ body: Tolerance, settings: AppSettings, now: Timestamp) throws(PealError) {
-        let at = try body.milliseconds("scheduleAt")
-        var delay = try body.integer("scheduleIn").flatMap { $0 == 0 ? nil : $0 }
-        if at != nil, delay != nil {
-            throw .invalid("scheduleIn", "scheduleAt and scheduleIn must not both be set")
-        }
+    /// - Throws: `invalid_field` when a scheduled push would end before it starts.
+    init(_ push: PivotalPushDraft, settings: AppSettings, now: Timestamp) throws(PealError) {
+        var delay = push.delay
         isSuspicious = delay.map { $0 > Self.monthSeconds && $0.isMultiple(of: 1000) } ?? false
         if isSuspicious, settings[PivotalSettings.scheduleInMillisHeuristic] { delay = delay.map { $0 / 1000 } }
         if let delay, !(0...Limits.ttlSecondsMax).contains(delay) {
             throw .invalid("scheduleIn", "scheduleIn must be 0 to \(Limits.ttlSecondsMax) seconds")
         }
-        let due = at ?? delay.map { now + .seconds($0) }
+        let due = push.at ?? delay.map { now + .seconds($0) }
         let start = due.flatMap { $0 - now > .seconds(Limits.pivotalImmediateSeconds) ? $0 : nil }
-        expiresAt = try body.milliseconds("expiryTime")
+        expiresAt = push.expiry
         if let start, let expiresAt, expiresAt <= start {
             throw .invalid("expiryTime", "expiryTime must be later than the start")
         }

@@ -242,35 +242,49 @@ struct PivotalTagBatch {
 
     /// - Throws: `invalid_field` for anything except a list of objects, and for too long a list.
     init(_ elements: [JSON], rules: AddressRules) throws(PealError) {
-        guard elements.count <= Limits.devicesPerBatchMax else {
-            throw .invalid("body", "the body may have at most \(Limits.devicesPerBatchMax) elements")
-        }
-        for (index, element) in elements.enumerated() {
-            let fields = try Tolerance(element, path: "[\(index)]")
-            let uuid = Self.text(fields, "device_uuid")
-            let name = uuid == nil ? "registration_token" : "device_uuid"
-            let value = uuid ?? Self.text(fields, name) ?? ""
+        let given = try Self.taggings.value(of: .array(elements), .pivotal, now: Timestamp(milliseconds: 0))
+        for tagging in given {
+            let name = tagging.uuid == nil ? "registration_token" : "device_uuid"
+            let value = tagging.uuid ?? tagging.token ?? ""
             do {
-                items.append(Item(name: name, value: value, draft: try Self.draft(fields, name, value, rules)))
+                items.append(Item(name: name, value: value, draft: try Self.draft(tagging, name, value, rules)))
             } catch {
                 faults.append(Self.fault(name, value, error.message))
             }
         }
     }
 
-    private static func text(_ fields: Tolerance, _ name: String) -> String? {
-        fields[name].flatMap { Tolerance.plainText($0.value) }
+    private struct Tagging: Sendable {
+        var uuid: String?
+        var token: String?
+        var tags: [Result<[String], PealError>] = []
     }
 
+    static let schema = taggings.describe(PivotalShapes.describing)
+
+    /// What is wrong with one device is told of it alone.
+    private static let taggings = Shape.list(
+        ObjectShape("PivotalTagging", Tagging()) {
+            Entry("device_uuid", Shape.anything) { $0.uuid = $1?.scalarText }
+            Entry("registration_token", Shape.anything) { $0.token = $1?.scalarText }
+            for name in ["tags", "topics"] {
+                Entry(name, names.deferred().described(by: names.describe)) {
+                    if let tags = $1 { $0.tags.append(tags) }
+                }
+            }
+        }.shape, max: Limits.devicesPerBatchMax)
+
+    private static let names = PivotalShapes.loweredNames(max: Limits.topicsPerDeviceMax)
+
     private static func draft(
-        _ fields: Tolerance, _ name: String, _ value: String, _ rules: AddressRules
+        _ tagging: Tagging, _ name: String, _ value: String, _ rules: AddressRules
     ) throws(PealError) -> SubscriptionDraft {
         guard !value.isEmpty else {
             throw PealError(.missingField, "device_uuid or registration_token is required", field: name)
         }
-        let tags = try fields.texts(
-            "tags", "topics", countMax: Limits.topicsPerDeviceMax, bytesMax: Limits.topicBytesMax)
-        let topics = Set(tags.map { $0.lowercased() }).sorted()
+        var tags: Set<String> = []
+        for names in tagging.tags { tags.formUnion(try names.get()) }
+        let topics = tags.sorted()
         if name == "device_uuid" {
             guard let id = DeviceID(value) else { throw .notFound("device") }
             return SubscriptionDraft(target: .device(id), topics: topics)

@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// Makes the content for WNS and MPNS. Templates are not checked here: a push to other platforms is not refused for
 /// them.
@@ -6,24 +7,24 @@ enum PivotalWindows {
     /// The toast of a text alone (Microsoft: "The toast template catalog").
     private static let toastTemplate = "ToastText01"
 
-    /// - Parameter body: the message's, for a push without a part for Windows.
-    static func windows(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
+    /// - Parameter body: the message's, for a push that gives Windows nothing of its own.
+    static func windows(_ custom: JSON.Members?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { _ in
                 Content.PlatformContent(WNSContent(type: "toast", template: toastTemplate))
             }
         }
-        var own = WNSContent(members: custom.members)
+        var own = WNSContent(members: custom)
         for name in ["template_name", "template_fields", "options"] { own.members[name] = nil }
-        let given = custom["template_fields"]?.value.objectValue ?? .init()
+        let given = custom.given("template_fields")?.objectValue ?? .init()
         let type = word(custom, "type")
         own.type = type.map(JSON.string)
         if type == "badge" {
-            own.value = custom["value"]?.value ?? given["value"] ?? given.pairs.map { $0.1 }.first
+            own.value = custom.given("value") ?? given["value"] ?? given.pairs.map { $0.1 }.first
             own.template = nil
             return Content.PlatformContent(own)
         }
-        own.template = custom["template_name", "template"]?.value
+        own.template = custom.given("template_name", "template")
         let isToast = type == nil || type == "toast"
         // A toast without a text says the message's; what else shows texts is the template's business.
         if !given.isEmpty { own.fields = templateFields(given, text: isToast ? body : nil) }
@@ -34,8 +35,8 @@ enum PivotalWindows {
         return Content.PlatformContent(own)
     }
 
-    private static func word(_ custom: Tolerance, _ name: String) -> String? {
-        custom[name].flatMap { Tolerance.plainText($0.value)?.lowercased() }
+    private static func word(_ custom: JSON.Members, _ name: String) -> String? {
+        custom.given(name)?.scalarText?.lowercased()
     }
 
     /// `textFieldN` is at index N − 1 of the texts and `imageFieldN` of the images; what no field is for is null, and
@@ -72,18 +73,18 @@ enum PivotalWindows {
     }
 
     private static func text(_ value: JSON) -> JSON {
-        value.isNull ? .null : .string(Tolerance.plainText(value) ?? value.text)
+        value.isNull ? .null : .string(value.scalarText ?? value.text)
     }
 
-    /// - Parameter body: the message's, for a push without a part for Windows Phone.
-    static func phone(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
+    /// - Parameter body: the message's, for a push that gives Windows Phone nothing of its own.
+    static func phone(_ custom: JSON.Members?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { Content.PlatformContent(MPNSContent(toast: $0)) }
         }
-        var own = MPNSContent(members: custom.members)
+        var own = MPNSContent(members: custom)
         for name in ["template_fields", "options", "template"] { own.members[name] = nil }
         let template = word(custom, "template") ?? word(custom, "type") ?? "toast"
-        let given = custom["template_fields"]?.value.objectValue
+        let given = custom.given("template_fields")?.objectValue
         switch template {
         case "toast":
             own.type = "toast"
@@ -93,7 +94,7 @@ enum PivotalWindows {
             own.fields = given.map(JSON.object)
         default:
             own.type = "tile"
-            own.template = template == "tile" ? nil : custom["template", "type"]?.value
+            own.template = template == "tile" ? nil : custom.given("template", "type")
             own.fields = given.map { .object(JSON.Members($0.pairs.map { ($0.0, text($0.1)) })) }
         }
         return Content.PlatformContent(own)
@@ -105,5 +106,12 @@ enum PivotalWindows {
             members[0].1 = .string(body)
         }
         return .compact(members)
+    }
+}
+
+extension JSON.Members {
+    /// The first of these members that is given; null and "" count as absent.
+    fileprivate func given(_ names: String...) -> JSON? {
+        names.lazy.compactMap { self[$0] }.first { !$0.isNull && $0 != "" }
     }
 }
