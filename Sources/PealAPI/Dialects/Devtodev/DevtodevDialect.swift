@@ -1,4 +1,5 @@
 package import PealCore
+internal import PealShapes
 
 /// The devtodev Push API. Its documents name no media type, and its clients send none or any.
 struct DevtodevDialect: Dialect {
@@ -12,7 +13,9 @@ struct DevtodevDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { DevtodevRoutes(services).all }
 
-    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { DevtodevDocument.document }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
+        DevtodevDocument.document(Describing(policy: .tolerant, now: now))
+    }
 }
 
 extension DialectName {
