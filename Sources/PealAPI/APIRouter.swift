@@ -10,8 +10,8 @@ package struct APIContext: RequestContext {
     }
 }
 
-/// The whole HTTP surface. Routes are matched by the gate and not by Hummingbird's own table: paths are normalised
-/// first, a known path with a wrong method answers 405, and every refusal is written in its dialect's envelope.
+/// The router of the whole HTTP API. The gate matches routes, not Hummingbird's own table: it normalizes paths first,
+/// answers 405 to a known path with the wrong method, and writes every refusal in the dialect's envelope.
 package func buildRouter(_ services: APIServices) -> Router<APIContext> {
     var routes = RouteTable()
     let endpoints = dialectEndpoints(services)
@@ -20,7 +20,7 @@ package func buildRouter(_ services: APIServices) -> Router<APIContext> {
     return router(of: routes, services)
 }
 
-/// What the server answers, except for the document of it.
+/// Every endpoint except the OpenAPI document.
 func dialectEndpoints(_ services: APIServices) -> [Endpoint] {
     Dialects.all.flatMap { $0.endpoints(services) } + HealthRoutes(services).all
         + (services.options.servesMetrics ? HealthRoutes(services).metrics : [])
@@ -30,14 +30,14 @@ private func openAPI(_ services: APIServices, _ endpoints: [Endpoint]) -> OpenAP
     OpenAPIRoutes(options: services.options, time: services.time, endpoints: endpoints)
 }
 
-/// Every method of every path that the server answers, as `GET /peal/v1/apps/{app}`.
+/// Every method of every path, such as `GET /peal/v1/apps/{app}`.
 package func servedOperations(_ services: APIServices) -> [String] {
     let endpoints = dialectEndpoints(services)
     let all = endpoints + openAPI(services, endpoints).all
     return all.map { "\($0.method) \(APIOperation.template(of: $0.path))" }
 }
 
-/// Only `/metrics`, for a port of its own.
+/// Only `/metrics`, for a separate port.
 package func buildOperationsRouter(_ services: APIServices) -> Router<APIContext> {
     var routes = RouteTable()
     routes.add(HealthRoutes(services).metrics)

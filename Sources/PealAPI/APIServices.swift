@@ -1,7 +1,7 @@
 package import Logging
 package import PealCore
 
-/// Everything the API needs, made once by the server.
+/// Everything that the API needs. The server creates it once.
 package struct APIServices: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
@@ -17,7 +17,7 @@ package struct APIServices: Sendable {
     package let options: APIOptions
     package let operations: any Operations
     package let logger: Logger
-    /// Shared, so that a key revoked through one route is forgotten by all.
+    /// Shared, so that a key that is revoked through one route is forgotten everywhere.
     let keyRing: KeyRing
 
     package init(
@@ -62,7 +62,7 @@ package struct APIServices: Sendable {
             dialectsNamingPlatforms: Set(Dialects.all.filter(\.authorsNamePlatforms).map(\.name)))
     }
 
-    /// What may be told of an app's credentials.
+    /// An app's credentials without their secrets.
     func credentialRecords(_ app: App) async throws -> [CredentialRecord] {
         try await store.read { try $0.credentialRecords(app: app.key) }
     }
@@ -71,21 +71,21 @@ package struct APIServices: Sendable {
     func newMessageID(at now: Timestamp) -> MessageID { randomness.timeOrderedIdentifier(at: now) }
 }
 
-/// What the configuration says to the API.
+/// The configuration of the API.
 package struct APIOptions: Sendable {
-    /// Life of a message without an expiry, and the longest that a platform's own expiry is worked for.
+    /// The lifetime of a message without an expiry, and the longest for which a platform's own expiry is honoured.
     package var messageLifeSeconds: Int64
     package var requestBodyBytesMax: Int
-    /// Whether `/metrics` is served beside the API; false where it has a port of its own.
+    /// Whether the API's port serves `/metrics`; false if it has a separate port.
     package var servesMetrics: Bool
-    /// How long ContextPush's traditional messages can still be cancelled.
+    /// How long a traditional ContextPush message can still be cancelled.
     package var contextPushHoldSeconds: Int64
-    /// The longest window that ContextPush takes.
+    /// The longest delivery window that ContextPush accepts.
     package var contextPushWindowSecondsMax: Int64
-    /// What one Richie task may name.
+    /// How many topics and users one Richie task may name.
     package var richieTopicsMax: Int
     package var richieUsersMax: Int
-    /// Of the server, for the OpenAPI document.
+    /// The server's version, for the OpenAPI document.
     package var version: String
 
     package init(
@@ -107,13 +107,13 @@ package struct APIOptions: Sendable {
     }
 }
 
-/// What the server tells of itself to whoever runs it.
+/// The state of the server, for its operators.
 package protocol Operations: Sendable {
-    /// Every subsystem, with the reason where one does not work.
+    /// Every subsystem, with the reason if it does not work.
     func readiness() async -> [(subsystem: String, failure: String?)]
-    /// How many apps were stopped because a push network refuses everything of theirs.
+    /// How many apps are stopped because a push network refuses everything from them.
     func stoppedApps() async -> Int
-    /// What is stopped, with the reasons; at most `Limits.credentialsListedMax`.
+    /// The stopped credentials with their reasons; at most `Limits.credentialsListedMax`.
     func stoppedCredentials() async -> [(app: AppID, record: CredentialRecord)]
     /// The text exposition of Prometheus.
     func metrics() async -> String

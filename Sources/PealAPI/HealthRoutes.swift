@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// What monitors ask.
+/// Health checks and metrics.
 struct HealthRoutes: Sendable {
     private let services: APIServices
     private let gatekeeper: Gatekeeper
@@ -28,7 +28,7 @@ struct HealthRoutes: Sendable {
         ]
     }
 
-    /// Whether each subsystem works; why one does not, and which apps are stopped, is told only to the admin.
+    /// Whether each subsystem works. Only the admin sees why one does not, and which apps are stopped.
     private func ready(_ call: Call) async throws -> Answer {
         let subsystems = await services.operations.readiness()
         let isReady = subsystems.allSatisfy { $0.failure == nil }
@@ -57,26 +57,26 @@ struct HealthRoutes: Sendable {
     }
 }
 
-/// What monitors ask, and this document itself.
+/// The document of health checks, metrics and the OpenAPI document itself.
 enum OperationsDocument {
     static var document: DialectDocument {
         DialectDocument(
-            name: "Operations", text: "What monitors ask, and this document itself.", dialect: NativeDialect(),
+            name: "Operations", text: "Health checks, metrics and this document.", dialect: NativeDialect(),
             refusal: NativeDocument.refusal, operations: [alive, ready, metrics, openAPI],
             schemas: [("OperationsReadiness", readiness)])
     }
 
     private static let alive = APIOperation(
-        id: "healthz", method: .get, path: "/healthz", summary: "Whether the process lives",
-        answers: [APIAnswer(200, "It does.", .object([.required("status", .word("ok"))]))])
+        id: "healthz", method: .get, path: "/healthz", summary: "Check that the process is running",
+        answers: [APIAnswer(200, "It is running.", .object([.required("status", .word("ok"))]))])
 
     private static let ready = APIOperation(
-        id: "readyz", method: .get, path: "/readyz", summary: "Whether every subsystem works",
+        id: "readyz", method: .get, path: "/readyz", summary: "Check that every subsystem works",
         text:
-            "The admin token is also told `failures` and `stopped`. A stopped app does not make the server unready.",
+            "With the admin token the answer also has `failures` and `stopped`. A stopped app does not make the server unready.",
         answers: [
             APIAnswer(200, "Everything works.", .named("OperationsReadiness")),
-            APIAnswer(503, "Something does not.", .named("OperationsReadiness")),
+            APIAnswer(503, "At least one subsystem does not work.", .named("OperationsReadiness")),
         ])
 
     private static let metrics = APIOperation(
@@ -90,7 +90,7 @@ enum OperationsDocument {
             APIAnswer(
                 200, "The document.", .object([.required("openapi", .text)]),
                 headers: [(name: "ETag", schema: .text, text: "Changes with the document.")]),
-            APIAnswer(304, "It is still the same."),
+            APIAnswer(304, "It has not changed."),
         ])
 
     private static let state = Schema.words(["ok", "failed"])

@@ -16,10 +16,10 @@ struct AccessTests {
         "without a valid key is 401 and says how to come in",
         arguments: [nil, "", "Bearer", "Bearer wrong", "Basic !!!", "Basic YTpi", "Digest a", "Token x"])
     func unauthorized(authorization: String?) async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             for (method, path) in Self.paths {
-                let reply = try await house.call(
-                    method, path.replacing("…", with: house.path), body: method == .get ? nil : "{}",
+                let reply = try await fixture.call(
+                    method, path.replacing("…", with: fixture.path), body: method == .get ? nil : "{}",
                     authorization: authorization)
                 #expect(reply.status == 401, "\(method) \(path)")
                 #expect(reply.code == "unauthorized")
@@ -30,30 +30,30 @@ struct AccessTests {
 
     @Test("of a native key ends at its scopes, at its app and before what is the admin's")
     func scopes() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             let table: [(scopes: [JSON], allowed: [String], forbidden: [String])] = [
                 (["read"], ["…", "…/devices", "…/messages", "…/topics"], ["…/keys", "…/audit", "…/credentials"]),
                 (["manage"], ["…/keys", "…/audit", "…/credentials"], ["…", "…/devices", "…/messages"]),
                 (["send", "devices"], [], ["…", "…/devices", "…/keys", "…/campaigns", "/peal/v1/apps"]),
             ]
             for (scopes, allowed, forbidden) in table {
-                let key = try await house.key("native", [("scopes", .array(scopes))])
+                let key = try await fixture.key("native", [("scopes", .array(scopes))])
                 let bearer = "Bearer \(key["token"]?.stringValue ?? "")"
                 for path in allowed {
-                    let reply = try await house.call(
-                        .get, path.replacing("…", with: house.path), authorization: bearer)
+                    let reply = try await fixture.call(
+                        .get, path.replacing("…", with: fixture.path), authorization: bearer)
                     #expect(reply.status == 200, "\(scopes) \(path) \(reply.text)")
                 }
                 for path in forbidden + ["/peal/v1/audit", "/peal/v1/apps/00000000-0000-4000-8000-0000000000bb"] {
-                    let reply = try await house.call(
-                        .get, path.replacing("…", with: house.path), authorization: bearer)
+                    let reply = try await fixture.call(
+                        .get, path.replacing("…", with: fixture.path), authorization: bearer)
                     #expect(reply.status == 403, "\(scopes) \(path) \(reply.text)")
                     #expect(reply.code == "forbidden")
                 }
-                let made = try await house.call(
+                let made = try await fixture.call(
                     .post, "/peal/v1/apps", body: #"{"name":"x"}"#, authorization: bearer)
                 #expect(made.status == 403)
-                let gone = try await house.call(.delete, house.path, authorization: bearer)
+                let gone = try await fixture.call(.delete, fixture.path, authorization: bearer)
                 #expect(gone.status == 403)
             }
         }
@@ -61,57 +61,57 @@ struct AccessTests {
 
     @Test("grants no key a scope that its maker lacks, and lists only the key's own app")
     func noEscalation() async throws {
-        try await House.open { house in
-            let key = try await house.key("native", [("scopes", ["manage", "read"])])
+        try await Fixture.open { fixture in
+            let key = try await fixture.key("native", [("scopes", ["manage", "read"])])
             let bearer = "Bearer \(key["token"]?.stringValue ?? "")"
-            let refused = try await house.call(
-                .post, "\(house.path)/keys", body: #"{"dialect":"native","scopes":["send"]}"#,
+            let refused = try await fixture.call(
+                .post, "\(fixture.path)/keys", body: #"{"dialect":"native","scopes":["send"]}"#,
                 authorization: bearer)
             #expect(refused.status == 403)
             #expect(refused.field == "scopes")
-            let usual = try await house.call(
-                .post, "\(house.path)/keys", body: #"{"dialect":"pivotal"}"#, authorization: bearer)
+            let usual = try await fixture.call(
+                .post, "\(fixture.path)/keys", body: #"{"dialect":"pivotal"}"#, authorization: bearer)
             #expect(usual.status == 403)
-            let granted = try await house.call(
-                .post, "\(house.path)/keys", body: #"{"dialect":"native","scopes":["read"]}"#,
+            let granted = try await fixture.call(
+                .post, "\(fixture.path)/keys", body: #"{"dialect":"native","scopes":["read"]}"#,
                 authorization: bearer)
             #expect(granted.status == 201)
-            _ = try await house.admin(.post, "/peal/v1/apps", ["name": "Other"])
-            let apps = try await house.call(.get, "/peal/v1/apps", authorization: bearer)
+            _ = try await fixture.admin(.post, "/peal/v1/apps", ["name": "Other"])
+            let apps = try await fixture.call(.get, "/peal/v1/apps", authorization: bearer)
             #expect(apps["items"]?.arrayValue?.count == 1)
-            #expect(try await house.admin(.get, "/peal/v1/apps")["items"]?.arrayValue?.count == 2)
+            #expect(try await fixture.admin(.get, "/peal/v1/apps")["items"]?.arrayValue?.count == 2)
         }
     }
 
     @Test("with a key of another dialect is 403 everywhere but on its own paths")
     func otherDialects() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             var authorizations: [String] = []
             for (dialect, name) in [("contextpush", "token"), ("devtodev", "user_token"), ("device", "token")] {
-                let key = try await house.key(dialect)
+                let key = try await fixture.key(dialect)
                 authorizations.append("Bearer \(key[name]?.stringValue ?? "")")
             }
-            let richie = try await house.key("richie")
+            let richie = try await fixture.key("richie")
             authorizations.append(
-                house.basic(richie["username"]?.stringValue ?? "", richie["password"]?.stringValue ?? ""))
-            let pivotal = try await house.key("pivotal")
-            let application = house.basic(
+                fixture.basic(richie["username"]?.stringValue ?? "", richie["password"]?.stringValue ?? ""))
+            let pivotal = try await fixture.key("pivotal")
+            let application = fixture.basic(
                 pivotal["application_uuid"]?.stringValue ?? "", pivotal["api_key"]?.stringValue ?? "")
-            let key = try await house.key("pivotal-platform", [("platform", "ios")])
-            let platform = house.basic(
+            let key = try await fixture.key("pivotal-platform", [("platform", "ios")])
+            let platform = fixture.basic(
                 key["platform_uuid"]?.stringValue ?? "", key["platform_secret"]?.stringValue ?? "")
             for authorization in authorizations + [application, platform] {
-                let reply = try await house.call(.get, house.path, authorization: authorization)
+                let reply = try await fixture.call(.get, fixture.path, authorization: authorization)
                 #expect(reply.status == 403, "\(reply.text)")
             }
-            let native = try await house.key("native")
-            authorizations += ["Bearer \(native["token"]?.stringValue ?? "")", "Bearer \(House.adminToken)"]
+            let native = try await fixture.key("native")
+            authorizations += ["Bearer \(native["token"]?.stringValue ?? "")", "Bearer \(Fixture.adminToken)"]
             for authorization in authorizations + [platform] {
-                let reply = try await house.call(.post, "/v1/push", body: "{}", authorization: authorization)
+                let reply = try await fixture.call(.post, "/v1/push", body: "{}", authorization: authorization)
                 #expect(reply.status == 403, "\(reply.text)")
             }
             for authorization in authorizations + [application] {
-                let reply = try await house.call(.post, "/v1/registration", body: "{}", authorization: authorization)
+                let reply = try await fixture.call(.post, "/v1/registration", body: "{}", authorization: authorization)
                 #expect(reply.status == 403, "\(reply.text)")
             }
         }
@@ -119,28 +119,28 @@ struct AccessTests {
 
     @Test("ends with the key's expiry and, at once, with its revocation")
     func ends() async throws {
-        try await House.open { house in
-            let mortal = try await house.key("native", [("expires_at", "2026-11-21T00:00:10Z")])
-            let lasting = try await house.key("native")
-            let revoked = try await house.key("native")
-            func status(_ key: House.Reply) async throws -> Int {
-                try await house.call(.get, house.path, authorization: "Bearer \(key["token"]?.stringValue ?? "")")
+        try await Fixture.open { fixture in
+            let mortal = try await fixture.key("native", [("expires_at", "2026-11-21T00:00:10Z")])
+            let lasting = try await fixture.key("native")
+            let revoked = try await fixture.key("native")
+            func status(_ key: Fixture.Reply) async throws -> Int {
+                try await fixture.call(.get, fixture.path, authorization: "Bearer \(key["token"]?.stringValue ?? "")")
                     .status
             }
             #expect(try await [status(mortal), status(lasting), status(revoked)] == [200, 200, 200])
-            let gone = try await house.admin(.delete, "…/keys/\(revoked["id"]?.stringValue ?? "")")
+            let gone = try await fixture.admin(.delete, "…/keys/\(revoked["id"]?.stringValue ?? "")")
             #expect(gone.status == 204)
             #expect(try await [status(mortal), status(lasting), status(revoked)] == [200, 200, 401])
-            house.clock.advance(by: .seconds(11))
+            fixture.clock.advance(by: .seconds(11))
             #expect(try await [status(mortal), status(lasting)] == [401, 200])
         }
     }
 
     @Test("reads the scheme in any case and any white space behind it")
     func spaces() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             for scheme in ["Bearer ", "bearer  ", "BEARER\t"] {
-                let reply = try await house.call(.get, house.path, authorization: scheme + House.adminToken)
+                let reply = try await fixture.call(.get, fixture.path, authorization: scheme + Fixture.adminToken)
                 #expect(reply.status == 200)
             }
         }

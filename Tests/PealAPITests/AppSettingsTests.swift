@@ -39,7 +39,7 @@ import Testing
         #expect(again == settings)
     }
 
-    @Test("pass over nulls")
+    @Test("ignore nulls")
     func nulls() throws {
         var settings = AppSettings()
         let nulls = #"{"pivotal":null,"richie":{"lenient_json":null},"contextpush":{"share":null},"quiet_hours":null}"#

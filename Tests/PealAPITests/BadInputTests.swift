@@ -220,23 +220,23 @@ struct BadInputTests {
 
     @Test("is refused with its code and field, and nothing is stored")
     func refused() async throws {
-        try await House.open { house in
-            let before = try await house.census()
+        try await Fixture.open { fixture in
+            let before = try await fixture.census()
             for item in Self.devices + Self.messages + Self.others {
-                let reply = try await house.adminText(item.method, item.path, item.body)
+                let reply = try await fixture.adminText(item.method, item.path, item.body)
                 #expect(reply.code == item.code, "\(item.testDescription): \(reply.text)")
                 #expect(reply.field == item.field, "\(item.testDescription): \(reply.text)")
                 if let code = PealError.Code(rawValue: item.code) { #expect(reply.status == code.httpStatus) }
             }
-            #expect(try await house.census() == before)
-            #expect(house.engine.record.withLock { $0.wakes + $0.taken.count } == 0)
+            #expect(try await fixture.census() == before)
+            #expect(fixture.engine.record.withLock { $0.wakes + $0.taken.count } == 0)
         }
     }
 
-    @Test("of malformed JSON tells line and column")
+    @Test("of malformed JSON gives line and column")
     func position() async throws {
-        try await House.open { house in
-            let reply = try await house.adminText(.post, "…/messages", "{\n  \"a\": tru\n}")
+        try await Fixture.open { fixture in
+            let reply = try await fixture.adminText(.post, "…/messages", "{\n  \"a\": tru\n}")
             #expect(reply.status == 400)
             #expect(reply["error.message"]?.stringValue?.contains("line 2, column 8") == true, "\(reply.text)")
         }
@@ -244,11 +244,11 @@ struct BadInputTests {
 
     @Test("of too many bytes or levels is refused before anything is read into it")
     func tooMuch() async throws {
-        try await House.open(options: APIOptions(requestBodyBytesMax: 1000)) { house in
-            let long = try await house.adminText(.post, "…/messages", String(repeating: " ", count: 1001))
+        try await Fixture.open(options: APIOptions(requestBodyBytesMax: 1000)) { fixture in
+            let long = try await fixture.adminText(.post, "…/messages", String(repeating: " ", count: 1001))
             #expect(long.status == 413)
             #expect(long.code == "body_too_large")
-            let deep = try await house.adminText(.post, "…/messages", String(repeating: "[", count: 500))
+            let deep = try await fixture.adminText(.post, "…/messages", String(repeating: "[", count: 500))
             #expect(deep.status == 400)
             #expect(deep.code == "invalid_json")
         }
@@ -261,17 +261,17 @@ struct BadInputTests {
             ("application/xml", 415), ("application/x-www-form-urlencoded", 415),
         ])
     func mediaType(type: String, status: Int) async throws {
-        try await House.open { house in
-            let reply = try await house.admin(
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(
                 .post, "/peal/v1/apps", ["name": "a"], headers: ["Content-Type": type])
             #expect(reply.status == status, "\(reply.text)")
         }
     }
 
-    @Test("that nobody asks for is passed over")
+    @Test("that no reader asks for is ignored")
     func unknownFields() async throws {
-        try await House.open { house in
-            let reply = try await house.admin(
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(
                 .post, "…/messages",
                 [
                     "audience": ["all": true, "moon": 1], "content": ["title": "x", "sun": []], "method": .null,

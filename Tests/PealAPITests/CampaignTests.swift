@@ -8,52 +8,52 @@ import Testing
 struct CampaignTests {
     @Test("are the sum of their messages, whichever dialect sent them")
     func sum() async throws {
-        try await DevtodevDesk.open { desk in
+        try await DevtodevFixture.open { devtodev in
             let ios = #""ios":{"payload":{"text":"Hi"}}"#
-            _ = try await desk.push(ios, audience: DevtodevDesk.nobody, #""campaign_tag":"spring","#)
-            _ = try await desk.push(ios, audience: DevtodevDesk.nobody, #""campaign_tag":"autumn","#)
-            let address: JSON = ["platform": "ios", "address": .string(House.deviceToken)]
-            let native = try await desk.house.admin(
+            _ = try await devtodev.push(ios, audience: DevtodevFixture.nobody, #""campaign_tag":"spring","#)
+            _ = try await devtodev.push(ios, audience: DevtodevFixture.nobody, #""campaign_tag":"autumn","#)
+            let address: JSON = ["platform": "ios", "address": .string(Fixture.deviceToken)]
+            let native = try await devtodev.fixture.admin(
                 .post, "…/messages",
                 ["campaign_id": "spring", "audience": ["addresses": [address]], "content": ["body": "Hi"]])
             #expect(native.status == 202)
-            let reply = try await desk.house.admin(.get, "…/campaigns/spring")
+            let reply = try await devtodev.fixture.admin(.get, "…/campaigns/spring")
             #expect(
                 reply.text == #"{"id":"spring","messages":2,"audience":1,"accepted":0,"failed":0,"pending":1,"#
                     + #""received":0,"opened":0,"reasons":{}}"#)
-            #expect(try await desk.house.admin(.get, "…/campaigns/winter").code == "not_found")
+            #expect(try await devtodev.fixture.admin(.get, "…/campaigns/winter").code == "not_found")
         }
     }
 
     @Test("are listed by name, a page at a time")
     func list() async throws {
-        try await DevtodevDesk.open { desk in
+        try await DevtodevFixture.open { devtodev in
             let ios = #""ios":{"payload":{"text":"Hi"}}"#
-            #expect(try await desk.house.admin(.get, "…/campaigns").text == #"{"items":[],"next_cursor":null}"#)
+            #expect(try await devtodev.fixture.admin(.get, "…/campaigns").text == #"{"items":[],"next_cursor":null}"#)
             for name in ["c", "a", "b", "a", "é"] {
-                _ = try await desk.push(ios, audience: DevtodevDesk.nobody, #""campaign_tag":"\#(name)","#)
+                _ = try await devtodev.push(ios, audience: DevtodevFixture.nobody, #""campaign_tag":"\#(name)","#)
             }
-            _ = try await desk.push(ios)
-            let whole = try await desk.house.admin(.get, "…/campaigns")
+            _ = try await devtodev.push(ios)
+            let whole = try await devtodev.fixture.admin(.get, "…/campaigns")
             let names = whole["items"]?.arrayValue?.compactMap { $0["id"]?.stringValue }
             #expect(names == ["a", "b", "c", "é"])
-            #expect(whole["items.0"] == (try await desk.house.admin(.get, "…/campaigns/a")).json)
+            #expect(whole["items.0"] == (try await devtodev.fixture.admin(.get, "…/campaigns/a")).json)
             #expect(whole["items.0.messages"] == 2 && whole["next_cursor"] == .null)
-            let first = try await desk.house.admin(.get, "…/campaigns?limit=2")
+            let first = try await devtodev.fixture.admin(.get, "…/campaigns?limit=2")
             let cursor = first["next_cursor"]?.stringValue ?? ""
-            let second = try await desk.house.admin(.get, "…/campaigns?limit=2&cursor=\(cursor)")
+            let second = try await devtodev.fixture.admin(.get, "…/campaigns?limit=2&cursor=\(cursor)")
             #expect(second["items"]?.arrayValue?.compactMap { $0["id"]?.stringValue } == ["c", "é"])
             #expect(second["next_cursor"] == .null)
-            #expect(try await desk.house.admin(.get, "…/campaigns?limit=0").code == "invalid_field")
+            #expect(try await devtodev.fixture.admin(.get, "…/campaigns?limit=0").code == "invalid_field")
         }
     }
 
     @Test("of many messages are read page by page")
     func many() async throws {
-        try await House.open { house in
-            let (id, clock, services) = (house.app, house.clock, house.services)
+        try await Fixture.open { fixture in
+            let (id, clock, services) = (fixture.app, fixture.clock, fixture.services)
             let count = Limits.listItemsMax + 1
-            try await house.store.write(.intake) { store in
+            try await fixture.store.write(.intake) { store in
                 let app = try #require(try store.app(id)?.key)
                 for _ in 0..<count {
                     try store.insertMessage(
@@ -63,7 +63,7 @@ struct CampaignTests {
                             expiresAt: clock.now))
                 }
             }
-            #expect(try await house.admin(.get, "…/campaigns/c")["messages"] == .integer(count))
+            #expect(try await fixture.admin(.get, "…/campaigns/c")["messages"] == .integer(count))
         }
     }
 }

@@ -12,19 +12,20 @@ struct ContextPushTests {
     private static func open(
         options: APIOptions = APIOptions(),
         _ body:
-            @escaping @Sendable (House, _ call: @Sendable (String, JSON) async throws -> House.Reply) async throws ->
+            @escaping @Sendable (Fixture, _ call: @Sendable (String, JSON) async throws -> Fixture.Reply) async throws
+            ->
             Void
     ) async throws {
-        try await House.open(options: options) { house in
-            _ = try await house.key("contextpush", [("token", "CTX-0123456789abcdef0123456789abcdef")])
-            _ = try await house.admin(
+        try await Fixture.open(options: options) { fixture in
+            _ = try await fixture.key("contextpush", [("token", "CTX-0123456789abcdef0123456789abcdef")])
+            _ = try await fixture.admin(
                 .put, "…/webhooks/ctx",
                 [
                     "url": "https://example.com/ctx", "kind": "contextpush",
                     "authentication": ["type": "secret", "secret": "s"],
                 ])
-            try await body(house) { path, json in
-                try await house.call(
+            try await body(fixture) { path, json in
+                try await fixture.call(
                     .post, path, body: json.text, authorization: "token   CTX-0123456789abcdef0123456789abcdef")
             }
         }
@@ -40,15 +41,15 @@ struct ContextPushTests {
         return .object(members)
     }
 
-    private static func draft(_ house: House) async throws -> MessageDraft {
-        let list = try await house.admin(.get, "…/messages")
+    private static func draft(_ fixture: Fixture) async throws -> MessageDraft {
+        let list = try await fixture.admin(.get, "…/messages")
         let id = try #require(MessageID(list["items.0.id"]?.stringValue ?? ""), "\(list.text)")
-        let draft = try await house.draft(id)
+        let draft = try await fixture.draft(id)
         return try #require(draft)
     }
 
-    private static func items(_ house: House) async throws -> [JSON] {
-        let events = try await house.store.read { store in
+    private static func items(_ fixture: Fixture) async throws -> [JSON] {
+        let events = try await fixture.store.read { store in
             guard let app = try store.apps(after: nil, limit: 1).first,
                 let webhook = try store.webhook(app: app.key, name: "ctx")
             else { return [OutboxEvent]() }
@@ -59,7 +60,7 @@ struct ContextPushTests {
 
     @Test("schedules with what clients really send: texts for numbers, empty members, aliases")
     func tolerant() async throws {
-        try await Self.open { house, call in
+        try await Self.open { fixture, call in
             let content: JSON = [
                 "title": "T", "subtitle": "", "body": "B", "badge": "3", "sound": "s.caf", "thread_id": "t",
                 "user_info": ["n": 1, "ratio": .number("1.0")], "image_url": "https://example.com/i.jpg",
@@ -70,9 +71,9 @@ struct ContextPushTests {
                     [("deliver_within_hours", "1.5"), ("platform", "iOS"), ("idempotency_key", "")], content: content))
             #expect(reply.status == 200, "\(reply.text)")
             #expect(reply["status"] == "scheduled" && reply["delivery_method"] == "context_aware")
-            let draft = try await Self.draft(house)
+            let draft = try await Self.draft(fixture)
             #expect(reply["idempotency_key"]?.stringValue == draft.id.description)
-            #expect(draft.window?.until == house.clock.now + .seconds(5400))
+            #expect(draft.window?.until == fixture.clock.now + .seconds(5400))
             #expect(draft.content.badge == 3 && draft.content.sound == "s.caf" && draft.content.threadID == "t")
             let data = try JSONParser.parse(
                 #"{"n":1,"ratio":1.0,"ctx_image_url":"https://example.com/i.jpg","ctx_idempotency_key":"\#(draft.id)"}"#
@@ -117,11 +118,11 @@ struct ContextPushTests {
             ([("content", ["body": "B", "badge": 2_147_483_648])], 400, "content.badge"),
         ] as [([(String, JSON)], Int, String?)])
     func refusals(changes: [(String, JSON)], status: Int, field: String?) async throws {
-        try await Self.open { house, call in
+        try await Self.open { fixture, call in
             let reply = try await call(Self.schedule, Self.request(changes))
             #expect(reply.status == status, "\(reply.text)")
             #expect(reply.field == field)
-            #expect(try await house.census()["messages"] == 0)
+            #expect(try await fixture.census()["messages"] == 0)
         }
     }
 
@@ -132,7 +133,7 @@ struct ContextPushTests {
             "2026-11-21 00:00:05Z", "20261121T000005Z", "20261121T010005+01", "2026-11-21T00:00:05,0Z",
         ])
     func target(text: String) async throws {
-        try await Self.open { house, call in
+        try await Self.open { fixture, call in
             let reply = try await call(Self.schedule, Self.request([("target_delivery_time", .string(text))]))
             #expect(reply["deliver_until"] == "2026-11-21T00:00:05Z", "\(reply.text)")
         }
@@ -140,7 +141,7 @@ struct ContextPushTests {
 
     @Test("reads past the line ends that templates leave, and keeps those of texts")
     func lineEnds() async throws {
-        try await Self.open { house, call in
+        try await Self.open { fixture, call in
             let content: JSON = [
                 "body": "B\n", "sound": "s.caf\r\n", "thread-id": "t\n", "badge": "3\n",
                 "imageUrl": "https://example.com/i.jpg\n\n",
@@ -153,7 +154,7 @@ struct ContextPushTests {
                 ]
             let reply = try await call(Self.schedule, Self.request(changes, content: content))
             #expect(reply.status == 200 && reply["idempotency_key"] == "k", "\(reply.text)")
-            let draft = try await Self.draft(house)
+            let draft = try await Self.draft(fixture)
             #expect(draft.audience.users == ["Ann"] && draft.campaignID == "daily")
             #expect(draft.content.body == .plain("B\n") && draft.content.sound == "s.caf")
             #expect(draft.content.threadID == "t" && draft.content.badge == 3)
@@ -165,12 +166,12 @@ struct ContextPushTests {
 
     @Test("different spellings of one locale are the same set")
     func spellings() async throws {
-        try await Self.open { house, call in
+        try await Self.open { fixture, call in
             let content: JSON = [
                 "title": ["EN": "t", "de_AT": "u"], "body": ["en": "b", "de-at": "c"], "default_locale": "En",
             ]
             #expect(try await call(Self.schedule, Self.request(content: content)).status == 200)
-            let draft = try await Self.draft(house)
+            let draft = try await Self.draft(fixture)
             for (device, title, body) in [("de-AT", "u", "c"), ("fr", "t", "b"), ("EN_us", "t", "b")] {
                 let locale = draft.content.contentLocale(forDevice: device)
                 let fallback = draft.content.defaultLocale
@@ -182,13 +183,13 @@ struct ContextPushTests {
 
     @Test("takes windows as long as the configuration says")
     func configured() async throws {
-        try await Self.open(options: APIOptions(contextPushWindowSecondsMax: 7200)) { house, call in
+        try await Self.open(options: APIOptions(contextPushWindowSecondsMax: 7200)) { fixture, call in
             for (hours, status) in [(2, 200), (2.001, 400)] as [(Double, Int)] {
                 let reply = try await call(Self.schedule, Self.request([("deliver_within_hours", hours.json)]))
                 #expect(reply.status == status, "\(reply.text)")
             }
             for (seconds, status) in [(7200, 200), (7201, 400)] as [(Int64, Int)] {
-                let time = (house.clock.now + .seconds(seconds)).description
+                let time = (fixture.clock.now + .seconds(seconds)).description
                 let reply = try await call(Self.schedule, Self.request([("target_delivery_time", .string(time))]))
                 #expect(reply.status == status, "\(reply.text)")
             }
@@ -197,16 +198,16 @@ struct ContextPushTests {
 
     @Test("states the configured window in its document")
     func documented() async throws {
-        try await House.open(options: APIOptions(contextPushWindowSecondsMax: 7200)) { house in
-            let document = try await house.call(.get, "/openapi.json", authorization: nil)
+        try await Fixture.open(options: APIOptions(contextPushWindowSecondsMax: 7200)) { fixture in
+            let document = try await fixture.call(.get, "/openapi.json", authorization: nil)
             let hours = document["components.schemas.ContextPushSchedule.properties.deliver_within_hours"]
             #expect(hours?["maximum"] == 2, "\(document.text)")
         }
     }
 
-    @Test("cancels exactly, says who has it when it is too late, and tells webhooks")
+    @Test("cancels exactly, names the state when it is too late, and notifies webhooks")
     func cancelling() async throws {
-        try await Self.open { house, call in
+        try await Self.open { fixture, call in
             let named = Self.request([("idempotency_key", "k")])
             #expect(try await call(Self.cancel, named).status == 404)
             #expect(try await call(Self.cancel, Self.request()).field == "idempotency_key")
@@ -216,42 +217,42 @@ struct ContextPushTests {
                 #expect(reply.status == 200 && reply["status"] == "cancelled")
             }
             #expect(try await call(Self.schedule, named)["status"] == "cancelled")
-            let item = try await Self.items(house)
+            let item = try await Self.items(fixture)
             #expect(item.count == 1 && item[0]["delivery_status"] == "cancelled" && item[0]["device_token"] == nil)
             #expect(item[0]["content"] == ["title": "T", "body": "B"])
         }
     }
 
-    @Test("a phone that claims, shows and opens is told of, and cannot be cancelled any more")
+    @Test("webhooks hear of a message that a phone claims, shows and opens; it can no longer be cancelled")
     func claims() async throws {
-        try await Self.open { house, call in
-            let device = try await house.admin(
+        try await Self.open { fixture, call in
+            let device = try await fixture.admin(
                 .put, "…/devices/10000000-0000-4000-8000-000000000001",
-                ["platform": "ios", "address": .string(House.deviceToken.uppercased()), "user_id": "Ann"])
+                ["platform": "ios", "address": .string(Fixture.deviceToken.uppercased()), "user_id": "Ann"])
             #expect(device.status == 201)
             let named = Self.request([("idempotency_key", "k")])
             _ = try await call(Self.schedule, named)
-            let draft = try await Self.draft(house)
-            let moments = MomentVerbs(store: house.store, engine: house.engine)
-            let phone = try await house.store.read {
+            let draft = try await Self.draft(fixture)
+            let moments = MomentVerbs(store: fixture.store, engine: fixture.engine)
+            let phone = try await fixture.store.read {
                 try $0.device(app: draft.app, id: DeviceID("10000000-0000-4000-8000-000000000001")!)
             }
             let owner = try #require(phone)
             let grant = try await moments.claim(
                 draft.id, for: owner, app: draft.app, id: ClaimID(high: 1, low: 1), rev: 1, hasLedger: true,
-                now: house.clock.now)
-            #expect(grant == .granted(showBy: house.clock.now + .seconds(600)))
+                now: fixture.clock.now)
+            #expect(grant == .granted(showBy: fixture.clock.now + .seconds(600)))
             let late = try await call(Self.cancel, named)
             #expect(late.status == 409 && late["error.state"] == "claimed")
             #expect(try await call(Self.schedule, named)["status"] == "pending")
             for receipt in MomentReceipt.allCases where receipt != .dismissed {
                 _ = try await moments.receive(
-                    receipt, of: draft.id, from: owner, app: draft.app, now: house.clock.now)
+                    receipt, of: draft.id, from: owner, app: draft.app, now: fixture.clock.now)
             }
-            let items = try await Self.items(house)
+            let items = try await Self.items(fixture)
             #expect(Set(items.compactMap { $0["delivery_status"]?.stringValue }) == ["pending", "delivered", "opened"])
             for item in items {
-                #expect(item["device_token"]?.stringValue == House.deviceToken.uppercased())
+                #expect(item["device_token"]?.stringValue == Fixture.deviceToken.uppercased())
                 #expect(item["delivery_method"] == "context_aware")
                 #expect(item["timestamp"] == "2026-11-21T00:00:00.000Z")
             }
@@ -259,8 +260,8 @@ struct ContextPushTests {
             try await moments.report(
                 DeviceTransition(
                     app: draft.app, device: owner, bundleID: "com.example.cheese", previous: .unknown,
-                    current: .available, at: house.clock.now), id: OutboxEventID(high: 7, low: 7))
-            let transition = try await Self.items(house).first { $0["classification"] != nil }
+                    current: .available, at: fixture.clock.now), id: OutboxEventID(high: 7, low: 7))
+            let transition = try await Self.items(fixture).first { $0["classification"] != nil }
             #expect(transition?["classification"] == "available")
             #expect(transition?["previous_classification"] == "unknown")
         }
@@ -268,44 +269,45 @@ struct ContextPushTests {
 
     @Test("keys of other dialects do not open it, and its key opens nothing else")
     func keys() async throws {
-        try await Self.open { house, _ in
+        try await Self.open { fixture, _ in
             let body = Self.request().text
-            let admin = try await house.admin(.post, Self.schedule, Self.request())
+            let admin = try await fixture.admin(.post, Self.schedule, Self.request())
             #expect(admin.status == 403)
-            #expect(try await house.call(.post, Self.schedule, body: body, authorization: nil).status == 401)
-            #expect(try await house.call(.post, Self.schedule, body: body, authorization: "Token CTX-x").status == 401)
+            #expect(try await fixture.call(.post, Self.schedule, body: body, authorization: nil).status == 401)
+            #expect(
+                try await fixture.call(.post, Self.schedule, body: body, authorization: "Token CTX-x").status == 401)
             let own = "Token CTX-0123456789abcdef0123456789abcdef"
             let bearer = own.replacing("Token", with: "Bearer")
-            #expect(try await house.call(.post, Self.schedule, body: body, authorization: bearer).status == 401)
-            #expect(try await house.call(.get, "\(house.path)/messages", authorization: own).status == 403)
-            #expect(try await house.call(.post, "/v1/push", body: "{}", authorization: own).status == 403)
+            #expect(try await fixture.call(.post, Self.schedule, body: body, authorization: bearer).status == 401)
+            #expect(try await fixture.call(.get, "\(fixture.path)/messages", authorization: own).status == 403)
+            #expect(try await fixture.call(.post, "/v1/push", body: "{}", authorization: own).status == 403)
         }
     }
 
     @Test("a window in the native API is for users alone, and its message counts users")
     func native() async throws {
-        try await Self.open { house, _ in
-            let until = (house.clock.now + .seconds(3600)).description
-            func send(_ more: [(String, JSON)]) async throws -> House.Reply {
+        try await Self.open { fixture, _ in
+            let until = (fixture.clock.now + .seconds(3600)).description
+            func send(_ more: [(String, JSON)]) async throws -> Fixture.Reply {
                 var members = JSON.Members([
                     ("audience", ["users": ["ann", "ben"]]), ("content", ["body": "B"]), ("method", "context_aware"),
                     ("schedule", ["window": ["until": .string(until)]]),
                 ])
                 for (name, value) in more { members[name] = value }
-                return try await house.admin(.post, "…/messages", .object(members))
+                return try await fixture.admin(.post, "…/messages", .object(members))
             }
             let sent = try await send([])
             #expect(sent.status == 202 && sent["state"] == "scheduled" && sent["audience_estimate"] == 2)
             let path = "…/messages/\(sent["id"]?.stringValue ?? "")"
-            #expect(try await house.admin(.get, path)["audience.devices"] == 2)
+            #expect(try await fixture.admin(.get, path)["audience.devices"] == 2)
             #expect(try await send([("audience", ["all": true])]).field == "audience")
             #expect(try await send([("schedule", .null)]).field == "method")
-            #expect(try await house.admin(.post, "\(path)/pause").status == 409)
-            let changed = try await house.admin(.patch, path, ["audience": ["users": ["ben", "cleo", "dan"]]])
+            #expect(try await fixture.admin(.post, "\(path)/pause").status == 409)
+            let changed = try await fixture.admin(.patch, path, ["audience": ["users": ["ben", "cleo", "dan"]]])
             #expect(changed["audience.devices"] == 3, "\(changed.text)")
-            let cancelled = try await house.admin(.post, "\(path)/cancel")
+            let cancelled = try await fixture.admin(.post, "\(path)/cancel")
             #expect(cancelled["state"] == "cancelled" && cancelled["counts.suppressed"] == 3)
-            #expect(try await house.admin(.post, "\(path)/cancel").status == 200)
+            #expect(try await fixture.admin(.post, "\(path)/cancel").status == 200)
         }
     }
 }

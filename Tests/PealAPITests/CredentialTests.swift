@@ -40,17 +40,17 @@ struct CredentialTests {
         ("webpush", ["subject": "mailto:a@example.com"], "vapid", ["subject": "mailto:a@example.com", "newest": true]),
     ]
 
-    @Test("of every network are put, listed as they were answered, and their secrets are never told", arguments: forms)
+    @Test("of every network are put, listed as they were answered, and their secrets are never shown", arguments: forms)
     func put(form: (path: String, body: JSON, kind: String, facts: JSON)) async throws {
-        try await House.open { house in
-            let put = try await house.admin(.put, "…/credentials/\(form.path)", form.body)
+        try await Fixture.open { fixture in
+            let put = try await fixture.admin(.put, "…/credentials/\(form.path)", form.body)
             try #require(put.status == 200, "\(put.text)")
             #expect(put["kind"] == .string(form.kind))
             #expect(put["health"] == ["state": "unknown"])
             for (name, value) in form.facts.objectValue?.pairs.map({ ($0, $1) }) ?? [] { #expect(put[name] == value) }
-            let list = try await house.admin(.get, "…/credentials")
+            let list = try await fixture.admin(.get, "…/credentials")
             #expect(list["items"]?.arrayValue?.map(\.text) == [put.text])
-            let audit = try await house.admin(.get, "…/audit")
+            let audit = try await fixture.admin(.get, "…/audit")
             #expect(audit["items.0.action"] == "credential.put")
             for secret in ["secret", "c2Vj", "BEGIN"] {
                 #expect(!(put.text + list.text + audit.text).contains(secret))
@@ -116,58 +116,58 @@ struct CredentialTests {
 
     @Test("that cannot be right are refused with the field", arguments: refusals)
     func refused(case item: (path: String, body: String, code: String, field: String)) async throws {
-        try await House.open { house in
-            let reply = try await house.adminText(.put, "…/credentials/\(item.path)", item.body)
+        try await Fixture.open { fixture in
+            let reply = try await fixture.adminText(.put, "…/credentials/\(item.path)", item.body)
             #expect(reply.code == item.code, "\(reply.text)")
             #expect(reply.field == item.field, "\(reply.text)")
             #expect(reply.status == 400)
-            #expect(try await house.census()["credentials"] == 0)
+            #expect(try await fixture.census()["credentials"] == 0)
         }
     }
 
     @Test("of Web Push add up: each key is listed, may be deleted alone, and the last takes the credential along")
     func vapidKeys() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             var fingerprints: [String] = []
             for name in ["a", "b", "c"] {
-                let put = try await house.admin(
+                let put = try await fixture.admin(
                     .put, "…/credentials/webpush", ["subject": .string("mailto:\(name)@example.com")])
-                #expect(put["public_key"] == .string(FakeProvider.publicKey(at: house.clock.now)))
+                #expect(put["public_key"] == .string(FakeProvider.publicKey(at: fixture.clock.now)))
                 #expect(put["newest"] == true)
                 fingerprints.append(try #require(put["fingerprint"]?.stringValue))
-                house.clock.advance(by: .seconds(60))
+                fixture.clock.advance(by: .seconds(60))
             }
             func listed() async throws -> [JSON] {
-                try await house.admin(.get, "…/credentials")["items"]?.arrayValue ?? []
+                try await fixture.admin(.get, "…/credentials")["items"]?.arrayValue ?? []
             }
             #expect(try await listed().map { $0["fingerprint"]?.stringValue } == fingerprints)
             #expect(try await listed().map { $0["newest"] == true } == [false, false, true])
-            let page = try await house.admin(.get, "…/credentials?limit=2")
+            let page = try await fixture.admin(.get, "…/credentials?limit=2")
             #expect(page["items"]?.arrayValue?.count == 2)
-            let rest = try await house.admin(
+            let rest = try await fixture.admin(
                 .get, "…/credentials?limit=2&cursor=\(page["next_cursor"]?.stringValue ?? "")")
             #expect(rest["items.0.fingerprint"] == .string(fingerprints[2]) && rest["next_cursor"]?.isNull == true)
 
-            #expect(try await house.admin(.delete, "…/credentials/webpush/\(fingerprints[2])").status == 204)
-            #expect(try await house.admin(.delete, "…/credentials/webpush/\(fingerprints[2])").status == 404)
+            #expect(try await fixture.admin(.delete, "…/credentials/webpush/\(fingerprints[2])").status == 204)
+            #expect(try await fixture.admin(.delete, "…/credentials/webpush/\(fingerprints[2])").status == 404)
             #expect(try await listed().map { $0["newest"] == true } == [false, true])
             for fingerprint in fingerprints.prefix(2) {
-                #expect(try await house.admin(.delete, "…/credentials/webpush/\(fingerprint)").status == 204)
+                #expect(try await fixture.admin(.delete, "…/credentials/webpush/\(fingerprint)").status == 204)
             }
             #expect(try await listed() == [])
-            _ = try await house.admin(.put, "…/credentials/webpush", ["subject": "https://example.com"])
-            #expect(try await house.admin(.delete, "…/credentials/webpush").status == 204)
+            _ = try await fixture.admin(.put, "…/credentials/webpush", ["subject": "https://example.com"])
+            #expect(try await fixture.admin(.delete, "…/credentials/webpush").status == 204)
             #expect(try await listed() == [])
         }
     }
 
     @Test("of Web Push are no more than a list of keys may hold")
     func tooManyKeys() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             for number in 0...Limits.vapidKeysMax {
-                let put = try await house.admin(.put, "…/credentials/webpush", ["subject": "mailto:a@example.com"])
+                let put = try await fixture.admin(.put, "…/credentials/webpush", ["subject": "mailto:a@example.com"])
                 #expect(put.status == (number < Limits.vapidKeysMax ? 200 : 409), "\(put.text)")
-                house.clock.advance(by: .seconds(1))
+                fixture.clock.advance(by: .seconds(1))
             }
         }
     }
@@ -179,10 +179,10 @@ struct CredentialTests {
             (9, "expires in 1 day"), (10, "expired"), (11, "expired"),
         ] as [(Int, String?)])
     func warning(days: Int, text: String?) async throws {
-        try await House.open { house in
-            let put = try await house.admin(.put, "…/credentials/apns/production", Self.forms[1].body)
-            let at = house.clock.now + .seconds(Int64(days) * 86_400)
-            let records = try await house.store.read { try $0.endingCredentials(limit: 9) }
+        try await Fixture.open { fixture in
+            let put = try await fixture.admin(.put, "…/credentials/apns/production", Self.forms[1].body)
+            let at = fixture.clock.now + .seconds(Int64(days) * 86_400)
+            let records = try await fixture.store.read { try $0.endingCredentials(limit: 9) }
             let expected = days < -20 ? nil : days < 0 ? "expires in \(10 - days) days" : text
             #expect(records.first?.record.warning(at: at) == expected)
             #expect(put["warning"] == "expires in 10 days")
@@ -191,76 +191,76 @@ struct CredentialTests {
     }
 
     @Test(
-        "are tried at the provider, and what it answered is told and kept",
+        "are tried at the provider, and its answer is returned and stored",
         arguments: [
             (.accepted, true, "ok"), (.refused, false, "stopped"), (.unreachable, .null, "unknown"),
             (.unverifiable, .null, "unknown"),
         ] as [(CredentialVerification.Result, JSON, String)])
     func verify(result: CredentialVerification.Result, isGood: JSON, state: String) async throws {
-        try await House.open { house in
-            _ = try await house.admin(.put, "…/credentials/apns/sandbox", Self.forms[0].body)
-            let changes = house.engine.record.withLock { $0.credentialChanges.count }
-            house.provider.verification.withLock {
+        try await Fixture.open { fixture in
+            _ = try await fixture.admin(.put, "…/credentials/apns/sandbox", Self.forms[0].body)
+            let changes = fixture.engine.record.withLock { $0.credentialChanges.count }
+            fixture.provider.verification.withLock {
                 $0.answer = .init(result, status: 403, reason: "InvalidProviderToken", detail: "a sentence")
             }
-            let reply = try await house.admin(.post, "…/credentials/apns/sandbox/verify")
+            let reply = try await fixture.admin(.post, "…/credentials/apns/sandbox/verify")
             #expect(reply.status == 200)
             #expect(
                 reply.json == [
                     "result": .string(result.rawValue), "ok": isGood, "status": 403,
                     "reason": "InvalidProviderToken", "detail": "a sentence",
                 ])
-            let list = try await house.admin(.get, "…/credentials")
+            let list = try await fixture.admin(.get, "…/credentials")
             #expect(list["items.0.health.state"] == .string(state))
-            let isReopened = house.engine.record.withLock { $0.credentialChanges.count } == changes + 1
+            let isReopened = fixture.engine.record.withLock { $0.credentialChanges.count } == changes + 1
             #expect(isReopened == (result == .accepted))
         }
     }
 
     @Test("are tried once by a repeated request, and by nobody where there is none")
     func verifyOnce() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             let path = "…/credentials/apns/sandbox/verify"
-            #expect(try await house.admin(.post, path).status == 404)
-            #expect(try await house.admin(.post, "…/credentials/apns/verify").code == "method_not_allowed")
-            _ = try await house.admin(.put, "…/credentials/apns/sandbox", Self.forms[0].body)
-            let first = try await house.admin(.post, path, headers: ["Idempotency-Key": "k"])
-            let second = try await house.admin(.post, path, headers: ["Idempotency-Key": "k"])
+            #expect(try await fixture.admin(.post, path).status == 404)
+            #expect(try await fixture.admin(.post, "…/credentials/apns/verify").code == "method_not_allowed")
+            _ = try await fixture.admin(.put, "…/credentials/apns/sandbox", Self.forms[0].body)
+            let first = try await fixture.admin(.post, path, headers: ["Idempotency-Key": "k"])
+            let second = try await fixture.admin(.post, path, headers: ["Idempotency-Key": "k"])
             #expect(first["status"]?.isNull == true && first["reason"]?.isNull == true)
             #expect(second.text == first.text && second.header("Idempotent-Replayed") == "true")
-            #expect(house.provider.verification.withLock { $0.count } == 1)
+            #expect(fixture.provider.verification.withLock { $0.count } == 1)
         }
     }
 
     @Test("are nobody's without the scope manage")
     func scope() async throws {
-        try await House.open { house in
-            let key = try await house.key("native")
+        try await Fixture.open { fixture in
+            let key = try await fixture.key("native")
             for (method, path) in [
                 (HTTPRequest.Method.get, "credentials"), (.put, "credentials/fcm"), (.delete, "credentials/fcm"),
                 (.post, "credentials/fcm/verify"), (.delete, "credentials/webpush/x"),
             ] {
-                let reply = try await house.call(
-                    method, "\(house.path)/\(path)", body: method == .get ? nil : "{}",
+                let reply = try await fixture.call(
+                    method, "\(fixture.path)/\(path)", body: method == .get ? nil : "{}",
                     authorization: "Bearer \(key["token"]?.stringValue ?? "")")
                 #expect(reply.status == 403, "\(path)")
             }
         }
     }
 
-    @Test("that are stopped tell why in the trail of who waits for them")
+    @Test("that are stopped are the reason in the trail of a device that waits for them")
     func stoppedTrail() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             let device = "10000000-0000-4000-8000-000000000001"
-            _ = try await house.admin(
+            _ = try await fixture.admin(
                 .put, "…/devices/\(device)",
-                ["platform": "ios", "environment": "sandbox", "address": .string(House.deviceToken)])
-            _ = try await house.admin(.put, "…/credentials/apns/sandbox", Self.forms[0].body)
-            house.provider.verification.withLock { $0.answer = .init(.refused, reason: "ExpiredKey", detail: "") }
-            _ = try await house.admin(.post, "…/credentials/apns/sandbox/verify")
-            let sent = try await house.admin(
+                ["platform": "ios", "environment": "sandbox", "address": .string(Fixture.deviceToken)])
+            _ = try await fixture.admin(.put, "…/credentials/apns/sandbox", Self.forms[0].body)
+            fixture.provider.verification.withLock { $0.answer = .init(.refused, reason: "ExpiredKey", detail: "") }
+            _ = try await fixture.admin(.post, "…/credentials/apns/sandbox/verify")
+            let sent = try await fixture.admin(
                 .post, "…/messages", ["audience": ["all": true], "content": ["title": "x"]])
-            let trail = try await house.admin(
+            let trail = try await fixture.admin(
                 .get, "…/messages/\(sent["id"]?.stringValue ?? "")/deliveries?device=\(device)")
             #expect(
                 trail["items.1.detail"]

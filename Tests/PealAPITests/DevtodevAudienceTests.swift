@@ -12,25 +12,25 @@ struct DevtodevAudienceTests {
 
     /// Sends to what will not answer, lets the time pass and gives what was stored.
     private static func draft(
-        _ desk: DevtodevDesk, _ message: String, _ audience: String
-    ) async throws -> (draft: MessageDraft, reply: House.Reply) {
-        async let answer = desk.push(message, audience: audience)
-        await desk.house.clock.sleepers(1)
-        desk.house.clock.advance(by: .seconds(Limits.devtodevAnswerSeconds))
+        _ devtodev: DevtodevFixture, _ message: String, _ audience: String
+    ) async throws -> (draft: MessageDraft, reply: Fixture.Reply) {
+        async let answer = devtodev.push(message, audience: audience)
+        await devtodev.fixture.clock.sleepers(1)
+        devtodev.fixture.clock.advance(by: .seconds(Limits.devtodevAnswerSeconds))
         let reply = try await answer
-        return (try await desk.draft(reply), reply)
+        return (try await devtodev.draft(reply), reply)
     }
 
     @Test("names devices by every identifier, each once, and a token alone where there is one")
     func identifiers() async throws {
-        try await DevtodevDesk.open { desk in
+        try await DevtodevFixture.open { devtodev in
             let audience = """
-                [{"token":"\(House.deviceToken)","userId":"ignored","idfa":"ignored"},
+                [{"token":"\(Fixture.deviceToken)","userId":"ignored","idfa":"ignored"},
                  {"idfa":"A","idfv":"V","userId":"u","devtodevId":12345},{"customUid":"c","devtodevId":"12345"},
                  {"advertisingId":"G","androidId":"N","serialId":"S","idfa":"A","token":""},
                  {"token":"fcm:token-1"},{"token":"https://db5.notify.windows.com/?token=AQE"}]
                 """
-            let draft = try await Self.draft(desk, Self.all, audience).draft
+            let draft = try await Self.draft(devtodev, Self.all, audience).draft
             #expect(draft.audience.users == ["u", "c"])
             #expect(
                 Set(draft.audience.identifiers) == [
@@ -50,7 +50,7 @@ struct DevtodevAudienceTests {
         var testDescription: String { "\(token.prefix(20)) \(message.prefix(12))" }
     }
 
-    private static let hex = House.deviceToken
+    private static let hex = Fixture.deviceToken
     static let tokens = [
         Token(message: #""ios":{"payload":{"text":"a"}}"#, token: hex.uppercased(), route: .apnsProduction),
         Token(
@@ -64,44 +64,44 @@ struct DevtodevAudienceTests {
         Token(message: #""win":{"toast":{"text":"a"}}"#, token: hex, route: nil),
     ]
 
-    @Test("takes a token for the platform that it can be of; what can be none is skipped and told", arguments: tokens)
+    @Test("takes a token for the platform that it fits; an invalid one is skipped and reported", arguments: tokens)
     func route(one: Token) async throws {
-        try await DevtodevDesk.open { desk in
+        try await DevtodevFixture.open { devtodev in
             let audience = #"[{"token":"\#(one.token)"}]"#
             guard let route = one.route else {
-                let reply = try await desk.push(one.message, audience: audience)
+                let reply = try await devtodev.push(one.message, audience: audience)
                 #expect(reply.status == 200 && reply["audience"] == 0)
                 #expect(reply["error_details"] == ["audience[0].token: malformed"])
                 return
             }
-            let draft = try await Self.draft(desk, one.message, audience).draft
+            let draft = try await Self.draft(devtodev, one.message, audience).draft
             #expect(draft.audience.addresses.map(\.route) == [route])
         }
     }
 
     @Test("skips what can be nobody, never with an error")
     func malformed() async throws {
-        try await DevtodevDesk.open { desk in
+        try await DevtodevFixture.open { devtodev in
             let long = String(repeating: "x", count: 300)
             let audience = """
                 [7,{"token":{}},{"idfa":[1],"userId":"nobody"},{"idfv":"\(long)"},{"userId":"a\\u0000"},{},
                  {"userId":null,"idfa":""},{"unknownId":"x"}]
                 """
-            let reply = try await desk.push(Self.all, audience: audience)
+            let reply = try await devtodev.push(Self.all, audience: audience)
             #expect(
                 reply["error_details"] == [
                     "audience[0]: not an object", "audience[1].token: malformed", "audience[2].idfa: malformed",
                     "audience[3].idfv: malformed", "audience[4].userId: malformed",
                 ], "\(reply.text)")
-            #expect(try await desk.draft(reply).audience.users == ["nobody"])
+            #expect(try await devtodev.draft(reply).audience.users == ["nobody"])
         }
     }
 
     @Test("that is not through after thirty seconds counts as queued")
     func queued() async throws {
-        try await DevtodevDesk.open { desk in
+        try await DevtodevFixture.open { devtodev in
             let reply = try await Self.draft(
-                desk, #""ios":{"payload":{"text":"a"}}"#, #"[{"token":"\#(House.deviceToken)"}]"#
+                devtodev, #""ios":{"payload":{"text":"a"}}"#, #"[{"token":"\#(Fixture.deviceToken)"}]"#
             ).reply
             #expect(reply["audience"] == 1 && reply["successful"] == 0 && reply["erroneous"] == 0)
             #expect(reply["data.error_details"] == ["queued"], "\(reply.text)")

@@ -5,16 +5,18 @@ import Testing
 
 @Suite("devtodev's categories")
 struct DevtodevCategoriesTests {
-    private static func get(_ house: House, _ query: String = "", language: String? = nil) async throws -> House.Reply {
-        try await house.call(
+    private static func get(_ fixture: Fixture, _ query: String = "", language: String? = nil) async throws
+        -> Fixture.Reply
+    {
+        try await fixture.call(
             .get, "/v1/devtodev/categories\(query)", authorization: nil,
             headers: language.map { ["Accept-Language": $0] } ?? [:])
     }
 
     @Test("are served to everybody, may be cached, and have every template of the vendor's document")
     func all() async throws {
-        try await House.open { house in
-            let reply = try await Self.get(house)
+        try await Fixture.open { fixture in
+            let reply = try await Self.get(fixture)
             #expect(reply.status == 200)
             #expect(reply.header("Cache-Control") == "public, max-age=3600")
             #expect(reply.header("Vary") == "Accept-Language")
@@ -26,7 +28,7 @@ struct DevtodevCategoriesTests {
                     + #"{"id":"yes","text":"Yes","activationMode":"foreground"},"#
                     + #"{"id":"no","text":"No","activationMode":"background"}]}"#)
             for category in categories {
-                // In this table every id tells its buttons.
+                // In this table every id contains its buttons.
                 let told = category["buttons"]?.arrayValue?.map { button in
                     let isOpen = button["activationMode"] == "foreground"
                     return "\(button["id"]?.stringValue ?? "").\(isOpen ? "open" : "dismiss")"
@@ -57,8 +59,8 @@ struct DevtodevCategoriesTests {
             ("?locale=ru", nil, "Да", "ru"), ("", ";;,q=1,,", "Yes", "en"),
         ] as [(String, String?, String, String)])
     func language(query: String, header: String?, yes: String, tag: String) async throws {
-        try await House.open { house in
-            let reply = try await Self.get(house, query, language: header)
+        try await Fixture.open { fixture in
+            let reply = try await Self.get(fixture, query, language: header)
             #expect(reply["0.buttons.0.text"] == .string(yes))
             #expect(reply.header("Content-Language") == tag)
         }
@@ -69,10 +71,10 @@ struct DevtodevCategoriesTests {
         let tags = [
             "en", "de", "fr", "es", "it", "pt", "ru", "ja", "ko", "zh", "zh-Hant", "tr", "ar", "nl", "pl", "uk",
         ]
-        try await House.open { house in
+        try await Fixture.open { fixture in
             var languages: Set<String> = []
             for tag in tags {
-                let reply = try await Self.get(house, "?locale=\(tag)")
+                let reply = try await Self.get(fixture, "?locale=\(tag)")
                 #expect(reply.header("Content-Language") == tag.lowercased())
                 var texts: [String: String] = [:]
                 for button in reply.json.arrayValue?.flatMap({ $0["buttons"]?.arrayValue ?? [] }) ?? [] {

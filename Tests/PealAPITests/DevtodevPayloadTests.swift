@@ -53,10 +53,10 @@ struct DevtodevPayloadTests {
 
     @Test("for iOS holds Apple's members and the SDK's", arguments: appleCases)
     func ios(one: Case) async throws {
-        try await DevtodevDesk.open { desk in
-            let reply = try await desk.push(#""ios":{"payload":\#(one.given)}"#)
+        try await DevtodevFixture.open { devtodev in
+            let reply = try await devtodev.push(#""ios":{"payload":\#(one.given)}"#)
             #expect(reply.status == 200, "\(reply.text)")
-            let draft = try await desk.draft(reply)
+            let draft = try await devtodev.draft(reply)
             let payload = draft.content.platforms[.ios]?.fields["payload"]
             #expect(payload?["_k"] == .string(draft.id.description))
             #expect(payload?.text == one.made.dropLast() + #","_k":"\#(draft.id)"}"#)
@@ -89,8 +89,8 @@ struct DevtodevPayloadTests {
 
     @Test("for Android is a data message of texts under the SDK's keys", arguments: androidCases)
     func android(one: Case) async throws {
-        try await DevtodevDesk.open { desk in
-            let draft = try await desk.draft(try await desk.push(#""android":{"payload":\#(one.given)}"#))
+        try await DevtodevFixture.open { devtodev in
+            let draft = try await devtodev.draft(try await devtodev.push(#""android":{"payload":\#(one.given)}"#))
             let fields = try #require(draft.content.platforms[.android]?.fields)
             #expect(fields["data_only"] == true)
             var data = try #require(fields["data"]?.objectValue)
@@ -138,22 +138,22 @@ struct DevtodevPayloadTests {
 
     @Test("for Windows is put into the native form", arguments: windowsCases)
     func windows(one: Case) async throws {
-        try await DevtodevDesk.open { desk in
-            let reply = try await desk.push(one.given)
-            let fields = try await desk.draft(reply).content.platforms[.windows]?.fields
+        try await DevtodevFixture.open { devtodev in
+            let reply = try await devtodev.push(one.given)
+            let fields = try await devtodev.draft(reply).content.platforms[.windows]?.fields
             #expect(fields.map { JSON.object($0).text } == one.made)
         }
     }
 
     @Test("that is hidden wakes the app, and keeps its badge for the SDK")
     func hidden() async throws {
-        try await DevtodevDesk.open { desk in
+        try await DevtodevFixture.open { devtodev in
             let message = #"{"payload":{"data":{"key1":"v"},"badge":"11","sound":"s"},"options":{"hidden":"1"}}"#
-            let ios = try await desk.draft(try await desk.push(#""ios":\#(message)"#))
+            let ios = try await devtodev.draft(try await devtodev.push(#""ios":\#(message)"#))
             let payload = ios.content.platforms[.ios]?.fields["payload"]?.text
             #expect(payload == #"{"aps":{"content-available":1},"key1":"v","_b":11,"_k":"\#(ios.id)"}"#)
             #expect(ios.content.platforms[.ios]?.options.isBackground == true)
-            let android = try await desk.content(.android, #""android":\#(message)"#)
+            let android = try await devtodev.content(.android, #""android":\#(message)"#)
             #expect(android.fields["data"]?["_h"] == "1")
             #expect(android.fields["data"]?["badge"] == "11")
         }

@@ -9,9 +9,10 @@ struct DevtodevPushTests {
 
     @Test("answers the counts twice, and the message by which the native API knows it")
     func shape() async throws {
-        try await DevtodevDesk.open { desk in
-            let reply = try await desk.push(Self.ios, audience: DevtodevDesk.nobody, #""campaign_tag":"spring","#)
-            let draft = try await desk.draft(reply)
+        try await DevtodevFixture.open { devtodev in
+            let reply = try await devtodev.push(
+                Self.ios, audience: DevtodevFixture.nobody, #""campaign_tag":"spring","#)
+            let draft = try await devtodev.draft(reply)
             let counts = #""audience":0,"successful":0,"erroneous":0,"error_details":[]"#
             #expect(reply.text == #"{"status_code":200,"data":{\#(counts),"message_id":"\#(draft.id)"},\#(counts)}"#)
             #expect(draft.campaignID == "spring" && draft.dialect == "devtodev")
@@ -21,76 +22,78 @@ struct DevtodevPushTests {
 
     @Test("takes user_token from the body, else from the query, whatever the body is called")
     func userToken() async throws {
-        try await DevtodevDesk.open { desk in
-            let token = DevtodevDesk.userToken
-            let bare = DevtodevDesk.body(Self.ios).replacing(#""user_token":"\#(token)","#, with: "")
+        try await DevtodevFixture.open { devtodev in
+            let token = DevtodevFixture.userToken
+            let bare = DevtodevFixture.body(Self.ios).replacing(#""user_token":"\#(token)","#, with: "")
             let path = "/api/v1/push/send"
-            #expect(try await desk.post(bare, path: "\(path)?user_token=\(token)").status == 200)
-            #expect(try await desk.post(bare, path: "//api/v1//push/send/?user_token=\(token)").status == 200)
-            #expect(try await desk.post(DevtodevDesk.body(Self.ios), path: "\(path)?user_token=other").status == 200)
+            #expect(try await devtodev.post(bare, path: "\(path)?user_token=\(token)").status == 200)
+            #expect(try await devtodev.post(bare, path: "//api/v1//push/send/?user_token=\(token)").status == 200)
+            #expect(
+                try await devtodev.post(DevtodevFixture.body(Self.ios), path: "\(path)?user_token=other").status == 200)
             let empty = bare.replacing("{\"app_id\"", with: "{\"user_token\":\"\",\"app_id\"")
-            #expect(try await desk.post(empty, path: "\(path)?user_token=\(token)").status == 200)
+            #expect(try await devtodev.post(empty, path: "\(path)?user_token=\(token)").status == 200)
             let types = [
                 "", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-8",
                 "application/octet-stream", "multipart/form-data; boundary=x", "odd",
             ]
             for type in types {
-                let reply = try await desk.post(DevtodevDesk.body(Self.ios), headers: ["Content-Type": type])
+                let reply = try await devtodev.post(DevtodevFixture.body(Self.ios), headers: ["Content-Type": type])
                 #expect(reply.status == 200, "\(type)")
             }
-            let none = try await desk.post(bare)
+            let none = try await devtodev.post(bare)
             #expect(none.status == 401 && none["status_code"] == 401 && none.number == 1001)
             #expect(none.header("WWW-Authenticate") != nil)
-            #expect(try await desk.post(bare, path: "\(path)?user_token=wrong").number == 1001)
+            #expect(try await devtodev.post(bare, path: "\(path)?user_token=wrong").number == 1001)
         }
     }
 
     @Test("goes to the app it names with a user_token that two apps have")
     func space() async throws {
-        try await DevtodevDesk.open { desk in
-            let (house, other) = (desk.house, "bbbbbbbb-0000-4000-8000-00000000000b")
-            let made = try await house.admin(
+        try await DevtodevFixture.open { devtodev in
+            let (fixture, other) = (devtodev.fixture, "bbbbbbbb-0000-4000-8000-00000000000b")
+            let made = try await fixture.admin(
                 .post, "/peal/v1/apps", ["name": "Other", "devtodev_app_id": .string(other)])
             let keys = "/peal/v1/apps/\(made["id"]?.stringValue ?? "")/keys"
-            let key: JSON = ["dialect": "devtodev", "user_token": .string(DevtodevDesk.userToken)]
-            let shared = try await house.admin(.post, keys, key)
+            let key: JSON = ["dialect": "devtodev", "user_token": .string(DevtodevFixture.userToken)]
+            let shared = try await fixture.admin(.post, keys, key)
             #expect(shared.status == 201, "\(shared.text)")
-            #expect(try await house.admin(.post, keys, key).status == 409)
-            #expect(try await house.admin(.post, "…/keys", key).status == 409)
-            let native = try await house.admin(
-                .post, keys, ["dialect": "native", "token": .string(DevtodevDesk.userToken)])
+            #expect(try await fixture.admin(.post, keys, key).status == 409)
+            #expect(try await fixture.admin(.post, "…/keys", key).status == 409)
+            let native = try await fixture.admin(
+                .post, keys, ["dialect": "native", "token": .string(DevtodevFixture.userToken)])
             #expect(native.status == 409)
-            #expect(try await desk.push(Self.ios).status == 200)
+            #expect(try await devtodev.push(Self.ios).status == 200)
             // The other app has no credentials.
-            let text = DevtodevDesk.body(Self.ios).replacing(DevtodevDesk.appID, with: other)
-            #expect(try await desk.post(text).number == 1010)
+            let text = DevtodevFixture.body(Self.ios).replacing(DevtodevFixture.appID, with: other)
+            #expect(try await devtodev.post(text).number == 1010)
             let id = shared["id"]?.stringValue ?? ""
-            #expect(try await house.admin(.delete, "\(keys)/\(id)").status == 204)
-            #expect(try await desk.post(text).number == 1002)
+            #expect(try await fixture.admin(.delete, "\(keys)/\(id)").status == 204)
+            #expect(try await devtodev.post(text).number == 1002)
         }
     }
 
     @Test("is forbidden to other dialects' keys, and takes only the app of its key")
     func foreign() async throws {
-        try await DevtodevDesk.open { desk in
-            let text = DevtodevDesk.body(Self.ios)
-            let native = try await desk.house.key("native")["token"]?.stringValue ?? ""
-            for token in [native, House.adminToken] {
-                let reply = try await desk.post(text.replacing(DevtodevDesk.userToken, with: token))
+        try await DevtodevFixture.open { devtodev in
+            let text = DevtodevFixture.body(Self.ios)
+            let native = try await devtodev.fixture.key("native")["token"]?.stringValue ?? ""
+            for token in [native, Fixture.adminToken] {
+                let reply = try await devtodev.post(text.replacing(DevtodevFixture.userToken, with: token))
                 #expect(reply.status == 403 && reply.number == 1002, "\(reply.text)")
             }
-            _ = try await desk.house.admin(
+            _ = try await devtodev.fixture.admin(
                 .post, "/peal/v1/apps", ["name": "Other", "devtodev_app_id": "ffffffff-0000-4000-8000-00000000000F"])
             let apps: [(String, Int, Int64)] = [
-                (DevtodevDesk.appID.uppercased(), 200, 0), (desk.house.app.description, 200, 0),
+                (DevtodevFixture.appID.uppercased(), 200, 0), (devtodev.fixture.app.description, 200, 0),
                 ("FFFFFFFF-0000-4000-8000-00000000000f", 403, 1002), ("unknown", 404, 1003), ("", 404, 1003),
             ]
             for (app, status, number) in apps {
-                let reply = try await desk.post(text.replacing(DevtodevDesk.appID, with: app))
+                let reply = try await devtodev.post(text.replacing(DevtodevFixture.appID, with: app))
                 #expect(reply.status == status && reply.number ?? 0 == number, "\(app) \(reply.text)")
             }
-            let readOnly = try await desk.house.key("devtodev", [("scopes", ["read"])])["user_token"]?.stringValue ?? ""
-            #expect(try await desk.post(text.replacing(DevtodevDesk.userToken, with: readOnly)).number == 1002)
+            let readOnly =
+                try await devtodev.fixture.key("devtodev", [("scopes", ["read"])])["user_token"]?.stringValue ?? ""
+            #expect(try await devtodev.post(text.replacing(DevtodevFixture.userToken, with: readOnly)).number == 1002)
         }
     }
 
@@ -103,9 +106,11 @@ struct DevtodevPushTests {
             (self.text, self.status, self.number) = (text, status, number)
         }
         /// A message of iOS.
-        init(ios: String, _ number: Int64) { self.init(DevtodevDesk.body(#""ios":\#(ios)"#), 400, number) }
-        init(android: String, _ number: Int64) { self.init(DevtodevDesk.body(#""android":\#(android)"#), 400, number) }
-        init(windows: String, _ number: Int64) { self.init(DevtodevDesk.body(#""uwp":\#(windows)"#), 400, number) }
+        init(ios: String, _ number: Int64) { self.init(DevtodevFixture.body(#""ios":\#(ios)"#), 400, number) }
+        init(android: String, _ number: Int64) {
+            self.init(DevtodevFixture.body(#""android":\#(android)"#), 400, number)
+        }
+        init(windows: String, _ number: Int64) { self.init(DevtodevFixture.body(#""uwp":\#(windows)"#), 400, number) }
     }
 
     private static func many(_ count: Int) -> String {
@@ -114,14 +119,14 @@ struct DevtodevPushTests {
 
     static let refusals = [
         Refusal("{", 400, 1000), Refusal("", 400, 1000), Refusal("[]", 400, 1000), Refusal("{}", 401, 1001),
-        Refusal(DevtodevDesk.body(ios, audience: "[]"), 400, 1004),
-        Refusal(DevtodevDesk.body(ios, audience: "null"), 400, 1004),
-        Refusal(DevtodevDesk.body(ios, audience: #"{"userId":"u"}"#), 400, 1004),
-        Refusal(DevtodevDesk.body(ios, audience: many(1001)), 400, 1005),
-        Refusal(DevtodevDesk.body(""), 400, 1006), Refusal(DevtodevDesk.body(#""ios":null"#), 400, 1006),
-        Refusal(DevtodevDesk.body(#""ios":"text""#), 400, 1007),
-        Refusal(DevtodevDesk.body(ios, #""campaign_tag":[],"#), 400, 1007),
-        Refusal(DevtodevDesk.body(ios, #""pack_id":{},"#), 400, 1007),
+        Refusal(DevtodevFixture.body(ios, audience: "[]"), 400, 1004),
+        Refusal(DevtodevFixture.body(ios, audience: "null"), 400, 1004),
+        Refusal(DevtodevFixture.body(ios, audience: #"{"userId":"u"}"#), 400, 1004),
+        Refusal(DevtodevFixture.body(ios, audience: many(1001)), 400, 1005),
+        Refusal(DevtodevFixture.body(""), 400, 1006), Refusal(DevtodevFixture.body(#""ios":null"#), 400, 1006),
+        Refusal(DevtodevFixture.body(#""ios":"text""#), 400, 1007),
+        Refusal(DevtodevFixture.body(ios, #""campaign_tag":[],"#), 400, 1007),
+        Refusal(DevtodevFixture.body(ios, #""pack_id":{},"#), 400, 1007),
         Refusal(ios: "{}", 1007), Refusal(ios: #"{"payload":{"badge":1}}"#, 1007),
         Refusal(ios: #"{"payload":{"text":["a"]}}"#, 1007), Refusal(ios: #"{"payload":{"text":"a\u0007"}}"#, 1007),
         Refusal(ios: #"{"payload":{"text":"a","badge":"many"}}"#, 1007),
@@ -151,27 +156,27 @@ struct DevtodevPushTests {
         Refusal(windows: "{}", 1007), Refusal(windows: #"{"toast":{}}"#, 1007),
         Refusal(windows: #"{"tile":{}}"#, 1007), Refusal(windows: #"{"badge":{}}"#, 1007),
         Refusal(
-            DevtodevDesk.body(#""ios":{"payload":{"text":"\#(String(repeating: "x", count: 5000))"}}"#), 413, 1011),
+            DevtodevFixture.body(#""ios":{"payload":{"text":"\#(String(repeating: "x", count: 5000))"}}"#), 413, 1011),
     ]
 
     @Test("that cannot be is refused with a number of its own, and stores nothing", arguments: refusals)
     func refused(one: Refusal) async throws {
-        try await DevtodevDesk.open { desk in
-            let reply = try await desk.post(one.text)
+        try await DevtodevFixture.open { devtodev in
+            let reply = try await devtodev.post(one.text)
             #expect(reply.status == one.status && reply.number == one.number, "\(reply.text)")
             #expect(reply["status_code"] == .integer(one.status))
             #expect(reply["errors.0.msg"]?.stringValue?.isEmpty == false)
-            #expect(try await desk.house.census()["messages"] == 0)
+            #expect(try await devtodev.fixture.census()["messages"] == 0)
         }
     }
 
     @Test("with a collapse key of 64 bytes goes, with 65 it does not")
     func collapseKey() async throws {
-        try await DevtodevDesk.open { desk in
+        try await DevtodevFixture.open { devtodev in
             let key = String(repeating: "ä", count: 32)
             for (key, status) in [(key, 200), (key + "x", 400)] {
                 let message = #""ios":{"payload":{"text":"a"},"options":{"collapse_key":"\#(key)"}}"#
-                let reply = try await desk.push(message)
+                let reply = try await devtodev.push(message)
                 #expect(reply.status == status)
             }
         }
@@ -179,21 +184,21 @@ struct DevtodevPushTests {
 
     @Test("to a thousand elements goes")
     func thousand() async throws {
-        try await DevtodevDesk.open { desk in
-            let reply = try await desk.push(Self.ios, audience: Self.many(1000))
+        try await DevtodevFixture.open { devtodev in
+            let reply = try await devtodev.push(Self.ios, audience: Self.many(1000))
             #expect(reply.status == 200)
         }
     }
 
     @Test("needs a credential for one of its platforms, in the environment that it names")
     func credentials() async throws {
-        try await DevtodevDesk.open(credentials: ["apns/production"]) { desk in
-            #expect(try await desk.push(Self.ios).status == 200)
-            #expect(try await desk.push(#"\#(Self.ios),"android":{"payload":{"text":"a"}}"#).status == 200)
+        try await DevtodevFixture.open(credentials: ["apns/production"]) { devtodev in
+            #expect(try await devtodev.push(Self.ios).status == 200)
+            #expect(try await devtodev.push(#"\#(Self.ios),"android":{"payload":{"text":"a"}}"#).status == 200)
             for message in [
                 #""android":{"payload":{"text":"a"}}"#, #""ios":{"payload":{"text":"a"},"options":{"sandbox":true}}"#,
             ] {
-                let reply = try await desk.push(message)
+                let reply = try await devtodev.push(message)
                 #expect(reply.status == 422 && reply.number == 1010, "\(reply.text)")
             }
         }
@@ -201,10 +206,10 @@ struct DevtodevPushTests {
 
     @Test("writes every refusal below its paths in its own envelope", arguments: ["/api/x", "/v1/devtodev/x"])
     func envelope(path: String) async throws {
-        try await DevtodevDesk.open { desk in
-            let reply = try await desk.house.call(.get, path, authorization: nil)
+        try await DevtodevFixture.open { devtodev in
+            let reply = try await devtodev.fixture.call(.get, path, authorization: nil)
             #expect(reply.status == 404 && reply.number == 1013)
-            let wrong = try await desk.house.call(.get, "/api/v1/push/send", authorization: nil)
+            let wrong = try await devtodev.fixture.call(.get, "/api/v1/push/send", authorization: nil)
             #expect(wrong.status == 405 && wrong.number == 1013 && wrong.header("Allow") == "POST, OPTIONS")
         }
     }
@@ -222,24 +227,25 @@ struct DevtodevPushTests {
 
     @Test("lives for seconds, until a second or until a millisecond", arguments: lives)
     func life(option: String, life: MessageOptions.Life) async throws {
-        try await DevtodevDesk.open { desk in
+        try await DevtodevFixture.open { devtodev in
             let message = #""ios":{"payload":{"text":"a"},"options":{"sandbox":0\#(option)}}"#
-            let draft = try await desk.draft(try await desk.push(message))
+            let draft = try await devtodev.draft(try await devtodev.push(message))
             #expect(draft.content.platforms[.ios]?.options.life == life)
             #expect(draft.options.life == life)
             if case .until(let end) = life { #expect(draft.expiresAt == end) }
         }
     }
 
-    @Test("has the priority normal and the environment production unless told")
+    @Test("has normal priority and the production environment by default")
     func options() async throws {
-        try await DevtodevDesk.open { desk in
-            let plain = try await desk.content(.ios, Self.ios).options
+        try await DevtodevFixture.open { devtodev in
+            let plain = try await devtodev.content(.ios, Self.ios).options
             #expect(plain.priority == .normal && plain.environment == .production && plain.isBackground == nil)
             let told = #"{"sandbox":"true","priority":"High","collapse_key":7,"hidden":false}"#
-            let options = try await desk.content(.ios, #""ios":{"payload":{"text":"a"},"options":\#(told)}"#).options
+            let options = try await devtodev.content(.ios, #""ios":{"payload":{"text":"a"},"options":\#(told)}"#)
+                .options
             #expect(options.priority == .high && options.environment == .sandbox && options.collapseKey == "7")
-            let android = try await desk.content(
+            let android = try await devtodev.content(
                 .android, #""android":{"payload":{"text":"a"},"options":{"priority":"high","expire":60}}"#)
             #expect(android.options.priority == .high && android.options.life == .seconds(60))
         }

@@ -35,9 +35,9 @@ struct DialectTests {
 
     @Test("every endpoint belongs to the dialect whose key it takes")
     func endpoints() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             for dialect in Dialects.all {
-                for endpoint in dialect.endpoints(house.services) {
+                for endpoint in dialect.endpoints(fixture.services) {
                     #expect(Dialects.owner(of: RequestPath(endpoint.path), raw: "").name == dialect.name)
                     let key = endpoint.access.authentication?.key.name
                     #expect(key.map { name in dialect.keys.contains { $0.name == name } } ?? true)

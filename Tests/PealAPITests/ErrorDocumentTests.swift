@@ -10,14 +10,14 @@ struct ErrorDocumentTests {
         return try String(contentsOf: root.appending(path: "docs/\(name)"), encoding: .utf8)
     }
 
-    @Test("tell every error code with its status", arguments: PealError.Code.allCases)
+    @Test("list every error code with its status", arguments: PealError.Code.allCases)
     func codes(code: PealError.Code) throws {
         let rows = try Self.read("errors.md").split(separator: "\n").filter { $0.hasPrefix("| `\(code.rawValue)` |") }
         #expect(rows.count == 1)
         #expect(rows.first?.contains("| \(code.httpStatus) |") == true)
     }
 
-    @Test("tell every event of a trail", arguments: DeliveryTrail.Event.Name.allCases)
+    @Test("list every event of a trail", arguments: DeliveryTrail.Event.Name.allCases)
     func events(event: DeliveryTrail.Event.Name) throws {
         #expect(try Self.read("api/native.md").contains("| `\(event.rawValue)` |"))
     }

@@ -2,7 +2,7 @@ import PealAPI
 import PealCore
 import Synchronization
 
-/// Records what the verbs tell the engine.
+/// Records the calls of the verbs to the engine.
 final class RecordingEngine: DeliveryEngine {
     struct Record {
         var taken: [Slice] = []
@@ -22,7 +22,7 @@ final class RecordingEngine: DeliveryEngine {
     }
 }
 
-/// Ready, or failing as told.
+/// Ready, or failing as set.
 struct FakeOperations: Operations {
     var failure: String?
     var stopped: [(app: AppID, record: CredentialRecord)] = []

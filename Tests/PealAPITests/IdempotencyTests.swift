@@ -9,101 +9,101 @@ struct IdempotencyTests {
 
     @Test("gives the first answer again and does nothing twice")
     func replay() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             let headers = ["Idempotency-Key": "order-1"]
-            let first = try await house.admin(.post, "…/messages", Self.message, headers: headers)
+            let first = try await fixture.admin(.post, "…/messages", Self.message, headers: headers)
             #expect(first.status == 202)
             #expect(first.header("Idempotent-Replayed") == nil)
-            let second = try await house.admin(.post, "…//messages/", Self.message, headers: headers)
+            let second = try await fixture.admin(.post, "…//messages/", Self.message, headers: headers)
             #expect(second.status == 202)
             #expect(second.text == first.text)
             #expect(second.header("Idempotent-Replayed") == "true")
-            #expect(try await house.census()["messages"] == 1)
+            #expect(try await fixture.census()["messages"] == 1)
         }
     }
 
-    @Test("refuses another body under the same key, also one that is wrong by itself")
+    @Test("refuses another body under the same key, even an invalid one")
     func mismatch() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             let headers = ["Idempotency-Key": "k"]
-            _ = try await house.admin(.post, "…/messages", Self.message, headers: headers)
+            _ = try await fixture.admin(.post, "…/messages", Self.message, headers: headers)
             for body in [["audience": ["all": true], "content": ["title": "Milk"]], ["audience": 5]] as [JSON] {
-                let other = try await house.admin(.post, "…/messages", body, headers: headers)
+                let other = try await fixture.admin(.post, "…/messages", body, headers: headers)
                 #expect(other.status == 409)
                 #expect(other.code == "idempotency_mismatch")
             }
-            #expect(try await house.census()["messages"] == 1)
+            #expect(try await fixture.census()["messages"] == 1)
         }
     }
 
-    @Test("is told apart by key, caller, method and path, ends after a day, and keeps no refusal")
+    @Test("depends on key, caller, method and path, ends after a day, and stores no refusal")
     func scope() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             let headers = ["Idempotency-Key": "k"]
-            let refused = try await house.admin(.post, "…/messages", ["audience": 5], headers: headers)
+            let refused = try await fixture.admin(.post, "…/messages", ["audience": 5], headers: headers)
             #expect(refused.status == 400)
-            _ = try await house.admin(.post, "…/messages", Self.message, headers: headers)
-            _ = try await house.admin(.post, "…/messages", Self.message, headers: ["Idempotency-Key": "l"])
-            let key = try await house.key("native")
-            _ = try await house.call(
-                .post, "\(house.path)/messages", body: Self.message.text,
+            _ = try await fixture.admin(.post, "…/messages", Self.message, headers: headers)
+            _ = try await fixture.admin(.post, "…/messages", Self.message, headers: ["Idempotency-Key": "l"])
+            let key = try await fixture.key("native")
+            _ = try await fixture.call(
+                .post, "\(fixture.path)/messages", body: Self.message.text,
                 authorization: "Bearer \(key["token"]?.stringValue ?? "")", headers: headers)
-            #expect(try await house.census()["messages"] == 3)
-            let validated = try await house.admin(.post, "…/messages:validate", Self.message, headers: headers)
+            #expect(try await fixture.census()["messages"] == 3)
+            let validated = try await fixture.admin(.post, "…/messages:validate", Self.message, headers: headers)
             #expect(validated.status == 200)
-            house.clock.advance(by: .seconds(24 * 3600 + 1))
-            let fresh = try await house.admin(.post, "…/messages", Self.message, headers: headers)
+            fixture.clock.advance(by: .seconds(24 * 3600 + 1))
+            let fresh = try await fixture.admin(.post, "…/messages", Self.message, headers: headers)
             #expect(fresh.header("Idempotent-Replayed") == nil)
-            #expect(try await house.census()["messages"] == 4)
+            #expect(try await fixture.census()["messages"] == 4)
         }
     }
 
     @Test("answers a repetition that would be refused by now as the first one")
     func late() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             let body: JSON = [
                 "audience": ["all": true], "content": ["title": "x"],
                 "options": ["expires_at": "2026-11-21T00:10:00Z"],
             ]
             let headers = ["Idempotency-Key": "k"]
-            let first = try await house.admin(.post, "…/messages", body, headers: headers)
+            let first = try await fixture.admin(.post, "…/messages", body, headers: headers)
             #expect(first.status == 202)
-            house.clock.advance(by: .seconds(3600))
-            let again = try await house.admin(.post, "…/messages", body, headers: headers)
+            fixture.clock.advance(by: .seconds(3600))
+            let again = try await fixture.admin(.post, "…/messages", body, headers: headers)
             #expect(again.text == first.text)
-            let fresh = try await house.admin(.post, "…/messages", body)
+            let fresh = try await fixture.admin(.post, "…/messages", body)
             #expect(fresh.field == "options.expires_at")
         }
     }
 
     @Test("never shows a secret twice")
     func secret() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             let headers = ["Idempotency-Key": "k"]
-            let first = try await house.admin(.post, "…/keys", ["dialect": "native"], headers: headers)
+            let first = try await fixture.admin(.post, "…/keys", ["dialect": "native"], headers: headers)
             let secret = try #require(first["token"]?.stringValue)
-            let again = try await house.admin(.post, "…/keys", ["dialect": "native"], headers: headers)
+            let again = try await fixture.admin(.post, "…/keys", ["dialect": "native"], headers: headers)
             #expect(again.status == 200)
             #expect(again["secret_shown"] == true)
             #expect(again["id"] == first["id"])
             #expect(!again.text.contains(secret))
-            #expect(try await house.census()["keys"] == 1)
+            #expect(try await fixture.census()["keys"] == 1)
         }
     }
 
     @Test("lets one of many concurrent repetitions through")
     func concurrent() async throws {
-        try await House.open { house in
-            let replies = try await withThrowingTaskGroup(of: House.Reply.self) { group in
+        try await Fixture.open { fixture in
+            let replies = try await withThrowingTaskGroup(of: Fixture.Reply.self) { group in
                 for _ in 0..<20 {
                     group.addTask {
-                        try await house.admin(
+                        try await fixture.admin(
                             .post, "…/messages", Self.message, headers: ["Idempotency-Key": "k"])
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(try await house.census()["messages"] == 1)
+            #expect(try await fixture.census()["messages"] == 1)
             for reply in replies where reply.status != 202 {
                 #expect(reply.status == 409)
                 #expect(reply.header("Retry-After") == "1")
@@ -116,8 +116,8 @@ struct IdempotencyTests {
         "takes keys of 1 to 255 printable ASCII characters",
         arguments: [("é", 400), (String(repeating: "k", count: 256), 400), (String(repeating: "k", count: 255), 202)])
     func keys(key: String, status: Int) async throws {
-        try await House.open { house in
-            let reply = try await house.admin(
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(
                 .post, "…/messages", Self.message, headers: ["Idempotency-Key": key])
             #expect(reply.status == status, "\(reply.text)")
         }

@@ -8,11 +8,11 @@ import Testing
 struct MessageTests {
     private static let device = "10000000-0000-4000-8000-000000000001"
 
-    private static func register(_ house: House, topics: [JSON] = ["cheese"]) async throws {
-        let reply = try await house.admin(
+    private static func register(_ fixture: Fixture, topics: [JSON] = ["cheese"]) async throws {
+        let reply = try await fixture.admin(
             .put, "…/devices/\(device)",
             [
-                "platform": "ios", "address": .string(House.deviceToken), "user_id": "u1", "topics": .array(topics),
+                "platform": "ios", "address": .string(Fixture.deviceToken), "user_id": "u1", "topics": .array(topics),
             ])
         try #require(reply.status == 201)
     }
@@ -22,21 +22,21 @@ struct MessageTests {
         arguments: [
             (#"{"all":true}"#, 1), (#"{"devices":["\#(device)"]}"#, 1), (#"{"users":["u1","u2"]}"#, 1),
             (#"{"topics":["cheese"]}"#, 1), (#"{"topics":["milk"]}"#, 0),
-            (#"{"addresses":[{"platform":"ios","address":"\#(House.deviceToken)"}]}"#, 1),
+            (#"{"addresses":[{"platform":"ios","address":"\#(Fixture.deviceToken)"}]}"#, 1),
             (#"{"addresses":[{"platform":"ios","environment":"sandbox","address":"abababababababab"}]}"#, 1),
             (#"{"all":true,"platforms":["android"]}"#, 0),
             (#"{"all":true,"platforms":["ios","web"],"interactive_only":true}"#, 1),
             (#"{"users":["u1"],"topics":["cheese"],"devices":["\#(device)"]}"#, 1),
         ])
     func audiences(audience: String, count: Int) async throws {
-        try await House.open { house in
-            try await Self.register(house)
-            let reply = try await house.adminText(
+        try await Fixture.open { fixture in
+            try await Self.register(fixture)
+            let reply = try await fixture.adminText(
                 .post, "…/messages", #"{"audience":\#(audience),"content":{"title":"x"}}"#)
             #expect(reply.status == 202, "\(reply.text)")
             #expect(reply["audience_estimate"]?.integerValue == Int64(count), "\(reply.text)")
             let id = try #require(MessageID(reply["id"]?.stringValue ?? ""))
-            let stored = try #require(await house.draft(id)).audience
+            let stored = try #require(await fixture.draft(id)).audience
             let given = try JSONParser.parse(audience)
             #expect(stored.includesAll == (given["all"]?.boolValue ?? false))
             #expect(stored.devices.map { JSON.string($0.description) } == given["devices"]?.arrayValue ?? [])
@@ -47,7 +47,7 @@ struct MessageTests {
             #expect(
                 Set(stored.platforms?.map(\.rawValue) ?? [])
                     == Set(given["platforms"]?.arrayValue?.compactMap(\.stringValue) ?? []))
-            let validated = try await house.adminText(
+            let validated = try await fixture.adminText(
                 .post, "…/messages:validate", #"{"audience":\#(audience),"content":{"title":"x"}}"#)
             #expect(validated["audience.devices"]?.integerValue == Int64(count), "\(validated.text)")
         }
@@ -55,9 +55,9 @@ struct MessageTests {
 
     @Test("without the topics that are excluded")
     func exclusion() async throws {
-        try await House.open { house in
-            try await Self.register(house, topics: ["cheese", "quiet"])
-            let reply = try await house.admin(
+        try await Fixture.open { fixture in
+            try await Self.register(fixture, topics: ["cheese", "quiet"])
+            let reply = try await fixture.admin(
                 .post, "…/messages:validate",
                 ["audience": ["topics": ["cheese"], "not_topics": ["quiet"]], "content": ["title": "x"]])
             #expect(reply["audience.devices"] == 0, "\(reply.text)")
@@ -66,8 +66,8 @@ struct MessageTests {
 
     @Test("keep their content and the options of each platform")
     func content() async throws {
-        try await House.open { house in
-            let reply = try await house.adminText(
+        try await Fixture.open { fixture in
+            let reply = try await fixture.adminText(
                 .post, "…/messages",
                 """
                 {"audience":{"all":true},"campaign_id":"spring","content":{"title":{"en":"Hi","de-AT":"Servus"},
@@ -78,7 +78,7 @@ struct MessageTests {
                 """)
             #expect(reply.status == 202, "\(reply.text)")
             let id = try #require(MessageID(reply["id"]?.stringValue ?? ""))
-            let draft = try #require(await house.draft(id))
+            let draft = try #require(await fixture.draft(id))
             #expect(draft.campaignID == "spring")
             #expect(draft.content.title == .localized(["en": "Hi", "de-AT": "Servus"]))
             #expect(draft.content.defaultLocale == "en")
@@ -91,22 +91,22 @@ struct MessageTests {
             #expect(draft.options.life == .seconds(60))
             #expect(draft.options.environment == .sandbox)
             #expect(draft.options.lostAnswer == .drop)
-            #expect(draft.expiresAt > house.clock.now + .seconds(60))
+            #expect(draft.expiresAt > fixture.clock.now + .seconds(60))
         }
     }
 
     @Test("to few go leased to the engine in the transaction that accepted them")
     func direct() async throws {
-        try await House.open { house in
-            try await Self.register(house)
-            let reply = try await house.admin(
+        try await Fixture.open { fixture in
+            try await Self.register(fixture)
+            let reply = try await fixture.admin(
                 .post, "…/messages", ["audience": ["users": ["u1"]], "content": ["title": "x"]])
             #expect(reply["state"] == "sending")
-            let taken = house.engine.record.withLock { $0.taken }
+            let taken = fixture.engine.record.withLock { $0.taken }
             #expect(taken.count == 1)
             #expect(taken.first?.id.message.description == reply["id"]?.stringValue)
             #expect(taken.first?.id.route == .apnsProduction)
-            let shown = try await house.admin(.get, "…/messages/\(reply["id"]?.stringValue ?? "")")
+            let shown = try await fixture.admin(.get, "…/messages/\(reply["id"]?.stringValue ?? "")")
             #expect(shown["audience"] == ["devices": 1, "platforms": ["ios": 1]], "\(shown.text)")
             #expect(shown["counts.pending"] == 1)
             #expect(shown["by_platform.ios.pending"] == 1)
@@ -116,13 +116,13 @@ struct MessageTests {
 
     @Test("to a topic are cut and left to the engine, to nobody are sent")
     func bulk() async throws {
-        try await House.open { house in
-            try await Self.register(house)
-            let reply = try await house.admin(
+        try await Fixture.open { fixture in
+            try await Self.register(fixture)
+            let reply = try await fixture.admin(
                 .post, "…/messages", ["audience": ["topics": ["cheese"]], "content": ["title": "x"]])
             #expect(reply["state"] == "sending", "\(reply.text)")
-            #expect(house.engine.record.withLock { $0.taken.isEmpty && $0.wakes == 1 })
-            let nobody = try await house.admin(
+            #expect(fixture.engine.record.withLock { $0.taken.isEmpty && $0.wakes == 1 })
+            let nobody = try await fixture.admin(
                 .post, "…/messages", ["audience": ["users": ["nobody"]], "content": ["title": "x"]])
             #expect(nobody["state"] == "sent")
             #expect(nobody["audience_estimate"] == 0)
@@ -131,8 +131,8 @@ struct MessageTests {
 
     @Test("wait for their time, may be changed until then, and then no more")
     func scheduled() async throws {
-        try await House.open { house in
-            let reply = try await house.admin(
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(
                 .post, "…/messages",
                 [
                     "audience": ["all": true], "content": ["title": "x"],
@@ -140,43 +140,43 @@ struct MessageTests {
                 ])
             #expect(reply["state"] == "scheduled", "\(reply.text)")
             let path = "…/messages/\(reply["id"]?.stringValue ?? "")"
-            let shown = try await house.admin(.get, path)
+            let shown = try await fixture.admin(.get, path)
             #expect(shown["start_at"] == "2026-11-21T01:00:00Z")
             #expect(shown["expires_at"] == "2026-11-21T01:01:00Z")
-            let changed = try await house.admin(
+            let changed = try await fixture.admin(
                 .patch, path, ["content": ["title": "y"], "schedule": ["at": "2026-11-21T03:00:00Z"]])
             #expect(changed["expires_at"] == "2026-11-21T03:01:00Z", "\(changed.text)")
-            let bad = try await house.admin(.patch, path, ["audience": ["users": [1]]])
+            let bad = try await fixture.admin(.patch, path, ["audience": ["users": [1]]])
             #expect(bad.field == "audience.users[0]")
-            #expect(try await house.admin(.get, "…/messages?state=scheduled")["items"]?.arrayValue?.count == 1)
-            #expect(try await house.admin(.get, "…/messages?state=sent")["items"]?.arrayValue?.isEmpty == true)
+            #expect(try await fixture.admin(.get, "…/messages?state=scheduled")["items"]?.arrayValue?.count == 1)
+            #expect(try await fixture.admin(.get, "…/messages?state=sent")["items"]?.arrayValue?.isEmpty == true)
 
-            #expect(try await house.admin(.post, "\(path)/pause")["state"] == "paused")
-            #expect(try await house.admin(.post, "\(path)/pause")["state"] == "paused")
-            #expect(try await house.admin(.patch, path, ["content": ["title": "z"]]).status == 409)
-            #expect(try await house.admin(.post, "\(path)/resume")["state"] == "scheduled")
-            #expect(try await house.admin(.post, "\(path)/cancel")["state"] == "cancelled")
-            #expect(try await house.admin(.post, "\(path)/cancel")["state"] == "cancelled")
-            #expect(try await house.admin(.post, "\(path)/resume").status == 409)
-            #expect(try await house.admin(.post, "\(path)/pause").status == 409)
-            #expect(try await house.admin(.patch, path, ["content": ["title": "z"]]).status == 409)
+            #expect(try await fixture.admin(.post, "\(path)/pause")["state"] == "paused")
+            #expect(try await fixture.admin(.post, "\(path)/pause")["state"] == "paused")
+            #expect(try await fixture.admin(.patch, path, ["content": ["title": "z"]]).status == 409)
+            #expect(try await fixture.admin(.post, "\(path)/resume")["state"] == "scheduled")
+            #expect(try await fixture.admin(.post, "\(path)/cancel")["state"] == "cancelled")
+            #expect(try await fixture.admin(.post, "\(path)/cancel")["state"] == "cancelled")
+            #expect(try await fixture.admin(.post, "\(path)/resume").status == 409)
+            #expect(try await fixture.admin(.post, "\(path)/pause").status == 409)
+            #expect(try await fixture.admin(.patch, path, ["content": ["title": "z"]]).status == 409)
         }
     }
 
     @Test("under way are paused, resumed and cancelled; what is sent cannot be")
     func moving() async throws {
-        try await House.open { house in
-            try await Self.register(house)
-            let reply = try await house.admin(
+        try await Fixture.open { fixture in
+            try await Self.register(fixture)
+            let reply = try await fixture.admin(
                 .post, "…/messages", ["audience": ["topics": ["cheese"]], "content": ["title": "x"]])
             let path = "…/messages/\(reply["id"]?.stringValue ?? "")"
-            #expect(try await house.admin(.post, "\(path)/pause")["state"] == "paused")
-            #expect(try await house.admin(.post, "\(path)/resume")["state"] == "sending")
-            #expect(try await house.admin(.post, "\(path)/cancel")["state"] == "cancelled")
-            #expect(house.engine.record.withLock { $0.interrupted.count } == 3)
-            let nobody = try await house.admin(
+            #expect(try await fixture.admin(.post, "\(path)/pause")["state"] == "paused")
+            #expect(try await fixture.admin(.post, "\(path)/resume")["state"] == "sending")
+            #expect(try await fixture.admin(.post, "\(path)/cancel")["state"] == "cancelled")
+            #expect(fixture.engine.record.withLock { $0.interrupted.count } == 3)
+            let nobody = try await fixture.admin(
                 .post, "…/messages", ["audience": ["users": ["nobody"]], "content": ["title": "x"]])
-            let sent = try await house.admin(.post, "…/messages/\(nobody["id"]?.stringValue ?? "")/cancel")
+            let sent = try await fixture.admin(.post, "…/messages/\(nobody["id"]?.stringValue ?? "")/cancel")
             #expect(sent.status == 409)
             #expect(sent.code == "conflict")
         }
@@ -184,8 +184,8 @@ struct MessageTests {
 
     @Test("are shown as the exact requests that would be made, and what does not fit")
     func validate() async throws {
-        try await House.open { house in
-            let reply = try await house.admin(
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(
                 .post, "…/messages:validate",
                 [
                     "audience": ["all": true],
@@ -197,8 +197,8 @@ struct MessageTests {
             #expect(reply["requests.0.headers.apns-topic"] == "com.example.cheese")
             #expect(reply["requests.0.body"] == ["title": "Hallo"])
             #expect(reply["requests.0.body_bytes"] == 17)
-            #expect(try await house.census()["messages"] == 0)
-            let long = try await house.admin(
+            #expect(try await fixture.census()["messages"] == 0)
+            let long = try await fixture.admin(
                 .post, "…/messages:validate",
                 ["audience": ["all": true], "content": ["body": .string(String(repeating: "x", count: 5000))]])
             #expect(long["valid"] == false)
@@ -208,38 +208,38 @@ struct MessageTests {
 
     @Test("have a trail: matched by what, held until when, or why not")
     func trail() async throws {
-        try await House.open { house in
-            try await Self.register(house)
-            let reply = try await house.admin(
+        try await Fixture.open { fixture in
+            try await Self.register(fixture)
+            let reply = try await fixture.admin(
                 .post, "…/messages", ["audience": ["topics": ["cheese"]], "content": ["title": "x"]])
             let path = "…/messages/\(reply["id"]?.stringValue ?? "")/deliveries"
-            for query in ["device=\(Self.device)", "user=u1", "address=\(House.deviceToken)"] {
-                let trail = try await house.admin(.get, "\(path)?\(query)")
+            for query in ["device=\(Self.device)", "user=u1", "address=\(Fixture.deviceToken)"] {
+                let trail = try await fixture.admin(.get, "\(path)?\(query)")
                 #expect(
                     trail["items"]?.arrayValue?.compactMap { $0["event"]?.stringValue } == ["matched", "pending"],
                     "\(trail.text)")
                 #expect(trail["items.0.detail"] == "by topic cheese")
                 #expect(trail["items.0.device"] == .string(Self.device))
             }
-            let other = try await house.admin(
+            let other = try await fixture.admin(
                 .post, "…/messages", ["audience": ["topics": ["milk"]], "content": ["title": "x"]])
-            let none = try await house.admin(
+            let none = try await fixture.admin(
                 .get, "…/messages/\(other["id"]?.stringValue ?? "")/deliveries?device=\(Self.device)")
             #expect(none["items.0.event"] == "not_matched")
-            let unknown = try await house.admin(.get, "\(path)?device=10000000-0000-4000-8000-0000000000ff")
+            let unknown = try await fixture.admin(.get, "\(path)?device=10000000-0000-4000-8000-0000000000ff")
             #expect(unknown.status == 404)
         }
     }
 
     @Test("that are settled show how everybody ended, and the trail how it came to that")
     func settled() async throws {
-        try await House.open { house in
-            try await Self.register(house)
-            let reply = try await house.admin(
+        try await Fixture.open { fixture in
+            try await Self.register(fixture)
+            let reply = try await fixture.admin(
                 .post, "…/messages", ["audience": ["users": ["u1"]], "content": ["title": "x"]])
-            let slice = try #require(house.engine.record.withLock { $0.taken.first })
+            let slice = try #require(fixture.engine.record.withLock { $0.taken.first })
             let key = try #require(slice.keys?.first)
-            let now = house.clock.now
+            let now = fixture.clock.now
             let log = DeliveryLog.encode([
                 DeliveryLogEntry(key: key, outcome: .retired, reason: "Unregistered", attempt: 1, locale: "de")
             ])
@@ -251,15 +251,15 @@ struct MessageTests {
                 logRow: .init(
                     firstKey: key, lastKey: key, deviceCount: 1, sentAt: now, tookMilliseconds: 40, data: log),
                 next: .done)
-            let results = try await house.store.write(.settle) { try $0.settle([settlement], now: now) }
+            let results = try await fixture.store.write(.settle) { try $0.settle([settlement], now: now) }
             try #require(results.first?.isApplied == true)
 
-            let shown = try await house.admin(.get, "…/messages/\(reply["id"]?.stringValue ?? "")")
+            let shown = try await fixture.admin(.get, "…/messages/\(reply["id"]?.stringValue ?? "")")
             #expect(shown["state"] == "sent", "\(shown.text)")
             #expect(shown["counts.retired"] == 1)
             #expect(shown["counts.pending"] == 0)
             #expect(shown["reasons"] == ["Unregistered": 1])
-            let trail = try await house.admin(
+            let trail = try await fixture.admin(
                 .get, "…/messages/\(reply["id"]?.stringValue ?? "")/deliveries?device=\(Self.device)")
             let events = trail["items"]?.arrayValue?.compactMap { item in
                 item["event"]?.stringValue.map { "\($0): \(item["detail"]?.stringValue ?? "")" }

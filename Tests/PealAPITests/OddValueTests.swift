@@ -118,21 +118,21 @@ struct OddValueTests {
     func everywhere(index: Int) async throws {
         let request = Self.requests[index]
         let variants = Self.variants(try JSONParser.parse(request.body))
-        try await House.open { house in
+        try await Fixture.open { fixture in
             let verify: JSON = ["settings": ["pivotal": ["verify_custom_user_id": false]]]
-            _ = try await house.admin(.patch, "…", verify)
-            _ = try await house.key(
+            _ = try await fixture.admin(.patch, "…", verify)
+            _ = try await fixture.key(
                 "pivotal", [("application_uuid", "application"), ("api_key", "a-secret-for-tests")])
-            _ = try await house.key(
+            _ = try await fixture.key(
                 "pivotal-platform",
                 [("platform_uuid", "platform"), ("platform_secret", "a-secret-for-tests"), ("platform", "ios")])
             let authorization =
-                request.realm.map { house.basic($0, "a-secret-for-tests") } ?? "Bearer \(House.adminToken)"
+                request.realm.map { fixture.basic($0, "a-secret-for-tests") } ?? "Bearer \(Fixture.adminToken)"
             for variant in variants {
-                let reply = try await house.call(
-                    request.method, request.path.replacing("…", with: house.path), body: variant.text,
+                let reply = try await fixture.call(
+                    request.method, request.path.replacing("…", with: fixture.path), body: variant.text,
                     authorization: authorization)
-                #expect([200, 201, 202, 400, 404, 409].contains(reply.status), "\(variant.text) → \(reply.text)")
+                #expect(reply.status < 500, "\(variant.text) → \(reply.text)")
                 let hasField = reply.field != nil || reply.code != "invalid_field"
                 #expect(hasField, "\(variant.text) → \(reply.text)")
             }

@@ -12,12 +12,12 @@ struct OpenAPITests {
     }
 
     private static func document(
-        _ body: @escaping @Sendable (_ document: JSON, _ house: House) async throws -> Void
+        _ body: @escaping @Sendable (_ document: JSON, _ fixture: Fixture) async throws -> Void
     ) async throws {
-        try await House.open { house in
-            let reply = try await house.call(.get, "/openapi.json", authorization: nil)
+        try await Fixture.open { fixture in
+            let reply = try await fixture.call(.get, "/openapi.json", authorization: nil)
             #expect(reply.status == 200)
-            try await body(reply.json, house)
+            try await body(reply.json, fixture)
         }
     }
 
@@ -29,9 +29,9 @@ struct OpenAPITests {
 
     @Test("has each method of each path that is served, and no other", arguments: APITag.allCases)
     func complete(tag: APITag) async throws {
-        try await Self.document { document, house in
+        try await Self.document { document, fixture in
             let documented = Self.operations(document).filter { $0.json["tags"] == [.string(tag.rawValue)] }
-            let served = servedOperations(house.services).filter { tag.contains($0) }
+            let served = servedOperations(fixture.services).filter { tag.contains($0) }
             #expect(documented.map(\.name).sorted() == served.sorted())
         }
     }
@@ -52,7 +52,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("tells every parameter of a path")
+    @Test("lists every parameter of a path")
     func parameters() async throws {
         try await Self.document { document, _ in
             for operation in Self.operations(document) {
@@ -92,7 +92,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("tells every error code", arguments: PealError.Code.allCases)
+    @Test("lists every error code", arguments: PealError.Code.allCases)
     func codes(code: PealError.Code) async throws {
         try await Self.document { document, _ in
             let answers = document["components"]?["responses"]?.objectValue?.values ?? []
@@ -102,12 +102,12 @@ struct OpenAPITests {
 
     @Test("has the server's version, and is not sent again to who has it")
     func tagged() async throws {
-        try await House.open(options: APIOptions(version: "7.8.9")) { house in
-            let first = try await house.call(.get, "/openapi.json", authorization: nil)
+        try await Fixture.open(options: APIOptions(version: "7.8.9")) { fixture in
+            let first = try await fixture.call(.get, "/openapi.json", authorization: nil)
             #expect(first["info.version"] == "7.8.9")
             #expect(first["servers"] == [["url": "/"]])
             let tag = try #require(first.header("ETag"))
-            let again = try await house.call(
+            let again = try await fixture.call(
                 .get, "/openapi.json", authorization: nil, headers: ["If-None-Match": tag])
             #expect(again.status == 304)
             #expect(again.text.isEmpty)

@@ -5,17 +5,17 @@ import Testing
 
 @Suite("Pivotal geofences")
 struct PivotalGeofenceTests {
-    /// A house with an application and two platforms, and what calls them.
+    /// A fixture with an application and two platforms, and what calls them.
     private struct Fences: Sendable {
-        let house: House
+        let fixture: Fixture
         let backend: String
         let phone: String
         let android: String
 
         func call(_ method: String, _ path: String, _ body: JSON? = nil, as who: String? = nil) async throws
-            -> House.Reply
+            -> Fixture.Reply
         {
-            try await house.call(
+            try await fixture.call(
                 .init(method)!, path, body: body?.text, authorization: who ?? backend)
         }
 
@@ -29,24 +29,24 @@ struct PivotalGeofenceTests {
             }
         }
 
-        func fence(_ more: [(String, JSON)] = []) async throws -> House.Reply {
+        func fence(_ more: [(String, JSON)] = []) async throws -> Fixture.Reply {
             var body = JSON.Members([
                 ("locations", ["1", 2]), ("trigger_type", "enter"), ("start_time", 0),
-                ("expiry_time", .integer(house.clock.now.milliseconds + 86_400_000)), ("platform", "all"),
+                ("expiry_time", .integer(fixture.clock.now.milliseconds + 86_400_000)), ("platform", "all"),
                 ("data", ["ios": ["alertBody": "Pizza", "applicationBadgeNumber": 3], "android": ["k": "v"]]),
             ])
             for (name, value) in more { body[name] = value }
             return try await call("POST", "/v1/geofence", .object(body))
         }
 
-        func sync(_ timestamp: Int64 = 0, device: String = "", as who: String? = nil) async throws -> House.Reply {
+        func sync(_ timestamp: Int64 = 0, device: String = "", as who: String? = nil) async throws -> Fixture.Reply {
             try await call(
                 "GET", "/v1/geofences?timestamp=\(timestamp)&device_uuid=\(device)&platform=ios", as: who ?? phone)
         }
 
         func drafts() async throws -> [MessageDraft] {
-            let id = house.app
-            return try await house.store.read { store in
+            let id = fixture.app
+            return try await fixture.store.read { store in
                 guard let app = try store.app(id)?.key else { return [] }
                 return try store.messages(app: app, MessageFilter(), before: nil, limit: 100).compactMap {
                     try store.draft(app: app, id: $0.id)
@@ -56,7 +56,7 @@ struct PivotalGeofenceTests {
 
         func device(_ digit: Int, platform: JSON = "ios", topics: JSON = []) async throws -> String {
             let id = "10000000-0000-4000-8000-00000000000\(digit)"
-            let reply = try await house.admin(
+            let reply = try await fixture.admin(
                 .put, "…/devices/\(id)",
                 [
                     "platform": platform, "address": .string(String(repeating: "0\(digit)", count: 32)),
@@ -68,10 +68,10 @@ struct PivotalGeofenceTests {
     }
 
     private static func open(_ body: @escaping @Sendable (Fences) async throws -> Void) async throws {
-        try await House.open { house in
-            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+        try await Fixture.open { fixture in
+            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
             for platform in ["ios", "android"] {
-                _ = try await house.key(
+                _ = try await fixture.key(
                     "pivotal-platform",
                     [
                         ("platform_uuid", .string(platform)), ("platform_secret", "platform-secret-1"),
@@ -80,9 +80,9 @@ struct PivotalGeofenceTests {
             }
             try await body(
                 Fences(
-                    house: house, backend: house.basic("app-1", "application-key-1", spaces: "  "),
-                    phone: house.basic("ios", "platform-secret-1", spaces: "  "),
-                    android: house.basic("android", "platform-secret-1")))
+                    fixture: fixture, backend: fixture.basic("app-1", "application-key-1", spaces: "  "),
+                    phone: fixture.basic("ios", "platform-secret-1", spaces: "  "),
+                    android: fixture.basic("android", "platform-secret-1")))
         }
     }
 
@@ -91,7 +91,7 @@ struct PivotalGeofenceTests {
         try await Self.open { fences in
             try await fences.locations()
             let reply = try await fences.fence([("tags", ["Local", "dairy"])])
-            let now = fences.house.clock.now.milliseconds
+            let now = fences.fixture.clock.now.milliseconds
             #expect(
                 reply.text
                     == """
@@ -209,25 +209,25 @@ struct PivotalGeofenceTests {
             #expect(draft.content.platforms[.ios]?.options.isBackground == true)
             #expect(
                 draft.content.platforms[.android]?.fields["data"]?["pivotal.push.geofence_update_available"] == "true")
-            #expect(draft.expiresAt == fences.house.clock.now + .seconds(86_400))
+            #expect(draft.expiresAt == fences.fixture.clock.now + .seconds(86_400))
 
-            fences.house.clock.advance(by: .seconds(1))
+            fences.fixture.clock.advance(by: .seconds(1))
             _ = try await fences.call("PUT", "/v1/geofence/1", ["tags": ["b"], "platform": "android"])
             let both = try #require(try await fences.drafts().first)
             #expect(both.audience.topics == ["a", "b"] && both.audience.platforms == [.ios, .android])
-            fences.house.clock.advance(by: .seconds(1))
+            fences.fixture.clock.advance(by: .seconds(1))
             _ = try await fences.call("PUT", "/v1/locations/1", ["rad": 10])
             #expect(try await fences.drafts().count == 3)
-            fences.house.clock.advance(by: .seconds(1))
-            let start = fences.house.clock.now + .seconds(30)
+            fences.fixture.clock.advance(by: .seconds(1))
+            let start = fences.fixture.clock.now + .seconds(30)
             _ = try await fences.fence([("start_time", .integer(start.milliseconds))])
             let later = try #require(try await fences.drafts().first)
             #expect(later.startAt == start && later.audience.topics == [] && later.audience.includesAll)
             #expect(try await fences.call("GET", "/v1/schedules")["0.scheduled_for"] == .integer(start.milliseconds))
-            fences.house.clock.advance(by: .seconds(100_000))
+            fences.fixture.clock.advance(by: .seconds(100_000))
             _ = try await fences.call("DELETE", "/v1/geofence/1")
             #expect(try await fences.drafts().count == 4)
-            let audit = try await fences.house.admin(.get, "…/audit")
+            let audit = try await fences.fixture.admin(.get, "…/audit")
             #expect(audit["items.0.action"] == "geofence.delete")
         }
     }

@@ -8,13 +8,14 @@ import Testing
 struct PivotalPushTests {
     private static func open(
         settings: JSON = [:],
-        _ body: @escaping @Sendable (House, _ push: @Sendable (String) async throws -> House.Reply) async throws -> Void
+        _ body:
+            @escaping @Sendable (Fixture, _ push: @Sendable (String) async throws -> Fixture.Reply) async throws -> Void
     ) async throws {
-        try await House.open { house in
-            _ = try await house.admin(.patch, "…", ["settings": ["pivotal": settings]])
-            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+        try await Fixture.open { fixture in
+            _ = try await fixture.admin(.patch, "…", ["settings": ["pivotal": settings]])
+            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
             for index in 1...3 {
-                let reply = try await house.admin(
+                let reply = try await fixture.admin(
                     .put, "…/devices/10000000-0000-4000-8000-00000000000\(index)",
                     [
                         "platform": "ios", "address": .string(String(repeating: "0\(index)", count: 32)),
@@ -23,16 +24,16 @@ struct PivotalPushTests {
                     ])
                 try #require(reply.status == 201)
             }
-            let authorization = house.basic("app-1", "application-key-1", spaces: "  ")
-            try await body(house) { text in
-                try await house.call(.post, "/v1/push", body: text, authorization: authorization)
+            let authorization = fixture.basic("app-1", "application-key-1", spaces: "  ")
+            try await body(fixture) { text in
+                try await fixture.call(.post, "/v1/push", body: text, authorization: authorization)
             }
         }
     }
 
-    private static func draft(_ house: House, _ reply: House.Reply) async throws -> MessageDraft {
+    private static func draft(_ fixture: Fixture, _ reply: Fixture.Reply) async throws -> MessageDraft {
         let id = try #require(MessageID(reply["receipt_id"]?.stringValue ?? ""), "\(reply.text)")
-        return try #require(await house.draft(id))
+        return try #require(await fixture.draft(id))
     }
 
     /// The seed's "local_seminars" example, with its expiry as given.
@@ -52,22 +53,22 @@ struct PivotalPushTests {
 
     @Test("of the documented example reaches the topic once, and verbatim answers 200 though it has expired")
     func seminars() async throws {
-        try await Self.open { house, push in
+        try await Self.open { fixture, push in
             let live = try await push(Self.seminar(expiry: "1895219200000"))
             #expect(live.status == 200)
-            let draft = try await Self.draft(house, live)
+            let draft = try await Self.draft(fixture, live)
             #expect(live.text == #"{"receipt_id":"\#(draft.id)"}"#)
             #expect(draft.audience.topics == ["local_seminars"])
             #expect(draft.options.life == .until(Timestamp(milliseconds: 1_895_219_200_000)))
             #expect(
                 draft.content.platforms[.ios]?.fields["payload"]?.text == #"{"receiptId":"\#(draft.id)"}"#)
             #expect(draft.content.body == .plain("Town Hall This Thursday: Forging, Cheese, And You"))
-            let shown = try await house.admin(.get, "…/messages/\(draft.id)")
+            let shown = try await fixture.admin(.get, "…/messages/\(draft.id)")
             #expect(shown["audience.devices"] == 2, "\(shown.text)")
 
             let verbatim = try await push(Self.seminar(expiry: "1459468800000"))
             #expect(verbatim.status == 200)
-            let expired = try await Self.draft(house, verbatim)
+            let expired = try await Self.draft(fixture, verbatim)
             #expect(expired.expiresAt == Timestamp(milliseconds: 1_459_468_800_000))
             #expect(expired.startAt == nil)
         }
@@ -75,7 +76,7 @@ struct PivotalPushTests {
 
     @Test("makes the complete iOS payload, receipt at the top level and nobody's extra over it")
     func payload() async throws {
-        try await Self.open { house, push in
+        try await Self.open { fixture, push in
             let reply = try await push(
                 """
                 {"message":{"body":"default","custom":{"ios":{"alert":{"action-loc-key":"k","loc-args":["a",2],
@@ -86,7 +87,7 @@ struct PivotalPushTests {
                 "type":"tile"},"windowsPhone":{"template":"toast","template_fields":{"subtitle":"s"}}}},
                 "target":{"platform":"all"}}
                 """)
-            let draft = try await Self.draft(house, reply)
+            let draft = try await Self.draft(fixture, reply)
             #expect(
                 draft.content.platforms[.ios]?.fields["payload"]?.text
                     == """
@@ -106,12 +107,12 @@ struct PivotalPushTests {
             #expect(draft.content.platforms[.windowsPhone]?.fields["type"] == "toast")
             #expect(
                 draft.content.platforms[.ios]?.options.life == .until(Timestamp(seconds: 2_147_483_647)))
-            #expect(draft.expiresAt == house.clock.now + .seconds(28 * 24 * 3600))
+            #expect(draft.expiresAt == fixture.clock.now + .seconds(28 * 24 * 3600))
         }
-        try await Self.open(settings: ["send_receipt": false]) { house, push in
+        try await Self.open(settings: ["send_receipt": false]) { fixture, push in
             let reply = try await push(
                 #"{"message":{"custom":{"ios":{"content-available":1}}},"target":{"platforms":["ios"]}}"#)
-            let draft = try await Self.draft(house, reply)
+            let draft = try await Self.draft(fixture, reply)
             #expect(
                 draft.content.platforms[.ios]?.fields["payload"]?.text == #"{"aps":{"content-available":1}}"#)
             #expect(draft.content.platforms[.ios]?.options.isBackground == true)
@@ -154,25 +155,25 @@ struct PivotalPushTests {
             Target(#"{"interactive-only":true}"#, nil), Target("{}", nil), Target("[]", nil),
             Target(#"{"platforms":["amiga"]}"#, nil), Target(#"{"topics":"other"}"#, nil),
             Target(#"{"topics":[{}]}"#, nil),
-            // Lists of nothing that can be a name are for nobody, whatever stands beside them.
+            // Lists without a valid name address nobody, whatever else the target has.
             Target(#"{"devices":[""],"platforms":["ios"]}"#, 0), Target(#"{"devices":[null],"platform":"all"}"#, 0),
             Target(#"{"custom_user_ids":[""],"platforms":["ios"]}"#, 0), Target(#"{"custom_user_ids":[""]}"#, 0),
             Target(#"{"topics":["",null],"platform":"all"}"#, 0), Target(#"{"tags":[""],"platform":"all"}"#, 0),
             Target(#"{"custom_user_ids":[],"topics":[],"platforms":["ios"]}"#, 3),
         ])
     func targets(target: Target) async throws {
-        try await Self.open { house, push in
+        try await Self.open { fixture, push in
             let reply = try await push(#"{"message":{"body":"x"},"target":\#(target.text)}"#)
             guard let devices = target.devices else {
                 #expect(reply.status == 400, "\(reply.text)")
-                #expect(try await house.census()["messages"] == 0)
+                #expect(try await fixture.census()["messages"] == 0)
                 return
             }
-            let draft = try await Self.draft(house, reply)
-            let shown = try await house.admin(.get, "…/messages/\(draft.id)")
+            let draft = try await Self.draft(fixture, reply)
+            let shown = try await fixture.admin(.get, "…/messages/\(draft.id)")
             #expect(shown["audience.devices"]?.integerValue ?? 0 >= 0)
-            let (app, now) = (draft.app, house.clock.now)
-            let count = try await house.store.read { store in
+            let (app, now) = (draft.app, fixture.clock.now)
+            let count = try await fixture.store.read { store in
                 try store.audienceCount(app: app, draft.audience, environment: nil, now: now)
             }
             #expect(Int64(count.values.reduce(0, +)) == devices)
@@ -201,7 +202,7 @@ struct PivotalPushTests {
         init(_ text: String, _ delay: Int64?) { (self.text, self.delay) = (text, delay) }
     }
 
-    /// The tests' clock stands at this.
+    /// The time of the tests' clock.
     private static let now: Int64 = 1_795_219_200_000
 
     @Test(
@@ -220,7 +221,7 @@ struct PivotalPushTests {
             Timing(#""scheduleIn":100,"expiryTime":\#(now + 100_001)"#, 100),
         ])
     func timing(timing: Timing) async throws {
-        try await Self.open { house, push in
+        try await Self.open { fixture, push in
             let reply = try await push(
                 #"{"message":{"body":"x"},"target":{"platform":"all"},\#(timing.text)}"#)
             guard let delay = timing.delay else {
@@ -235,30 +236,31 @@ struct PivotalPushTests {
             }
             let schedule = try #require(reply["schedule_id"]?.stringValue)
             #expect(schedule.count == 16)
-            let list = try await house.admin(.get, "…/messages?state=scheduled")
+            let list = try await fixture.admin(.get, "…/messages?state=scheduled")
             let message = try #require(list["items"]?.arrayValue?.first)
             #expect(message["id"]?.stringValue?.replacing("-", with: "").hasPrefix(schedule) == true)
             let start = Timestamp(rfc3339: message["start_at"]?.stringValue ?? "")
-            #expect(start.map { ($0 - house.clock.now).milliseconds / 1000 } == delay)
+            #expect(start.map { ($0 - fixture.clock.now).milliseconds / 1000 } == delay)
         }
     }
 
     @Test("of milliseconds by mistake is read as such where the app asks for it")
     func heuristic() async throws {
-        try await Self.open(settings: ["schedule_in_millis_heuristic": true]) { house, push in
+        try await Self.open(settings: ["schedule_in_millis_heuristic": true]) { fixture, push in
             _ = try await push(
                 #"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200000}"#)
-            let list = try await house.admin(.get, "…/messages?state=scheduled")
+            let list = try await fixture.admin(.get, "…/messages?state=scheduled")
             #expect(list["items.0.start_at"] == "2026-11-21T02:00:00Z", "\(list.text)")
         }
     }
 
     @Test("may be looked up, changed and cancelled until it starts")
     func schedules() async throws {
-        try await Self.open { house, push in
-            let authorization = house.basic("app-1", "application-key-1")
-            func call(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> House.Reply {
-                try await house.call(method, path, body: body, authorization: authorization)
+        try await Self.open { fixture, push in
+            let authorization = fixture.basic("app-1", "application-key-1")
+            func call(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> Fixture.Reply
+            {
+                try await fixture.call(method, path, body: body, authorization: authorization)
             }
             let made = try await push(
                 #"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
@@ -310,28 +312,28 @@ struct PivotalPushTests {
             "{\"message\": # no JSON\n {}}", "",
         ])
     func refused(body: String) async throws {
-        try await Self.open { house, push in
+        try await Self.open { fixture, push in
             let reply = try await push(body)
             #expect(reply.status == 400, "\(reply.text)")
             #expect(reply["error"] == "Bad Request")
-            #expect(try await house.census()["messages"] == 0)
+            #expect(try await fixture.census()["messages"] == 0)
         }
     }
 
     @Test("moved to within a minute goes at once and has a receipt")
     func soon() async throws {
-        try await Self.open { house, push in
+        try await Self.open { fixture, push in
             let made = try await push(#"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
             let path = "/v1/schedules/\(made["schedule_id"]?.stringValue ?? "")"
-            let authorization = house.basic("app-1", "application-key-1")
-            let reply = try await house.call(
+            let authorization = fixture.basic("app-1", "application-key-1")
+            let reply = try await fixture.call(
                 .put, path, body: #"{"scheduleIn":59}"#, authorization: authorization)
             #expect(reply.status == 200)
-            let draft = try await Self.draft(house, reply)
-            #expect(draft.startAt == house.clock.now)
+            let draft = try await Self.draft(fixture, reply)
+            #expect(draft.startAt == fixture.clock.now)
             // It has no schedule any more, also before the engine has looked at it.
-            #expect(try await house.call(.get, path, authorization: authorization).status == 404)
-            #expect(try await house.call(.get, "/v1/schedules", authorization: authorization).text == "[]")
+            #expect(try await fixture.call(.get, path, authorization: authorization).status == 404)
+            #expect(try await fixture.call(.get, "/v1/schedules", authorization: authorization).text == "[]")
         }
     }
 
@@ -348,24 +350,24 @@ struct PivotalPushTests {
         }
     }
 
-    @Test("has a receipt that tells what became of it")
+    @Test("has a receipt with its result")
     func receipt() async throws {
-        try await Self.open { house, push in
+        try await Self.open { fixture, push in
             let reply = try await push(Self.seminar(expiry: "null"))
             let id = reply["receipt_id"]?.stringValue ?? ""
-            let receipt = try await house.call(
-                .get, "/v1/receipts/\(id)", authorization: house.basic("app-1", "application-key-1"))
+            let receipt = try await fixture.call(
+                .get, "/v1/receipts/\(id)", authorization: fixture.basic("app-1", "application-key-1"))
             #expect(receipt["devices"] == 2, "\(receipt.text)")
             #expect(receipt["platforms.ios.pending"] == 2)
             let scheduled = try await push(
                 #"{"message":{"body":"x"},"target":{"topics":["other"]},"scheduleIn":7200}"#)
-            let later = try await house.call(
+            let later = try await fixture.call(
                 .get, "/v1/receipts/\(scheduled["schedule_id"]?.stringValue ?? "")",
-                authorization: house.basic("app-1", "application-key-1"))
+                authorization: fixture.basic("app-1", "application-key-1"))
             #expect(later["state"] == "scheduled", "\(later.text)")
-            let unknown = try await house.call(
+            let unknown = try await fixture.call(
                 .get, "/v1/receipts/10000000-0000-4000-8000-000000000001",
-                authorization: house.basic("app-1", "application-key-1"))
+                authorization: fixture.basic("app-1", "application-key-1"))
             #expect(unknown.status == 404)
         }
     }

@@ -9,23 +9,23 @@ struct PivotalRegistrationTests {
     /// The published vector of the vendor's signing tool.
     private static let secret = "6173657630314C356B4161393134357A4A355A67336F303849384F494E4E384C"
 
-    /// A house with an application and an iOS platform, as a customer brings them along.
+    /// A fixture with an application and an iOS platform, as a customer brings them along.
     private static func open(
         settings: JSON = [:], platform: JSON = "ios",
-        _ body: @escaping @Sendable (House, _ authorization: String) async throws -> Void
+        _ body: @escaping @Sendable (Fixture, _ authorization: String) async throws -> Void
     ) async throws {
-        try await House.open { house in
-            _ = try await house.admin(.patch, "…", ["settings": ["pivotal": settings]])
-            _ = try await house.key(
+        try await Fixture.open { fixture in
+            _ = try await fixture.admin(.patch, "…", ["settings": ["pivotal": settings]])
+            _ = try await fixture.key(
                 "pivotal",
                 [
                     ("application_uuid", "app-1"), ("api_key", "application-key-1"),
                     ("shared_secret", .string(secret)),
                 ])
-            _ = try await house.key(
+            _ = try await fixture.key(
                 "pivotal-platform",
                 [("platform_uuid", "platform-1"), ("platform_secret", "platform-secret-1"), ("platform", platform)])
-            try await body(house, house.basic("platform-1", "platform-secret-1", spaces: "  "))
+            try await body(fixture, fixture.basic("platform-1", "platform-secret-1", spaces: "  "))
         }
     }
 
@@ -37,8 +37,8 @@ struct PivotalRegistrationTests {
 
     @Test("of the iOS SDK's own request answers what it reads, byte for byte")
     func iOSTranscript() async throws {
-        try await Self.open { house, authorization in
-            let reply = try await house.call(
+        try await Self.open { fixture, authorization in
+            let reply = try await fixture.call(
                 .post, "/v1/registration", body: Self.iOS, authorization: authorization,
                 headers: ["Content-Type": "application/json", "Accept": "application/json", "X-Custom": "1"])
             #expect(reply.status == 200)
@@ -51,31 +51,31 @@ struct PivotalRegistrationTests {
                     "registration_token":"\(String(repeating: "AB", count: 32))",\
                     "tags":[{"text":"dairy"},{"text":"local"}],"active":true,"custom_user_id":""}
                     """)
-            let stored = try await house.admin(.get, "…/devices/\(id)")
+            let stored = try await fixture.admin(.get, "…/devices/\(id)")
             #expect(stored["address"] == .string(String(repeating: "AB", count: 32)))
             #expect(stored["topics"] == ["dairy", "local"])
 
             // The same address again keeps its device.
-            let again = try await house.call(
-                .post, "/v1/registration/", body: #"{"registration_token":"\#(House.deviceToken)","os":"ios"}"#,
+            let again = try await fixture.call(
+                .post, "/v1/registration/", body: #"{"registration_token":"\#(Fixture.deviceToken)","os":"ios"}"#,
                 authorization: authorization)
             #expect(again["device_uuid"] == .string(id))
             #expect(again["tags"] == [])
-            #expect(again["registration_token"] == .string(House.deviceToken))
+            #expect(again["registration_token"] == .string(Fixture.deviceToken))
             for path in ["/v1/registration/count/", "/v1/registration/count"] {
-                #expect(try await house.call(.get, path, authorization: authorization).text == "1")
+                #expect(try await fixture.call(.get, path, authorization: authorization).text == "1")
             }
         }
     }
 
     @Test("of the Android SDK: always present, often empty members, read whatever the body is called")
     func androidTranscript() async throws {
-        try await Self.open(platform: "android") { house, authorization in
+        try await Self.open(platform: "android") { fixture, authorization in
             let body = """
                 {"device_alias":"","device_manufacturer":"LGE","device_model":"Nexus 5","os":"android-fcm",\
                 "os_version":"7.0","registration_token":"fcm:Token-1","custom_user_id":"","tags":[]}
                 """
-            let reply = try await house.call(
+            let reply = try await fixture.call(
                 .post, "/v1/v1/registration", body: body, authorization: authorization,
                 headers: ["Content-Type": "application/x-www-form-urlencoded"])
             #expect(reply.status == 200, "\(reply.text)")
@@ -87,27 +87,27 @@ struct PivotalRegistrationTests {
                 "registration_token":"fcm:Token-2","custom_user_id":"",\
                 "tags":{"subscribe":["A","b"],"unsubscribe":[]}}
                 """
-            let changed = try await house.call(
+            let changed = try await fixture.call(
                 .put, "//v1/registration/\(id)", body: update, authorization: authorization)
             #expect(changed["os"] == "android-fcm", "\(changed.text)")
             #expect(changed["tags"] == [["text": "a"], ["text": "b"]])
             #expect(changed["registration_token"] == "fcm:Token-2")
             #expect(
-                try await house.call(.delete, "/v1/registration/\(id)", authorization: authorization).status == 204)
+                try await fixture.call(.delete, "/v1/registration/\(id)", authorization: authorization).status == 204)
             #expect(
-                try await house.call(.delete, "/v1/registration/\(id)", authorization: authorization).status == 404)
+                try await fixture.call(.delete, "/v1/registration/\(id)", authorization: authorization).status == 404)
         }
     }
 
     @Test(#"PUT changes by difference, clears a user by "", and makes a device it never gave"#)
     func put() async throws {
-        try await Self.open(settings: ["verify_custom_user_id": false]) { house, authorization in
+        try await Self.open(settings: ["verify_custom_user_id": false]) { fixture, authorization in
             let id = "7ab6e9c5-1de8-4da3-9c33-a2b1b1b1b1b1"
-            func put(_ body: String) async throws -> House.Reply {
-                try await house.call(
+            func put(_ body: String) async throws -> Fixture.Reply {
+                try await fixture.call(
                     .put, "/v1/registration/\(id.uppercased())", body: body, authorization: authorization)
             }
-            let member = #""registration_token":"\#(House.deviceToken)""#
+            let member = #""registration_token":"\#(Fixture.deviceToken)""#
             #expect(try await put(#"{"os":"ios"}"#).status == 400)
             let made = try await put(#"{\#(member),"custom_user_id":"u1","tags":{"subscribe":["a"]}}"#)
             #expect(made.status == 200, "\(made.text)")
@@ -123,10 +123,10 @@ struct PivotalRegistrationTests {
             #expect(cleared["custom_user_id"] == "")
             #expect(cleared["tags"] == [["text": "c"]])
         }
-        try await Self.open(settings: ["upsert_on_put": false]) { house, authorization in
-            let reply = try await house.call(
+        try await Self.open(settings: ["upsert_on_put": false]) { fixture, authorization in
+            let reply = try await fixture.call(
                 .put, "/v1/registration/7ab6e9c5-1de8-4da3-9c33-a2b1b1b1b1b1",
-                body: #"{"registration_token":"\#(House.deviceToken)"}"#, authorization: authorization)
+                body: #"{"registration_token":"\#(Fixture.deviceToken)"}"#, authorization: authorization)
             #expect(reply.status == 404)
         }
     }
@@ -150,17 +150,17 @@ struct PivotalRegistrationTests {
         let signature = "I_ebQ-2NZjzTRWE-nuwgZfGNtz_4m6Bh9TlLFs06GU4"
         let vector = "\(Self.encoded(Self.plainHeader)).\(Self.encoded(payload)).\(signature)"
         #expect(Self.signed(#"{"custom_user_id":"bond007"}"#) == vector)
-        try await Self.open { house, authorization in
-            func register(_ user: String) async throws -> House.Reply {
-                try await house.call(
+        try await Self.open { fixture, authorization in
+            func register(_ user: String) async throws -> Fixture.Reply {
+                try await fixture.call(
                     .post, "/v1/registration",
-                    body: #"{"registration_token":"\#(House.deviceToken)","custom_user_id":"\#(user)"}"#,
+                    body: #"{"registration_token":"\#(Fixture.deviceToken)","custom_user_id":"\#(user)"}"#,
                     authorization: authorization)
             }
             #expect(try await register(vector)["custom_user_id"] == "bond007")
             let long = String(repeating: "x", count: 255)
             #expect(try await register(Self.signed(#"{"custom_user_id":"\#(long)"}"#)).status == 200)
-            let now = house.clock.now.seconds
+            let now = fixture.clock.now.seconds
             let current = Self.signed(#"{"custom_user_id":"ann","exp":\#(now + 1)}"#)
             #expect(try await register(current)["custom_user_id"] == "ann")
             let wrong = [
@@ -194,22 +194,24 @@ struct PivotalRegistrationTests {
             (#"{"registration_token":"abababababababab","device_alias":{}}"#, 400),
         ])
     func refused(body: String, status: Int) async throws {
-        try await Self.open { house, authorization in
-            let reply = try await house.call(.post, "/v1/registration", body: body, authorization: authorization)
+        try await Self.open { fixture, authorization in
+            let reply = try await fixture.call(.post, "/v1/registration", body: body, authorization: authorization)
             #expect(reply.status == status, "\(reply.text)")
             #expect(reply["status"] == 400)
             #expect(reply["error"] == "Bad Request")
             #expect(reply["path"] == "/v1/registration")
-            #expect(reply["timestamp"]?.integerValue == house.clock.now.milliseconds)
-            #expect(try await house.census()["devices"] == 0)
+            #expect(reply["timestamp"]?.integerValue == fixture.clock.now.milliseconds)
+            #expect(try await fixture.census()["devices"] == 0)
         }
     }
 
-    @Test("asks strangers for a name and a secret")
-    func strangers() async throws {
-        try await Self.open { house, _ in
-            for authorization in [nil, house.basic("platform-1", "wrong"), house.basic("nobody", "platform-secret-1")] {
-                let reply = try await house.call(
+    @Test("asks callers without a key for a name and a secret")
+    func withoutKey() async throws {
+        try await Self.open { fixture, _ in
+            for authorization in [
+                nil, fixture.basic("platform-1", "wrong"), fixture.basic("nobody", "platform-secret-1"),
+            ] {
+                let reply = try await fixture.call(
                     .post, "/v1/registration", body: Self.iOS, authorization: authorization)
                 #expect(reply.status == 401)
                 #expect(reply.header("WWW-Authenticate") == #"Basic realm="Push""#)
@@ -220,12 +222,12 @@ struct PivotalRegistrationTests {
 
     @Test("holds 1024 tags and no more")
     func tagLimit() async throws {
-        try await Self.open { house, authorization in
+        try await Self.open { fixture, authorization in
             for (count, status) in [(1024, 200), (1025, 400)] {
                 let tags = (0..<count).map { #""t\#($0)""# }.joined(separator: ",")
-                let reply = try await house.call(
+                let reply = try await fixture.call(
                     .post, "/v1/registration",
-                    body: #"{"registration_token":"\#(House.deviceToken)","tags":[\#(tags)]}"#,
+                    body: #"{"registration_token":"\#(Fixture.deviceToken)","tags":[\#(tags)]}"#,
                     authorization: authorization)
                 #expect(reply.status == status)
             }

@@ -5,21 +5,21 @@ import Testing
 
 @Suite("Pivotal tags and registrations")
 struct PivotalTagTests {
-    private typealias Caller = @Sendable (HTTPRequest.Method, String, String?) async throws -> House.Reply
+    private typealias Caller = @Sendable (HTTPRequest.Method, String, String?) async throws -> Fixture.Reply
 
     private static func uuid(_ number: Int) -> String { "10000000-0000-4000-8000-00000000000\(number)" }
 
     private static func address(_ number: Int) -> String { String(repeating: "A\(number)", count: 32) }
 
     /// Three phones of two kinds: 1 and 2 in `news`, 2 of a sandbox, 3 an Android one.
-    private static func open(_ body: @escaping @Sendable (House, _ call: Caller) async throws -> Void) async throws {
-        try await House.open { house in
-            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
-            _ = try await house.key(
+    private static func open(_ body: @escaping @Sendable (Fixture, _ call: Caller) async throws -> Void) async throws {
+        try await Fixture.open { fixture in
+            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            _ = try await fixture.key(
                 "pivotal-platform",
                 [("platform_uuid", "p-ios"), ("platform_secret", "a-secret-for-tests"), ("platform", "ios")])
             for number in 1...3 {
-                let reply = try await house.admin(
+                let reply = try await fixture.admin(
                     .put, "…/devices/\(uuid(number))",
                     [
                         "platform": number < 3 ? "ios" : "android", "address": .string(address(number)),
@@ -28,9 +28,9 @@ struct PivotalTagTests {
                     ])
                 try #require(reply.status == 201, "\(reply.text)")
             }
-            let authorization = house.basic("app-1", "application-key-1")
-            try await body(house) { method, path, text in
-                try await house.call(method, path, body: text, authorization: authorization)
+            let authorization = fixture.basic("app-1", "application-key-1")
+            try await body(fixture) { method, path, text in
+                try await fixture.call(method, path, body: text, authorization: authorization)
             }
         }
     }
@@ -86,11 +86,11 @@ struct PivotalTagTests {
 
     @Test("a retired device is no registration, unless it is asked for by its whole id")
     func retired() async throws {
-        try await Self.open { house, call in
+        try await Self.open { fixture, call in
             // Its address moves to another device.
-            _ = try await house.admin(
+            _ = try await fixture.admin(
                 .put, "…/devices/\(Self.uuid(1))", ["platform": "ios", "address": .string(Self.address(9))])
-            _ = try await house.admin(
+            _ = try await fixture.admin(
                 .put, "…/devices/\(Self.uuid(2))", ["platform": "ios", "address": .string(Self.address(9))])
             let all = try await call(.get, "/v2/registrations", nil)
             #expect(all["totalRegistrations"] == 2, "\(all.text)")
@@ -134,7 +134,7 @@ struct PivotalTagTests {
 
     @Test("subscribe devices in batches by uuid or by token, all of them or none")
     func batch() async throws {
-        try await Self.open { house, call in
+        try await Self.open { fixture, call in
             let good = #"{"device_uuid":"\#(Self.uuid(1))","tags":["Tag1","tag2"]}"#
             let reply = try await call(
                 .post, "/v1/tags/batch",
@@ -142,7 +142,7 @@ struct PivotalTagTests {
             #expect(reply.status == 200)
             #expect(
                 reply.text == #"{"device_uuid":["\#(Self.uuid(1))"],"registration_token":["\#(Self.address(3))"]}"#)
-            #expect(try await house.admin(.get, "…/devices/\(Self.uuid(1))")["topics"] == ["news", "tag1", "tag2"])
+            #expect(try await fixture.admin(.get, "…/devices/\(Self.uuid(1))")["topics"] == ["news", "tag1", "tag2"])
             #expect(try await call(.get, "/v1/tags/count/tag1", nil).text == "2")
             let bad = try await call(
                 .post, "/v1/tags/batch",
@@ -174,12 +174,12 @@ struct PivotalTagTests {
     @Test(
         "need the application's key",
         arguments: ["/v2/registrations", "/v2/topics", "/v1/tags", "/v2/custom_user_ids"])
-    func strangers(path: String) async throws {
-        try await Self.open { house, _ in
-            let nobody = try await house.call(.get, path, authorization: nil)
+    func withoutKey(path: String) async throws {
+        try await Self.open { fixture, _ in
+            let nobody = try await fixture.call(.get, path, authorization: nil)
             #expect(nobody.status == 401)
-            let platform = try await house.call(
-                .get, path, authorization: house.basic("p-ios", "a-secret-for-tests"))
+            let platform = try await fixture.call(
+                .get, path, authorization: fixture.basic("p-ios", "a-secret-for-tests"))
             #expect(platform.status == 403)
         }
     }

@@ -5,20 +5,20 @@ import Testing
 
 @Suite("Pivotal topics")
 struct PivotalTopicTests {
-    private typealias Caller = @Sendable (HTTPRequest.Method, String, String?) async throws -> House.Reply
+    private typealias Caller = @Sendable (HTTPRequest.Method, String, String?) async throws -> Fixture.Reply
 
-    private static func open(_ body: @escaping @Sendable (House, _ call: Caller) async throws -> Void) async throws {
-        try await House.open { house in
-            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
-            let authorization = house.basic("app-1", "application-key-1", spaces: "  ")
-            try await body(house) { method, path, text in
-                try await house.call(method, path, body: text, authorization: authorization)
+    private static func open(_ body: @escaping @Sendable (Fixture, _ call: Caller) async throws -> Void) async throws {
+        try await Fixture.open { fixture in
+            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            let authorization = fixture.basic("app-1", "application-key-1", spaces: "  ")
+            try await body(fixture) { method, path, text in
+                try await fixture.call(method, path, body: text, authorization: authorization)
             }
         }
     }
 
-    private static func register(_ house: House, _ number: Int, topics: [JSON]) async throws {
-        let reply = try await house.admin(
+    private static func register(_ fixture: Fixture, _ number: Int, topics: [JSON]) async throws {
+        let reply = try await fixture.admin(
             .put, "…/devices/10000000-0000-4000-8000-00000000000\(number)",
             [
                 "platform": "ios", "address": .string(String(repeating: "0\(number)", count: 32)),
@@ -27,10 +27,10 @@ struct PivotalTopicTests {
         try #require(reply.status == 201, "\(reply.text)")
     }
 
-    /// The tests' clock stands at this.
+    /// The time of the tests' clock.
     private static let now: Int64 = 1_795_219_200_000
 
-    @Test("are made once, in lower case, and told by number")
+    @Test("are created once, in lower case, and shown with their numbers")
     func make() async throws {
         try await Self.open { _, call in
             let made = try await call(.post, "/v2/topics/", #"{"name":"Cheese"}"#)
@@ -55,11 +55,11 @@ struct PivotalTopicTests {
             #"{"name":"a","timeToLive":9223372036854775807}"#,
         ])
     func refused(body: String) async throws {
-        try await Self.open { house, call in
+        try await Self.open { fixture, call in
             let reply = try await call(.post, "/v2/topics", body)
             #expect(reply.status == 400, "\(reply.text)")
             #expect(reply["path"] == "/v2/topics")
-            #expect(try await house.census()["topics"] == 0)
+            #expect(try await fixture.census()["topics"] == 0)
         }
     }
 
@@ -91,46 +91,46 @@ struct PivotalTopicTests {
         }
     }
 
-    @Test("that expired are neither listed nor targetable, nor shown on devices, and may begin anew")
+    @Test("that expired are neither listed nor targetable, nor shown on devices, and can be created again")
     func expiry() async throws {
-        try await Self.open { house, call in
+        try await Self.open { fixture, call in
             _ = try await call(.post, "/v2/topics", #"{"name":"fair","timeToLive":60}"#)
-            try await Self.register(house, 1, topics: ["fair", "news"])
+            try await Self.register(fixture, 1, topics: ["fair", "news"])
             let push = #"{"message":{"body":"x"},"target":{"topics":["fair"]}}"#
-            #expect(try await Self.devices(house, try await call(.post, "/v1/push", push)) == 1)
-            house.clock.advance(by: .seconds(60))
+            #expect(try await Self.devices(fixture, try await call(.post, "/v1/push", push)) == 1)
+            fixture.clock.advance(by: .seconds(60))
             let list = try await call(.get, "/v2/topics", nil)
             #expect(list["totalTopics"] == 1 && list["topics.0.name"] == "news", "\(list.text)")
-            #expect(try await Self.devices(house, try await call(.post, "/v1/push", push)) == 0)
+            #expect(try await Self.devices(fixture, try await call(.post, "/v1/push", push)) == 0)
             let path = "…/devices/10000000-0000-4000-8000-000000000001"
-            #expect(try await house.admin(.get, path)["topics"] == ["news"])
+            #expect(try await fixture.admin(.get, path)["topics"] == ["news"])
             #expect(try await call(.get, "/v1/tags/all/news", nil)["0.tags"] == [["text": "news"]])
             #expect(try await call(.get, "/v1/tags/all/fair", nil).text == "[]")
             #expect(try await call(.get, "/v1/tags/count/fair", nil).text == "0")
             #expect(try await call(.get, "/v2/registrations?topic=fair", nil)["totalRegistrations"] == 0)
             #expect(try await call(.delete, "/v2/topics/1", nil).status == 404)
             // Nobody who was in the former topic is in the new one, until it subscribes again.
-            let anew = try await call(.post, "/v2/topics", #"{"name":"fair"}"#)
-            #expect(anew.text == #"{"id":3,"name":"fair"}"#)
-            #expect(try await Self.devices(house, try await call(.post, "/v1/push", push)) == 0)
-            _ = try await house.admin(.patch, path, ["topics": ["fair", "news"]])
-            #expect(try await Self.devices(house, try await call(.post, "/v1/push", push)) == 1)
+            let again = try await call(.post, "/v2/topics", #"{"name":"fair"}"#)
+            #expect(again.text == #"{"id":3,"name":"fair"}"#)
+            #expect(try await Self.devices(fixture, try await call(.post, "/v1/push", push)) == 0)
+            _ = try await fixture.admin(.patch, path, ["topics": ["fair", "news"]])
+            #expect(try await Self.devices(fixture, try await call(.post, "/v1/push", push)) == 1)
         }
     }
 
     /// How many devices an accepted push has at this instant.
-    private static func devices(_ house: House, _ reply: House.Reply) async throws -> Int {
+    private static func devices(_ fixture: Fixture, _ reply: Fixture.Reply) async throws -> Int {
         let id = try #require(MessageID(reply["receipt_id"]?.stringValue ?? ""), "\(reply.text)")
-        let draft = try #require(await house.draft(id))
-        let now = house.clock.now
-        return try await house.store.read {
+        let draft = try #require(await fixture.draft(id))
+        let now = fixture.clock.now
+        return try await fixture.store.read {
             try $0.audienceCount(app: draft.app, draft.audience, environment: nil, now: now)
         }.values.reduce(0, +)
     }
 
     @Test("are made and removed in batches")
     func batches() async throws {
-        try await Self.open { house, call in
+        try await Self.open { fixture, call in
             _ = try await call(.post, "/v2/topics", #"{"name":"old"}"#)
             let made = try await call(
                 .post, "/v2/topics/batch/",
@@ -150,13 +150,13 @@ struct PivotalTopicTests {
             let bad = try await call(.post, "/v2/topics/batch", #"{"topics":[{"name":"d"},{"name":""}]}"#)
             #expect(bad.status == 400)
             #expect(bad["message"]?.stringValue?.contains("topics[1].name") == true, "\(bad.text)")
-            try await Self.register(house, 1, topics: ["a"])
+            try await Self.register(fixture, 1, topics: ["a"])
             let gone = try await call(.delete, "/v2/topics/batch", #"{"topicIds":[2,"3",2,99]}"#)
             #expect(gone.status == 200)
             #expect(gone.text == #"{"numTopicsDeleted":2}"#)
             #expect(try await call(.get, "/v2/topics", nil)["totalTopics"] == 3)
             let path = "…/devices/10000000-0000-4000-8000-000000000001"
-            #expect(try await house.admin(.get, path)["topics"] == [])
+            #expect(try await fixture.admin(.get, path)["topics"] == [])
             #expect(try await call(.delete, "/v2/topics/1", nil).status == 204)
             for path in ["/v2/topics/1", "/v2/topics/x", "/v2/topics/99"] {
                 #expect(try await call(.delete, path, nil).status == 404, "\(path)")

@@ -41,7 +41,7 @@ struct PivotalWindowsTests {
             .windows(
                 #"{"type":"toast","template_fields":{"b":"2","a":true,"textField1":"1","textField99":"3"}}"#,
                 #"{"type":"toast","fields":{"text":["1","true","2","3"]}}"#),
-            // The message's body stands where a toast would have no text.
+            // The message's body replaces a missing text of a toast.
             Case(
                 #"{"body":"b","custom":{"windows8":{"type":"toast","template_name":"ToastImageAndText01","#
                     + #""template_fields":{"imageField1":"https://x/i.png"}}}}"#, .windows,
@@ -79,13 +79,13 @@ struct PivotalWindowsTests {
             .phone(#"{"type":"tile","template":"cycleTile"}"#, #"{"type":"tile","template":"cycleTile"}"#),
         ])
     func mapping(_ test: Case) async throws {
-        try await House.open { house in
-            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
-            let reply = try await house.call(
+        try await Fixture.open { fixture in
+            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            let reply = try await fixture.call(
                 .post, "/v1/push", body: #"{"message":\#(test.message),"target":{"platform":"all"}}"#,
-                authorization: house.basic("app-1", "application-key-1"))
+                authorization: fixture.basic("app-1", "application-key-1"))
             let id = try #require(MessageID(reply["receipt_id"]?.stringValue ?? ""), "\(reply.text)")
-            let draft = try #require(await house.draft(id))
+            let draft = try #require(await fixture.draft(id))
             let fields = draft.content.platforms[test.platform].map { $0.fields }
             let expected = try test.fields.map { try JSONParser.parse($0) }
             #expect(Self.sorted(fields.map(JSON.object)) == Self.sorted(expected))

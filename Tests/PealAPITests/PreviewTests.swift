@@ -7,19 +7,19 @@ struct PreviewTests {
     private static let account: JSON = CredentialTests.forms[3].body
     private static let long = JSON.string(String(repeating: "x", count: 5000))
 
-    private static func open(_ body: @escaping @Sendable (House) async throws -> Void) async throws {
-        try await House.open { house in
-            try #require(try await house.admin(.put, "…/credentials/fcm", account).status == 200)
-            try await body(house)
+    private static func open(_ body: @escaping @Sendable (Fixture) async throws -> Void) async throws {
+        try await Fixture.open { fixture in
+            try #require(try await fixture.admin(.put, "…/credentials/fcm", account).status == 200)
+            try await body(fixture)
         }
     }
 
     @Test("is not iOS in an app that has to do with other networks only")
     func foreignRule() async throws {
-        try await Self.open { house in
+        try await Self.open { fixture in
             let body: JSON = ["audience": ["all": true], "content": ["body": Self.long]]
-            #expect(try await house.admin(.post, "…/messages", body).status == 202)
-            let shown = try await house.admin(.post, "…/messages:validate", body)
+            #expect(try await fixture.admin(.post, "…/messages", body).status == 202)
+            let shown = try await fixture.admin(.post, "…/messages:validate", body)
             #expect(shown["valid"] == true)
             let platforms = shown["requests"]?.arrayValue?.compactMap { $0["platform"]?.stringValue }
             #expect(platforms == ["android", "windows", "windows_phone", "web"])
@@ -30,14 +30,14 @@ struct PreviewTests {
         "is iOS where the author or the app speaks to it",
         arguments: [
             #""audience":{"all":true,"platforms":["ios","android"]}"#,
-            #""audience":{"all":true,"addresses":[{"platform":"ios","address":"\#(House.deviceToken)"}]}"#,
+            #""audience":{"all":true,"addresses":[{"platform":"ios","address":"\#(Fixture.deviceToken)"}]}"#,
         ])
     func named(audience: String) async throws {
-        try await Self.open { house in
+        try await Self.open { fixture in
             let body = "{\(audience),\"content\":{\"body\":\(Self.long.text)}}"
-            let reply = try await house.adminText(.post, "…/messages", body)
+            let reply = try await fixture.adminText(.post, "…/messages", body)
             #expect(reply.code == "payload_too_large" && reply.field == "content.body", "\(reply.text)")
-            let shown = try await house.adminText(.post, "…/messages:validate", body)
+            let shown = try await fixture.adminText(.post, "…/messages:validate", body)
             #expect(shown["valid"] == false)
             #expect(shown["requests.0.error.field"] == "content.body")
         }
@@ -46,27 +46,27 @@ struct PreviewTests {
     @Test("is iOS once the app has a credential for it, and while it has none at all")
     func credential() async throws {
         let body: JSON = ["audience": ["all": true], "content": ["body": Self.long]]
-        try await House.open { house in
-            let reply = try await house.admin(.post, "…/messages", body)
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(.post, "…/messages", body)
             #expect(reply.status == 400)
         }
-        try await Self.open { house in
-            _ = try await house.admin(.put, "…/credentials/apns/sandbox", CredentialTests.forms[0].body)
-            #expect(try await house.admin(.post, "…/messages", body).status == 400)
+        try await Self.open { fixture in
+            _ = try await fixture.admin(.put, "…/credentials/apns/sandbox", CredentialTests.forms[0].body)
+            #expect(try await fixture.admin(.post, "…/messages", body).status == 400)
             let only: JSON = [
                 "audience": ["all": true, "platforms": ["android"]], "content": ["body": Self.long],
             ]
-            #expect(try await house.admin(.post, "…/messages", only).status == 202)
+            #expect(try await fixture.admin(.post, "…/messages", only).status == 202)
         }
     }
 
     @Test("is a platform's own object wherever the audience can hold the platform, whatever the app has")
     func object() async throws {
-        try await Self.open { house in
+        try await Self.open { fixture in
             let content: JSON = ["title": "x", "windows": ["type": "sound"]]
-            let reply = try await house.admin(.post, "…/messages", ["audience": ["all": true], "content": content])
+            let reply = try await fixture.admin(.post, "…/messages", ["audience": ["all": true], "content": content])
             #expect(reply.code == "invalid_field" && reply.field == "content.windows.type")
-            let apart = try await house.admin(
+            let apart = try await fixture.admin(
                 .post, "…/messages", ["audience": ["all": true, "platforms": ["android"]], "content": content])
             #expect(apart.status == 202, "\(apart.text)")
         }
@@ -74,9 +74,9 @@ struct PreviewTests {
 
     @Test("is shown as it will be written: method, URL, headers, body, and the ids of the credentials")
     func exact() async throws {
-        try await Self.open { house in
-            _ = try await house.admin(.put, "…/credentials/apns/sandbox", CredentialTests.forms[0].body)
-            let shown = try await house.admin(
+        try await Self.open { fixture in
+            _ = try await fixture.admin(.put, "…/credentials/apns/sandbox", CredentialTests.forms[0].body)
+            let shown = try await fixture.admin(
                 .post, "…/messages:validate", ["audience": ["all": true], "content": ["title": "x"]])
             #expect(shown["requests.0.platform"] == "ios" && shown["requests.0.environment"] == "sandbox")
             #expect(shown["requests.0.method"] == "POST")
@@ -90,13 +90,13 @@ struct PreviewTests {
 
     @Test("does not refuse an old client's push for what it sends to Windows")
     func pivotal() async throws {
-        try await Self.open { house in
-            _ = try await house.admin(.put, "…/credentials/wns", CredentialTests.forms[4].body)
-            let key = try await house.key("pivotal")
-            let reply = try await house.call(
+        try await Self.open { fixture in
+            _ = try await fixture.admin(.put, "…/credentials/wns", CredentialTests.forms[4].body)
+            let key = try await fixture.key("pivotal")
+            let reply = try await fixture.call(
                 .post, "/v1/push",
                 body: #"{"message":{"body":"b","custom":{"windows8":{"type":"sound"}}},"target":{"platform":"all"}}"#,
-                authorization: house.basic(
+                authorization: fixture.basic(
                     key["application_uuid"]?.stringValue ?? "", key["api_key"]?.stringValue ?? ""))
             #expect(reply.status == 200, "\(reply.text)")
         }

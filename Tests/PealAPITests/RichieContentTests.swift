@@ -45,9 +45,9 @@ struct RichieContentTests {
             Form(#"{"aps":{"alert":"b","task_id":"mine"}}"#, #"{"aps":{"alert":"b","task_id":"ID"}}"#),
         ])
     func apple(form: Form) async throws {
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let draft = try await richie.draft(try await richie.send(#"{"ios":\#(form.sent)}"#))
-            #expect(RichieHouse.fields(draft, .ios) == #"{"payload":\#(form.expected)}"#)
+            #expect(RichieFixture.fields(draft, .ios) == #"{"payload":\#(form.expected)}"#)
             #expect(draft.audience.platforms == [.ios])
         }
     }
@@ -75,16 +75,16 @@ struct RichieContentTests {
                 #"{"body":"b","alert":"{\"body\":\"b\"}","task_id":"ID"}"#),
         ])
     func android(form: Form) async throws {
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let draft = try await richie.draft(try await richie.send(#"{"android":{"data":\#(form.sent)}}"#))
-            #expect(RichieHouse.fields(draft, .android) == #"{"data":\#(form.expected),"data_only":true}"#)
+            #expect(RichieFixture.fields(draft, .android) == #"{"data":\#(form.expected),"data_only":true}"#)
             #expect(draft.audience.platforms == [.android])
         }
     }
 
     @Test("of Android are sent in the form they came in where both are too large, without the id where that is")
     func sizes() async throws {
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let (half, most) = (String(repeating: "x", count: 2100), String(repeating: "x", count: 4060))
             for (data, expected) in [
                 (#"{"body":"\#(half)"}"#, ["body", "task_id"]),
@@ -107,13 +107,13 @@ struct RichieContentTests {
             (#""external_user_ids":["u",5],"topics":["a"]"#, #""users":["u","5"],"topics":["a"]"#),
         ])
     func oneTruth(target: String, audience: String) async throws {
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let alert = #"{"title":"t","body":"b","count":1.0}"#
             let theirs = try await richie.draft(
                 try await richie.post(
                     #"{"app_id":"an-app",\#(target),"payloads":{"ios":{"aps":{"alert":\#(alert)}},"#
                         + #""android":{"data":\#(alert)}}}"#))
-            let reply = try await richie.house.adminText(
+            let reply = try await richie.fixture.adminText(
                 .post, "…/messages",
                 """
                 {"audience":{\(audience),"platforms":["ios","android"]},"content":{
@@ -122,7 +122,7 @@ struct RichieContentTests {
                 "task_id":"\(theirs.id)"},"data_only":true}}}
                 """)
             let id = try #require(MessageID(reply["id"]?.stringValue ?? ""), "\(reply.text)")
-            let ours = try #require(await richie.house.draft(id))
+            let ours = try #require(await richie.fixture.draft(id))
             #expect(theirs.content == ours.content)
             #expect(theirs.audience == ours.audience)
             #expect(theirs.options == ours.options)

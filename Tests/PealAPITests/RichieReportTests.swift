@@ -21,7 +21,7 @@ struct RichieReportTests {
         (ios.accepted, ios.rejected, ios.retired) = (5, 1, 2)
         (android.accepted, android.expired, android.suppressed) = (7, 10, 100)
         let counts = [Platform.ios: ios, .android: android]
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let draft = try await richie.draft(
                 try await richie.post(
                     #"{"app_id":"an-app","topics":["food","all_users"],"payloads":{"ios":{"aps":{"alert":"b"}},"#
@@ -37,9 +37,9 @@ struct RichieReportTests {
         }
     }
 
-    @Test("of tasks to users name them in place of topics, and tell the id also where it had no room")
+    @Test("of tasks to users list them in place of topics, and have the id even if payloads had no room for it")
     func users() async throws {
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let body = String(repeating: "x", count: 4010)
             let draft = try await richie.draft(
                 try await richie.post(
@@ -54,11 +54,11 @@ struct RichieReportTests {
 
     @Test("are made of no other message")
     func others() async throws {
-        try await RichieHouse.open { richie in
-            let reply = try await richie.house.admin(
+        try await RichieFixture.open { richie in
+            let reply = try await richie.fixture.admin(
                 .post, "…/messages", ["audience": ["all": true], "content": ["body": "b"]])
             let id = try #require(MessageID(reply["id"]?.stringValue ?? ""))
-            let draft = try #require(await richie.house.draft(id))
+            let draft = try #require(await richie.fixture.draft(id))
             #expect(RichieReport().report(Self.facts(draft, [:])) == nil)
         }
     }

@@ -52,13 +52,13 @@ struct RichieTaskTests {
             Refused(payloads: #"{"ios":{"aps":{"alert":"\#(long)"}}}"#, "payloads.ios", status: 413),
         ])
     func refused(refused: Refused) async throws {
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let reply = try await richie.post(refused.body)
             #expect(reply.status == refused.status, "\(reply.text)")
             let sentence = try #require(reply["error"]?.stringValue, "\(reply.text)")
             #expect(sentence.contains(refused.word), "\(sentence)")
             #expect(reply.json.objectValue?.names == ["error"])
-            #expect(try await richie.house.census()["messages"] == 0)
+            #expect(try await richie.fixture.census()["messages"] == 0)
         }
     }
 
@@ -71,7 +71,7 @@ struct RichieTaskTests {
         ])
     func links(link: String, isTaken: Bool, isTakenWithHTTP: Bool) async throws {
         for (setting, expected) in [(false, isTaken), (true, isTakenWithHTTP)] {
-            try await RichieHouse.open(settings: ["allow_http_links": .bool(setting)]) { richie in
+            try await RichieFixture.open(settings: ["allow_http_links": .bool(setting)]) { richie in
                 let key = #""external-browser-url":"\#(link)""#
                 for payloads in [
                     #"{"ios":{"aps":{"alert":{"body":"b",\#(key)}}}}"#, #"{"ios":{"aps":{"alert":"b",\#(key)}}}"#,
@@ -87,13 +87,13 @@ struct RichieTaskTests {
     }
 
     @Test(
-        "take 1,000 topics and 10,000 users, and pass over what nobody can have",
+        "take 1,000 topics and 10,000 users, and ignore names that nothing can have",
         arguments: [
             ("topics", 1000, 201), ("topics", 1001, 400), ("external_user_ids", 10_000, 201),
             ("external_user_ids", 10_001, 400),
         ])
     func limits(name: String, count: Int, status: Int) async throws {
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let elements = (0..<count).map { #""e\#($0)""# }.joined(separator: ",")
             let reply = try await richie.post(#"{"app_id":"an-app","\#(name)":[\#(elements)],\#(Self.payloads)}"#)
             #expect(reply.status == status, "\(reply.text)")
@@ -107,7 +107,7 @@ struct RichieTaskTests {
     @Test("take as many as the configuration says")
     func configured() async throws {
         let options = APIOptions(richieTopicsMax: 2, richieUsersMax: 1)
-        try await RichieHouse.open(options: options) { richie in
+        try await RichieFixture.open(options: options) { richie in
             for (names, status) in [
                 (#""topics":["a","b"]"#, 201), (#""topics":["a","b","c"]"#, 400),
                 (#""external_user_ids":["a"]"#, 201), (#""external_user_ids":["a","b"]"#, 400),
@@ -115,20 +115,20 @@ struct RichieTaskTests {
                 let reply = try await richie.post(#"{"app_id":"an-app",\#(names),\#(Self.payloads)}"#)
                 #expect(reply.status == status, "\(reply.text)")
             }
-            let document = try await richie.house.call(.get, "/openapi.json", authorization: nil)
+            let document = try await richie.fixture.call(.get, "/openapi.json", authorization: nil)
             let task = document["components.schemas.RichieTask.properties"]
             #expect(task?["topics"]?["maxItems"] == 2 && task?["external_user_ids"]?["maxItems"] == 1)
         }
     }
 
-    @Test("pass over trailing commas where the app allows them, and nothing else")
+    @Test("ignore trailing commas if the app allows them, and nothing else")
     func lenient() async throws {
         let body = #"{"app_id":"an-app","topics":["all_users",],\#(Self.payloads),}"#
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let status = try await richie.post(body).status
             #expect(status == 400)
         }
-        try await RichieHouse.open(settings: ["lenient_json": true]) { richie in
+        try await RichieFixture.open(settings: ["lenient_json": true]) { richie in
             #expect(try await richie.post(body).status == 201)
             for broken in ["{,}", #"{"a":[,]}"#, #"{"a":1,,}"#, #"{"a":[1,,]}"#, #"{"a":1 "b":2}"#] {
                 let text = try await richie.post(broken).text
@@ -139,67 +139,69 @@ struct RichieTaskTests {
 
     @Test("are for holders of the app's key")
     func access() async throws {
-        try await RichieHouse.open { richie in
-            let house = richie.house
+        try await RichieFixture.open { richie in
+            let fixture = richie.fixture
             let body = #"{"app_id":"an-app","topics":["all_users"],\#(Self.payloads)}"#
-            for authorization in [nil, house.basic("publisher", "wrong"), "Bearer x", "Basic !"] {
-                let reply = try await house.call(.post, RichieHouse.path, body: body, authorization: authorization)
+            for authorization in [nil, fixture.basic("publisher", "wrong"), "Bearer x", "Basic !"] {
+                let reply = try await fixture.call(.post, RichieFixture.path, body: body, authorization: authorization)
                 #expect(reply.status == 401 && reply["error"]?.stringValue != nil)
                 #expect(reply.header("WWW-Authenticate")?.hasPrefix("Basic ") == true)
             }
-            _ = try await house.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
-            let pivotal = house.basic("app-1", "application-key-1")
-            #expect(try await house.call(.post, RichieHouse.path, body: body, authorization: pivotal).status == 403)
-            let admin = "Bearer \(House.adminToken)"
-            #expect(try await house.call(.post, RichieHouse.path, body: body, authorization: admin).status == 403)
+            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            let pivotal = fixture.basic("app-1", "application-key-1")
+            #expect(try await fixture.call(.post, RichieFixture.path, body: body, authorization: pivotal).status == 403)
+            let admin = "Bearer \(Fixture.adminToken)"
+            #expect(try await fixture.call(.post, RichieFixture.path, body: body, authorization: admin).status == 403)
             #expect(
-                try await house.call(.post, "/v1/push", body: "{}", authorization: richie.authorization).status == 403)
-            _ = try await house.key("richie", [("username", "reader"), ("scopes", ["read"]), ("password", "secret-2")])
-            let reader = house.basic("reader", "secret-2")
-            #expect(try await house.call(.post, RichieHouse.path, body: body, authorization: reader).status == 403)
+                try await fixture.call(.post, "/v1/push", body: "{}", authorization: richie.authorization).status == 403
+            )
+            _ = try await fixture.key(
+                "richie", [("username", "reader"), ("scopes", ["read"]), ("password", "secret-2")])
+            let reader = fixture.basic("reader", "secret-2")
+            #expect(try await fixture.call(.post, RichieFixture.path, body: body, authorization: reader).status == 403)
         }
     }
 
     @Test("name the key's app by either of its ids; another app's is forbidden")
     func apps() async throws {
-        try await RichieHouse.open { richie in
-            _ = try await richie.house.admin(.post, "/peal/v1/apps", ["name": "Other", "richie_app_id": "their-app"])
+        try await RichieFixture.open { richie in
+            _ = try await richie.fixture.admin(.post, "/peal/v1/apps", ["name": "Other", "richie_app_id": "their-app"])
             func status(_ id: String) async throws -> Int {
                 try await richie.post(#"{"app_id":\#(id),"topics":["all_users"],\#(Self.payloads)}"#).status
             }
-            #expect(try await status(#""\#(richie.house.app)""#) == 201)
+            #expect(try await status(#""\#(richie.fixture.app)""#) == 201)
             #expect(try await status(#""their-app""#) == 403)
             #expect(try await status(#""AN-APP""#) == 404)
-            _ = try await richie.house.admin(.patch, "…", ["richie_app_id": "17"])
+            _ = try await richie.fixture.admin(.patch, "…", ["richie_app_id": "17"])
             #expect(try await status("17") == 201)
         }
     }
 
     @Test("come under any spelling of the path and any usual name of the body, by POST alone")
     func manners() async throws {
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let body = #"{"app_id":"an-app","topics":["all_users"],\#(Self.payloads)}"#
             let spaced = richie.authorization.replacing("Basic ", with: "bAsIc \t ")
             for path in ["/push/v2/admin/task/", "//push//v2/admin/task", "/push/v2/admin/task?x=1"] {
-                #expect(try await richie.house.call(.post, path, body: body, authorization: spaced).status == 201)
+                #expect(try await richie.fixture.call(.post, path, body: body, authorization: spaced).status == 201)
             }
             for type in ["text/plain", "application/x-www-form-urlencoded", "", "application/json; charset=utf-8"] {
                 #expect(try await richie.post(body, headers: ["Content-Type": type]).status == 201)
             }
             #expect(try await richie.post(body, headers: ["Content-Type": "image/png"]).status == 415)
             for method in [HTTPRequest.Method.get, .put, .delete] {
-                let reply = try await richie.house.call(method, RichieHouse.path, authorization: nil)
+                let reply = try await richie.fixture.call(method, RichieFixture.path, authorization: nil)
                 #expect(reply.status == 405 && reply.header("Allow") == "POST, OPTIONS")
                 #expect(reply["error"]?.stringValue != nil)
             }
-            let unknown = try await richie.house.call(.post, "/push/v2/admin/tasks", authorization: nil)
+            let unknown = try await richie.fixture.call(.post, "/push/v2/admin/tasks", authorization: nil)
             #expect(unknown.status == 404 && unknown["error"]?.stringValue != nil)
         }
     }
 
     @Test("repeated are new ones, whatever they call themselves")
     func repeated() async throws {
-        try await RichieHouse.open { richie in
+        try await RichieFixture.open { richie in
             let body = #"{"app_id":"an-app","topics":["all_users"],\#(Self.payloads)}"#
             let first = try await richie.post(body, headers: ["Idempotency-Key": "one"])
             let second = try await richie.post(body, headers: ["Idempotency-Key": "one"])

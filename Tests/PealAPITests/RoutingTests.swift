@@ -8,23 +8,23 @@ struct RoutingTests {
         "takes doubled and trailing slashes, and v1 twice",
         arguments: ["/v1/version", "//v1/version", "/v1/version/", "/v1/v1/version", "//v1//v1/version//"])
     func normalised(path: String) async throws {
-        try await House.open { house in
-            let reply = try await house.call(.get, path, authorization: nil)
+        try await Fixture.open { fixture in
+            let reply = try await fixture.call(.get, path, authorization: nil)
             #expect(reply.text == #"{"version":"1.8.1"}"#)
         }
     }
 
     @Test("answers a known path with a wrong method by 405 and what it takes")
     func wrongMethod() async throws {
-        try await House.open { house in
-            let reply = try await house.admin(.delete, "/peal/v1/apps")
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(.delete, "/peal/v1/apps")
             #expect(reply.status == 405)
             #expect(reply.header("Allow") == "GET, POST, HEAD, OPTIONS")
-            let pivotal = try await house.call(.get, "/v1/push", authorization: nil)
+            let pivotal = try await fixture.call(.get, "/v1/push", authorization: nil)
             #expect(pivotal.status == 405)
             #expect(pivotal["status"] == 405)
             #expect(pivotal["error"] == "Method Not Allowed")
-            let options = try await house.call(.options, "/v1/push", authorization: nil)
+            let options = try await fixture.call(.options, "/v1/push", authorization: nil)
             #expect(options.status == 204)
             #expect(options.header("Allow") == "POST, OPTIONS")
         }
@@ -32,12 +32,12 @@ struct RoutingTests {
 
     @Test("answers HEAD as GET without the body, and names every request")
     func head() async throws {
-        try await House.open { house in
-            let head = try await house.call(.head, "/healthz", authorization: nil)
+        try await Fixture.open { fixture in
+            let head = try await fixture.call(.head, "/healthz", authorization: nil)
             #expect(head.status == 200)
             #expect(head.text.isEmpty)
             #expect(head.header("X-Request-Id")?.count == 16)
-            #expect(try await house.call(.get, "/healthz", authorization: nil).text == #"{"status":"ok"}"#)
+            #expect(try await fixture.call(.get, "/healthz", authorization: nil).text == #"{"status":"ok"}"#)
         }
     }
 
@@ -48,8 +48,8 @@ struct RoutingTests {
             ("/v1/%zz", false), ("/v2/x%", false), ("/peal/v1/%zz", true),
         ])
     func envelopes(path: String, isNative: Bool) async throws {
-        try await House.open { house in
-            let reply = try await house.call(.get, path, authorization: nil)
+        try await Fixture.open { fixture in
+            let reply = try await fixture.call(.get, path, authorization: nil)
             #expect(reply.status == 404)
             #expect((reply.code == "not_found") == isNative)
             #expect((reply["path"] == .string(path)) != isNative)
@@ -60,31 +60,31 @@ struct RoutingTests {
         "writes the refusal of a path that is no path in the words of its beginning",
         arguments: ["/v1/registration/%zz", "/v2/topics/%FF", "/v1/tags/%C3%28/x"])
     func broken(path: String) async throws {
-        try await House.open { house in
-            let reply = try await house.call(.get, path, authorization: nil)
+        try await Fixture.open { fixture in
+            let reply = try await fixture.call(.get, path, authorization: nil)
             #expect(reply.status == 404)
             #expect(reply["error"] == "Not Found" && reply["status"] == 404)
         }
     }
 
-    @Test("tells monitors what works, and why something does not only the admin")
+    @Test("shows monitors what works, and only the admin why something does not")
     func health() async throws {
-        try await House.open { house in
-            let ready = try await house.call(.get, "/readyz", authorization: nil)
+        try await Fixture.open { fixture in
+            let ready = try await fixture.call(.get, "/readyz", authorization: nil)
             #expect(ready.status == 200)
             #expect(
                 ready.text
                     == #"{"status":"ok","subsystems":{"store":"ok","workers":"ok"},"stopped_apps":2}"#)
-            #expect(try await house.call(.get, "/metrics", authorization: nil).text == "peal_up 1\n")
-            let check = try await house.call(.get, "/healthcheck", authorization: nil)
+            #expect(try await fixture.call(.get, "/metrics", authorization: nil).text == "peal_up 1\n")
+            let check = try await fixture.call(.get, "/healthcheck", authorization: nil)
             #expect(check["database.healthy"] == true)
         }
-        try await House.open(operations: FakeOperations(failure: "disk full")) { house in
-            let stranger = try await house.call(.get, "/readyz", authorization: nil)
-            #expect(stranger.status == 503)
-            #expect(stranger["subsystems.store"] == "failed")
-            #expect(!stranger.text.contains("disk"))
-            let admin = try await house.admin(.get, "/readyz")
+        try await Fixture.open(operations: FakeOperations(failure: "disk full")) { fixture in
+            let anonymous = try await fixture.call(.get, "/readyz", authorization: nil)
+            #expect(anonymous.status == 503)
+            #expect(anonymous["subsystems.store"] == "failed")
+            #expect(!anonymous.text.contains("disk"))
+            let admin = try await fixture.admin(.get, "/readyz")
             #expect(admin["failures.store"] == "disk full")
             #expect(admin["stopped"] == [])
         }
@@ -97,11 +97,11 @@ struct RoutingTests {
             provider: .apns, environment: .sandbox, kind: "token", fingerprint: "f", facts: .init(), createdAt: at,
             health: .stopped(at: at, reason: "InvalidProviderToken"))
         let app = AppID(high: 1, low: 1)
-        try await House.open(operations: FakeOperations(stopped: [(app, record)])) { house in
-            let stranger = try await house.call(.get, "/readyz", authorization: nil)
-            #expect(stranger.status == 200)
-            #expect(!stranger.text.contains("InvalidProviderToken") && !stranger.text.contains("\(app)"))
-            let admin = try await house.admin(.get, "/readyz")
+        try await Fixture.open(operations: FakeOperations(stopped: [(app, record)])) { fixture in
+            let anonymous = try await fixture.call(.get, "/readyz", authorization: nil)
+            #expect(anonymous.status == 200)
+            #expect(!anonymous.text.contains("InvalidProviderToken") && !anonymous.text.contains("\(app)"))
+            let admin = try await fixture.admin(.get, "/readyz")
             #expect(
                 admin["stopped.0"] == [
                     "app": .string(app.description), "provider": "apns", "environment": "sandbox",

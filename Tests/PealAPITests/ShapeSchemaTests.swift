@@ -122,7 +122,7 @@ extension ShapeSample {
         ShapeSample(
             "a message in a window", NativeMessageShapes.message.shape,
             [
-                "audience": ["users": ["ann"]], "content": ["body": "Hello"], "method": "experiment",
+                "audience": ["users": ["ann"]], "content": ["body": "Hello"], "method": "context_aware",
                 "schedule": ["window": ["until": "2026-05-29T00:00:00Z"]], "campaign_id": "spring",
             ], excluding: ["schedule.window.until"]),
     ]

@@ -22,9 +22,9 @@ struct WebDeviceTests {
     }
 
     /// Puts a VAPID key and gives its public half and its fingerprint; each is made a minute after the last.
-    private static func putKey(_ house: House) async throws -> (publicKey: String, fingerprint: String) {
-        house.clock.advance(by: .seconds(60))
-        let put = try await house.admin(.put, "…/credentials/webpush", ["subject": "mailto:a@example.com"])
+    private static func putKey(_ fixture: Fixture) async throws -> (publicKey: String, fingerprint: String) {
+        fixture.clock.advance(by: .seconds(60))
+        let put = try await fixture.admin(.put, "…/credentials/webpush", ["subject": "mailto:a@example.com"])
         return (
             try #require(put["public_key"]?.stringValue), try #require(put["fingerprint"]?.stringValue)
         )
@@ -35,37 +35,38 @@ struct WebDeviceTests {
 
     @Test("get the newest key where they name none, and keep it when a newer one comes")
     func newest() async throws {
-        try await House.open { house in
-            let early = try await house.admin(.post, "…/devices", Self.device("\(Self.endpoint)/early"))
+        try await Fixture.open { fixture in
+            let early = try await fixture.admin(.post, "…/devices", Self.device("\(Self.endpoint)/early"))
             #expect(early.status == 201 && early[Self.member] == nil, "the app has no key yet")
-            let first = try await Self.putKey(house)
-            let made = try await house.admin(.put, Self.path, Self.device())
+            let first = try await Self.putKey(fixture)
+            let made = try await fixture.admin(.put, Self.path, Self.device())
             #expect(made[Self.member] == .string(first.publicKey), "\(made.text)")
-            let second = try await Self.putKey(house)
-            #expect(try await house.admin(.put, Self.path, Self.device())[Self.member] == .string(first.publicKey))
-            let other = try await house.admin(.post, "…/devices", Self.device("\(Self.endpoint)/other"))
+            let second = try await Self.putKey(fixture)
+            #expect(try await fixture.admin(.put, Self.path, Self.device())[Self.member] == .string(first.publicKey))
+            let other = try await fixture.admin(.post, "…/devices", Self.device("\(Self.endpoint)/other"))
             #expect(other[Self.member] == .string(second.publicKey))
 
-            // A key that is gone is no key of anybody: the next registration takes the newest.
-            _ = try await house.admin(.delete, "…/credentials/webpush/\(first.fingerprint)")
-            #expect(try await house.admin(.patch, Self.path, ["user_id": "u"])[Self.member] == .string(first.publicKey))
-            #expect(try await house.admin(.put, Self.path, Self.device())[Self.member] == .string(second.publicKey))
+            // A deleted key no longer counts: the next registration takes the newest.
+            _ = try await fixture.admin(.delete, "…/credentials/webpush/\(first.fingerprint)")
+            #expect(
+                try await fixture.admin(.patch, Self.path, ["user_id": "u"])[Self.member] == .string(first.publicKey))
+            #expect(try await fixture.admin(.put, Self.path, Self.device())[Self.member] == .string(second.publicKey))
         }
     }
 
     @Test("may name any key of the app, in either alphabet, and no other")
     func named() async throws {
-        try await House.open { house in
-            let unknown = FakeProvider.publicKey(at: house.clock.now)
-            #expect(try await house.admin(.put, Self.path, Self.device(key: unknown)).field == Self.member)
-            let first = try await Self.putKey(house)
-            _ = try await Self.putKey(house)
+        try await Fixture.open { fixture in
+            let unknown = FakeProvider.publicKey(at: fixture.clock.now)
+            #expect(try await fixture.admin(.put, Self.path, Self.device(key: unknown)).field == Self.member)
+            let first = try await Self.putKey(fixture)
+            _ = try await Self.putKey(fixture)
             let padded = first.publicKey.replacing("-", with: "+").replacing("_", with: "/") + "="
-            let made = try await house.admin(.put, Self.path, Self.device(key: padded))
+            let made = try await fixture.admin(.put, Self.path, Self.device(key: padded))
             #expect(made[Self.member] == .string(first.publicKey), "\(made.text)")
-            let refused = try await house.admin(.put, Self.path, Self.device(key: unknown))
+            let refused = try await fixture.admin(.put, Self.path, Self.device(key: unknown))
             #expect(refused.status == 400 && refused.field == Self.member)
-            let changed = try await house.admin(
+            let changed = try await fixture.admin(
                 .patch, Self.path, ["address": Self.device(key: unknown)["address"] ?? .null])
             #expect(changed.field == Self.member)
         }
@@ -73,22 +74,22 @@ struct WebDeviceTests {
 
     @Test("are checked by their network wherever an address is named")
     func checked() async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             let bad = Self.device("\(Self.endpoint)/off-the-curve")
-            #expect(try await house.admin(.put, Self.path, bad).field == "address.keys.p256dh")
-            let batch = try await house.admin(
+            #expect(try await fixture.admin(.put, Self.path, bad).field == "address.keys.p256dh")
+            let batch = try await fixture.admin(
                 .post, "…/devices:batch", ["devices": [Self.device(), bad, Self.device("https://evil.example")]])
             #expect(batch["results.0.status"] == "created", "\(batch.text)")
             #expect(batch["results.1.error.field"] == "devices[1].address.keys.p256dh")
             #expect(batch["results.2.error.field"] == "devices[2].address.endpoint")
-            let sent = try await house.admin(
+            let sent = try await fixture.admin(
                 .post, "…/messages", ["audience": ["addresses": [bad]], "content": ["title": "x"]])
             #expect(sent.field == "audience.addresses[0].address.keys.p256dh")
-            let unknown = Self.device(key: FakeProvider.publicKey(at: house.clock.now))
-            let foreign = try await house.admin(
+            let unknown = Self.device(key: FakeProvider.publicKey(at: fixture.clock.now))
+            let foreign = try await fixture.admin(
                 .post, "…/messages", ["audience": ["addresses": [unknown]], "content": ["title": "x"]])
             #expect(foreign.field == "audience.addresses[0].\(Self.member)")
-            #expect(try await house.census()["devices"] == 1)
+            #expect(try await fixture.census()["devices"] == 1)
         }
     }
 }

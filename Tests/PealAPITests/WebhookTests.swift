@@ -6,7 +6,7 @@ import Testing
 @Suite("Webhooks")
 struct WebhookTests {
     private static let signature: JSON = [
-        "type": "signature", "secret": .string("whsec_" + House.base64(String(repeating: "k", count: 24))),
+        "type": "signature", "secret": .string("whsec_" + Fixture.base64(String(repeating: "k", count: 24))),
     ]
 
     private static func body(
@@ -15,29 +15,29 @@ struct WebhookTests {
         ["url": .string(url), "kind": .string(kind), "authentication": authentication ?? signature]
     }
 
-    @Test("are made, shown without secrets, changed and deleted, and the audit tells")
+    @Test("are created, shown without secrets, changed and deleted, and audited")
     func life() async throws {
-        try await House.open { house in
-            let made = try await house.admin(.put, "…/webhooks/main", Self.body())
+        try await Fixture.open { fixture in
+            let made = try await fixture.admin(.put, "…/webhooks/main", Self.body())
             #expect(made.status == 201, "\(made.text)")
             #expect(made["state"] == "active")
             #expect(made["authentication"] == ["type": "signature"])
-            #expect(try await house.admin(.get, "…/webhooks/main").text == made.text)
-            house.clock.advance(by: .seconds(1))
+            #expect(try await fixture.admin(.get, "…/webhooks/main").text == made.text)
+            fixture.clock.advance(by: .seconds(1))
             let basic: JSON = ["type": "basic", "username": "u", "password": "s3cret"]
-            let changed = try await house.admin(
+            let changed = try await fixture.admin(
                 .put, "…/webhooks/main", Self.body("https://example.org/", basic))
             #expect(changed.status == 200)
             #expect(changed["authentication"] == ["type": "basic", "username": "u"])
             #expect(changed["created_at"] == made["created_at"])
             #expect(changed["changed_at"] != made["changed_at"])
-            let list = try await house.admin(.get, "…/webhooks")
+            let list = try await fixture.admin(.get, "…/webhooks")
             #expect(list["items"]?.arrayValue?.map(\.text) == [changed.text])
             #expect(!list.text.contains("s3cret"))
-            #expect(try await house.admin(.delete, "…/webhooks/main").status == 204)
-            #expect(try await house.admin(.delete, "…/webhooks/main").code == "not_found")
-            #expect(try await house.admin(.get, "…/webhooks/main").code == "not_found")
-            let audit = try await house.admin(.get, "…/audit")
+            #expect(try await fixture.admin(.delete, "…/webhooks/main").status == 204)
+            #expect(try await fixture.admin(.delete, "…/webhooks/main").code == "not_found")
+            #expect(try await fixture.admin(.get, "…/webhooks/main").code == "not_found")
+            let audit = try await fixture.admin(.get, "…/audit")
             #expect(audit["items.0.action"] == "webhook.delete")
             #expect(audit["items.0.object"] == "webhook main")
             #expect(audit["items.1.action"] == "webhook.put")
@@ -58,8 +58,8 @@ struct WebhookTests {
             ("https://example.com/" + String(repeating: "a", count: 2048), false),
         ])
     func urls(_ url: String, isAllowed: Bool) async throws {
-        try await House.open { house in
-            let reply = try await house.admin(.put, "…/webhooks/main", Self.body(url))
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(.put, "…/webhooks/main", Self.body(url))
             #expect(reply.status == (isAllowed ? 201 : 400), "\(reply.text)")
             #expect(reply.field == (isAllowed ? nil : "url"))
         }
@@ -73,15 +73,15 @@ struct WebhookTests {
             (#"{"url":"https://e.org","kind":"events"}"#, "authentication"),
         ])
     func members(_ body: String, field: String) async throws {
-        try await House.open { house in
-            let reply = try await house.adminText(.put, "…/webhooks/main", body)
+        try await Fixture.open { fixture in
+            let reply = try await fixture.adminText(.put, "…/webhooks/main", body)
             #expect(reply.status == 400)
             #expect(reply.field == field)
         }
     }
 
     @Test(
-        "take proofs that can stand in a request, and no others",
+        "take authentication that fits into a request, and nothing else",
         arguments: [
             ("events", #"{"type":"bearer","token":"abc"}"#, nil),
             ("events", #"{"type":"header","name":"X-Key","value":"a b"}"#, nil),
@@ -100,9 +100,9 @@ struct WebhookTests {
             ("events", #"{"type":"signature","secret":"not base64 at all, is it?"}"#, "authentication.secret"),
         ] as [(String, String, String?)])
     func proofs(kind: String, authentication: String, field: String?) async throws {
-        try await House.open { house in
+        try await Fixture.open { fixture in
             let proof = try JSONParser.parse(authentication)
-            let reply = try await house.admin(.put, "…/webhooks/main", Self.body(kind: kind, proof))
+            let reply = try await fixture.admin(.put, "…/webhooks/main", Self.body(kind: kind, proof))
             #expect(reply.status == (field == nil ? 201 : 400), "\(reply.text)")
             #expect(reply.field == field)
         }
@@ -110,29 +110,29 @@ struct WebhookTests {
 
     @Test("need the right to manage, and there are so many and no more")
     func bounds() async throws {
-        try await House.open { house in
-            let sender = try await house.key("native")["token"]?.stringValue ?? ""
-            let refused = try await house.call(
-                .get, "\(house.path)/webhooks", authorization: "Bearer \(sender)")
+        try await Fixture.open { fixture in
+            let sender = try await fixture.key("native")["token"]?.stringValue ?? ""
+            let refused = try await fixture.call(
+                .get, "\(fixture.path)/webhooks", authorization: "Bearer \(sender)")
             #expect(refused.status == 403)
             for number in 1...Limits.webhooksPerAppMax {
-                #expect(try await house.admin(.put, "…/webhooks/\(number)", Self.body()).status == 201)
+                #expect(try await fixture.admin(.put, "…/webhooks/\(number)", Self.body()).status == 201)
             }
-            #expect(try await house.admin(.put, "…/webhooks/one-more", Self.body()).code == "conflict")
-            #expect(try await house.admin(.put, "…/webhooks/1", Self.body()).status == 200)
-            let page = try await house.admin(.get, "…/webhooks?limit=10")
+            #expect(try await fixture.admin(.put, "…/webhooks/one-more", Self.body()).code == "conflict")
+            #expect(try await fixture.admin(.put, "…/webhooks/1", Self.body()).status == 200)
+            let page = try await fixture.admin(.get, "…/webhooks?limit=10")
             let cursor = try #require(page["next_cursor"]?.stringValue)
-            let rest = try await house.admin(.get, "…/webhooks?limit=10&cursor=\(cursor)")
+            let rest = try await fixture.admin(.get, "…/webhooks?limit=10&cursor=\(cursor)")
             #expect(rest["items"]?.arrayValue?.count == Limits.webhooksPerAppMax - 10)
             #expect(rest["next_cursor"]?.isNull == true)
         }
     }
 
-    /// Puts a failed delivery into the house and returns its id.
-    private func fail(_ house: House, _ name: String) async throws -> WebhookDeliveryID {
+    /// Stores a failed delivery and returns its id.
+    private func fail(_ fixture: Fixture, _ name: String) async throws -> WebhookDeliveryID {
         let id = WebhookDeliveryID(high: 0, low: 7)
-        let (now, app) = (house.clock.now, house.app)
-        try await house.store.write(.rest) { store in
+        let (now, app) = (fixture.clock.now, fixture.app)
+        try await fixture.store.write(.rest) { store in
             let key = try #require(try store.app(app)?.key)
             let webhook = try #require(try store.webhook(app: key, name: name))
             let event = OutboxEvent(id: .init(high: 1, low: 1), app: key, type: "t", payload: [], createdAt: now)
@@ -150,47 +150,47 @@ struct WebhookTests {
 
     @Test("list what was delivered, and try it again")
     func deliveries() async throws {
-        try await House.open { house in
-            _ = try await house.admin(.put, "…/webhooks/main", Self.body())
-            let id = try await fail(house, "main")
-            let list = try await house.admin(.get, "…/webhooks/main/deliveries")
+        try await Fixture.open { fixture in
+            _ = try await fixture.admin(.put, "…/webhooks/main", Self.body())
+            let id = try await fail(fixture, "main")
+            let list = try await fixture.admin(.get, "…/webhooks/main/deliveries")
             #expect(list["items.0.id"] == .string(id.description))
             #expect(list["items.0.state"] == "failed")
             #expect(list["items.0.last_error"] == "Timeout")
             #expect(list["items.0.last_status"]?.isNull == true)
             #expect(list["items.0.next_attempt_at"]?.isNull == true)
             let path = "…/webhooks/main/deliveries/\(id)/retry"
-            let retried = try await house.admin(.post, path, [:], headers: ["Idempotency-Key": "again"])
+            let retried = try await fixture.admin(.post, path, [:], headers: ["Idempotency-Key": "again"])
             #expect(retried.status == 200, "\(retried.text)")
             #expect(retried["state"] == "pending")
             #expect(retried["ended_at"]?.isNull == true)
-            let replay = try await house.admin(.post, path, [:], headers: ["Idempotency-Key": "again"])
+            let replay = try await fixture.admin(.post, path, [:], headers: ["Idempotency-Key": "again"])
             #expect(replay.header("Idempotent-Replayed") == "true")
-            #expect(try await house.admin(.post, "…/webhooks/x/deliveries/\(id)/retry").code == "not_found")
+            #expect(try await fixture.admin(.post, "…/webhooks/x/deliveries/\(id)/retry").code == "not_found")
             let unknown = WebhookDeliveryID(high: 0, low: 8)
-            #expect(try await house.admin(.post, "…/webhooks/main/deliveries/\(unknown)/retry").code == "not_found")
-            #expect(try await house.admin(.get, "…/webhooks/x/deliveries").code == "not_found")
+            #expect(try await fixture.admin(.post, "…/webhooks/main/deliveries/\(unknown)/retry").code == "not_found")
+            #expect(try await fixture.admin(.get, "…/webhooks/x/deliveries").code == "not_found")
         }
     }
 
     @Test("nothing is tried again for a disabled one until it is put again")
     func disabled() async throws {
-        try await House.open { house in
-            _ = try await house.admin(.put, "…/webhooks/main", Self.body())
-            let id = try await fail(house, "main")
-            let (now, app) = (house.clock.now, house.app)
-            try await house.store.write(.rest) { store in
+        try await Fixture.open { fixture in
+            _ = try await fixture.admin(.put, "…/webhooks/main", Self.body())
+            let id = try await fail(fixture, "main")
+            let (now, app) = (fixture.clock.now, fixture.app)
+            try await fixture.store.write(.rest) { store in
                 let key = try #require(try store.app(app)?.key)
                 let webhook = try #require(try store.webhook(app: key, name: "main"))
                 try store.disableWebhook(webhook.place, now: now)
             }
-            let shown = try await house.admin(.get, "…/webhooks/main")
+            let shown = try await fixture.admin(.get, "…/webhooks/main")
             #expect(shown["state"] == "disabled")
             #expect(shown["disabled_at"] == .string(now.description))
             let path = "…/webhooks/main/deliveries/\(id)/retry"
-            #expect(try await house.admin(.post, path).code == "conflict")
-            #expect(try await house.admin(.put, "…/webhooks/main", Self.body())["state"] == "active")
-            #expect(try await house.admin(.post, path).status == 200)
+            #expect(try await fixture.admin(.post, path).code == "conflict")
+            #expect(try await fixture.admin(.put, "…/webhooks/main", Self.body())["state"] == "active")
+            #expect(try await fixture.admin(.post, path).status == 200)
         }
     }
 }

@@ -66,7 +66,7 @@ struct CredentialWatchTests {
         }
     }
 
-    @Test("each warning comes once, and a renewed credential begins anew")
+    @Test("each warning comes once, and a renewed credential gets its own")
     func once() async throws {
         let fixture = try await DeliveryFixture(hasCredential: false)
         let log = LogLines()

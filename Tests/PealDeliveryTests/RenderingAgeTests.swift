@@ -13,7 +13,7 @@ struct RenderingAgeTests {
                 createdAt: start, startAt: nil, expiresAt: start + .seconds(3600)),
             content: Content(), options: MessageOptions()),
         readAt: .zero)
-    private let access = Access(
+    private let access = RouteAccess(
         .mpns(.init(identity: nil)),
         CredentialRecord(
             provider: .fcm, environment: .production, kind: "none", fingerprint: "f", facts: .init(), createdAt: start))

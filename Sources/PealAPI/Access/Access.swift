@@ -72,7 +72,7 @@ struct Authentication: Sendable {
     let scheme: Scheme
     /// Whether the admin token opens these paths too.
     let admitsAdmin: Bool
-    /// What callers are told who show no valid key.
+    /// The answer to callers without a valid key.
     let refusal: PealError
     /// For the OpenAPI document.
     let text: String

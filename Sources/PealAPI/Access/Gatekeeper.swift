@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// Finds out who calls and whether they may: 401 for who cannot prove anything, 403 for who may not do this.
+/// Authenticates callers and checks their rights: 401 without a valid key, 403 with a key that lacks the right.
 struct Gatekeeper: Sendable {
     let services: APIServices
     let ring: KeyRing
@@ -16,7 +16,7 @@ struct Gatekeeper: Sendable {
         _ headers: HTTPFields, _ access: Access, parameters: [String: String], now: Timestamp
     ) async throws -> Caller {
         guard let authentication = access.authentication else { return Caller(identity: .nobody) }
-        // What stands in the query or in the body is for the handler to read and admit.
+        // The handler reads the query or the body, and admits the caller by its secret.
         if case .parameter = authentication.scheme { return Caller(identity: .nobody) }
         var caller = try await caller(Authorization(headers[.authorization]), authentication, now: now)
         switch access.role {
@@ -33,10 +33,11 @@ struct Gatekeeper: Sendable {
         return caller
     }
 
-    /// Admits the holder of a secret that stood in the query or in the body. Of several apps whose keys have it, the
-    /// key of `app` counts.
+    /// Admits the holder of a secret from the query or the body. If several apps have keys with it, the key of `app`
+    /// counts.
     /// - Throws: `unauthorized` when no key has the secret; `forbidden` for the key of another dialect, the admin
-    ///   token, or a key without the scope.
+    /// token,
+    ///   or a key without the scope.
     func admit(
         secret: String?, _ access: Access, for app: App?, now: Timestamp
     ) async throws -> Caller {
@@ -55,7 +56,7 @@ struct Gatekeeper: Sendable {
         return caller
     }
 
-    /// Whether the headers hold the admin token: operations show more to it.
+    /// Whether the headers hold the admin token: health checks show more to the admin.
     func isAdmin(_ headers: HTTPFields) -> Bool { isAdmin(Authorization(headers[.authorization])) }
 
     private func isAdmin(_ shown: Authorization?) -> Bool {
@@ -88,8 +89,8 @@ struct Gatekeeper: Sendable {
         throw authentication.refusal
     }
 
-    /// Tells the key of another dialect, which is forbidden, from what is no key at all. A dialect's own key that is
-    /// shown by another scheme counts as none: it would open the path by its own.
+    /// A valid key of another dialect is forbidden, anything else unauthorized. So is the dialect's own key in the
+    /// wrong scheme: in the right one it would open the path.
     private func refuseOthers(
         _ shown: Authorization, _ authentication: Authentication, now: Timestamp
     ) async throws {
@@ -124,8 +125,8 @@ struct Gatekeeper: Sendable {
         return caller
     }
 
-    /// The caller within the app that the path names. To a key every app but its own is forbidden, whether it exists
-    /// or not.
+    /// The caller within the app that the path names. A key may use only its own app: every other is forbidden, whether
+    /// it exists or not.
     private func within(_ name: String, _ caller: Caller) async throws -> Caller {
         var caller = caller
         let id = AppID(name)
@@ -185,7 +186,7 @@ extension String {
     }
 }
 
-/// Who is calling, proved.
+/// An authenticated caller.
 struct Caller: Sendable {
     enum Identity: Sendable {
         case nobody
@@ -197,7 +198,7 @@ struct Caller: Sendable {
     /// The key's app, or the one that the admin named in the path.
     var app: App?
 
-    /// What the audit shows.
+    /// As in the audit log.
     var name: String {
         switch identity {
         case .nobody: "nobody"
@@ -210,6 +211,6 @@ struct Caller: Sendable {
 
     var key: APIKey? { if case .key(let stored) = identity { stored.key } else { nil } }
 
-    /// What the caller may do.
+    /// What the caller may do: the admin everything.
     var scopes: Set<APIKey.Scope> { isAdmin ? Set(APIKey.Scope.allCases) : key?.scopes ?? [] }
 }

@@ -1,10 +1,10 @@
 internal import PealCore
 
-/// Which control characters (C0, DEL) a text may hold.
+/// Which control characters (C0, DEL) a text may contain.
 enum ControlCharacters {
-    /// In what people read and what apps are sent.
+    /// In texts that people read and apps receive.
     static let inContent: Set<UInt8> = [0x09, 0x0A, 0x0D]
-    /// In what is kept about a device.
+    /// In what is stored about a device.
     static let inAttributes: Set<UInt8> = [0x09, 0x0A]
 
     /// - Throws: `invalid_field` with `path`.
@@ -14,7 +14,7 @@ enum ControlCharacters {
         }
     }
 
-    /// Checks the names and texts of a document at any depth; a bad name is told by the path of its object.
+    /// Checks the names and texts of a document at any depth; an invalid name is reported with the path of its object.
     static func refuse(in json: JSON, _ path: String, except allowed: Set<UInt8>) throws(PealError) {
         switch json {
         case .string(let text): try refuse(in: text, path, except: allowed)

@@ -3,16 +3,16 @@ package import PealCore
 /// One HTTP vocabulary over the core: it reads its own requests, calls the core's verbs, and answers in its own words.
 /// Everything that the server has to know of a dialect is here; `Dialects.all` is the only list of them.
 protocol Dialect: Sendable {
-    /// As messages are stored and shown with it.
+    /// The name under which messages are stored and shown.
     var name: DialectName { get }
-    /// The paths that belong to it, each with all below it. Of several dialects the longest path decides.
+    /// The paths that belong to it, each with everything below it. If several dialects match, the longest path wins.
     var paths: [String] { get }
     /// The kinds of keys that open it.
     var keys: [KeyKind] { get }
     var envelope: any Envelope { get }
     /// What webhooks are sent in its words.
     var reports: [any ReportComposer] { get }
-    /// What apps may choose in it.
+    /// The settings that apps have for it.
     var settings: [any DeclaredSetting] { get }
     /// Whether its clients have a name of their own for an app, which the native API shows as `<dialect>_app_id`.
     var namesApps: Bool { get }
@@ -23,7 +23,7 @@ protocol Dialect: Sendable {
     /// Whether its POST requests may carry `Idempotency-Key`.
     var takesIdempotencyKey: Bool { get }
     func endpoints(_ services: APIServices) -> [Endpoint]
-    /// Its part of the OpenAPI document; nil where it has no endpoints yet.
+    /// Its part of the OpenAPI document; nil if it has no endpoints yet.
     /// - Parameters:
     ///   - now: times that must lie in the future are later than this.
     ///   - options: its limits are the ones that the document states.
@@ -55,9 +55,9 @@ enum Dialects {
 
     static func key(_ name: DialectName) -> KeyKind? { keys.first { $0.name == name } }
 
-    /// The dialect that a path belongs to, in whose words a refusal is written: the path alone decides. What belongs to
-    /// no other is the native API's.
-    /// - Parameter raw: the path as it came, for one whose escapes are broken.
+    /// The dialect that a path belongs to, and whose envelope refusals are written in: the path alone decides. Paths of
+    /// no other dialect belong to the native API.
+    /// - Parameter raw: the path as received, for one with an invalid escape.
     static func owner(of path: RequestPath?, raw: some StringProtocol) -> any Dialect {
         let segments = path?.segments ?? raw.split(separator: "/").map { String($0) }
         return owners.first { segments.starts(with: $0.path) }?.dialect ?? NativeDialect()
@@ -85,9 +85,9 @@ struct KeyKind: Sendable {
     let rules: KeyRules
     /// The member that holds the secret.
     let secret: String
-    /// The member that holds the public half; nil where the key has one secret only.
+    /// The member that holds the public half; nil if the key is one secret only.
     let publicHalf: String?
-    /// The member that holds the shared secret; nil where there is none.
+    /// The member that holds the shared secret; nil if the key has none.
     let sharedSecret: String?
     /// Whether a key is for the devices of one platform.
     let namesPlatform: Bool

@@ -3,7 +3,7 @@ internal import Hummingbird
 internal import NIOCore
 internal import PealCore
 
-/// What a handler gives back: a status, bytes and what goes with them.
+/// What a handler returns: status, headers and body.
 struct Answer: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields = [:]
@@ -29,7 +29,7 @@ struct Answer: Sendable {
         headers[.contentType] = type
     }
 
-    /// A document that stands ready.
+    /// A document that is already written.
     init(_ status: HTTPResponse.Status, bytes: [UInt8], type: String) {
         self.status = status
         body = bytes
@@ -43,7 +43,7 @@ struct Answer: Sendable {
         if reply.isReplay { headers[.idempotentReplayed] = "true" }
     }
 
-    /// - Parameter isHead: the body stays away, its length does not.
+    /// - Parameter isHead: sends the length of the body without the body.
     func response(isHead: Bool) -> Response {
         var headers = headers
         if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }

@@ -12,24 +12,24 @@ struct Call: Sendable {
     let caller: Caller
     let body: [UInt8]
     let now: Timestamp
-    /// Set where the request named itself.
+    /// Set if the request carries `Idempotency-Key`.
     let idempotent: IdempotentRequest?
 
     /// For the verbs.
     var verb: VerbCall { VerbCall(actor: caller.name, now: now, request: idempotent) }
 
     /// The app that the path names or that the key belongs to.
-    /// - Throws: `forbidden`, which the gate never lets happen on a path with an app.
+    /// - Throws: `forbidden`, which cannot happen on a path with an app.
     func app() throws(PealError) -> App {
         guard let app = caller.app else { throw PealError(.forbidden, "this key belongs to no app") }
         return app
     }
 
-    /// A segment that the route takes as a parameter.
+    /// A path segment that the route reads as a parameter.
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
 
     /// An id in the path.
-    /// - Throws: `not_found` for what is no id: nothing can have it.
+    /// - Throws: `not_found` for an invalid id: nothing can have it.
     func id<Of>(_ name: String, of what: String) throws(PealError) -> Identifier<Of> {
         guard let id = Identifier<Of>(parameter(name)) else { throw .notFound(what) }
         return id

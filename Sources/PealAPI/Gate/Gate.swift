@@ -6,8 +6,8 @@ internal import NIOCore
 internal import PealCore
 internal import Synchronization
 
-/// Every request passes here: the path is matched, the caller admitted, the body read within its limit, the handler
-/// called, and whatever goes wrong written in the dialect's own envelope.
+/// Every request passes through here. The gate matches the path, admits the caller, reads the body within its limit and
+/// calls the handler; it writes every error in the dialect's own envelope.
 struct Gate: RouterMiddleware {
     typealias Context = APIContext
 
@@ -34,7 +34,7 @@ struct Gate: RouterMiddleware {
         do {
             answer = try await answered(request, path: path, query: halves.count > 1 ? halves[1] : "")
         } catch let broken as BrokenBody {
-            // The connection's own trouble: Hummingbird knows how to end it.
+            // The connection itself failed: Hummingbird knows how to end it.
             throw broken.cause
         } catch {
             let refusal = refusal(for: error, requestID: requestID)
@@ -50,13 +50,13 @@ struct Gate: RouterMiddleware {
         return answer.response(isHead: request.method == .head)
     }
 
-    /// Why no endpoint takes a request.
+    /// Why no endpoint matches a request.
     private enum Unmatched: Error {
         case path
         case otherMethod(allowed: String)
     }
 
-    /// The body ended before its end.
+    /// The connection failed before the body was complete.
     private struct BrokenBody: Error {
         let cause: any Error
     }
@@ -111,7 +111,7 @@ struct Gate: RouterMiddleware {
         }
     }
 
-    /// - Throws: `invalid_field` for a key that is none.
+    /// - Throws: `invalid_field` for an invalid key.
     private func idempotentRequest(
         _ request: Request, path: RequestPath, caller: Caller, body: [UInt8]
     ) throws(PealError) -> IdempotentRequest? {
@@ -121,35 +121,36 @@ struct Gate: RouterMiddleware {
         else {
             throw .invalid(
                 "Idempotency-Key",
-                "Idempotency-Key is 1 to \(Limits.idempotencyKeyCharactersMax) printable ASCII characters")
+                "Idempotency-Key must be 1 to \(Limits.idempotencyKeyCharactersMax) printable ASCII characters")
         }
         let scope = SHA256.hash(data: Array("\(caller.name)\n\(request.method.rawValue)\n\(path.text)".utf8))
         return IdempotentRequest(scope: Array(scope), key: key, digest: Array(SHA256.hash(data: body)))
     }
 
-    /// - Returns: what the caller is told; what is nobody's fault but ours is logged and told without detail.
+    /// - Returns: the refusal that the caller receives. Faults of the server itself are logged and reported without
+    /// detail.
     private func refusal(for error: any Error, requestID: String) -> PealError {
         switch error {
         case let error as PealError: return error
-        case Unmatched.path: return PealError(.notFound, "there is nothing at this path")
+        case Unmatched.path: return PealError(.notFound, "there is no such path")
         case Unmatched.otherMethod(let allowed):
-            return PealError(.methodNotAllowed, "this path takes \(allowed)")
-        case is CancellationError: return PealError(.unavailable, "the request was given up")
+            return PealError(.methodNotAllowed, "this path allows \(allowed)")
+        case is CancellationError: return PealError(.unavailable, "the request was cancelled")
         default:
             services.logger.error(
                 "a request failed", metadata: ["error": "\(error)", "request": "\(requestID)"])
-            return PealError(.internal, "something went wrong here; the log has it under \(requestID)")
+            return PealError(.internal, "an internal error occurred; the log has it under \(requestID)")
         }
     }
 }
 
-/// What a body may be called.
+/// The media types that a body may have.
 enum MediaType {
-    /// What an API takes for JSON.
+    /// Which media types an API accepts as JSON.
     enum Tolerance {
-        /// Only what is called so.
+        /// Only JSON media types.
         case none
-        /// Also a missing name, and those that HTTP clients give by themselves.
+        /// Also a missing one, and those that HTTP clients send by default.
         case clients
         /// Any.
         case everything
@@ -165,8 +166,8 @@ enum MediaType {
     }
 }
 
-/// Holds off the repetition of a request that still runs, and answers one that would be refused by now, as a send whose
-/// expiry has passed, with what it was told the first time.
+/// Refuses the repetition of a request that is still running. A repetition that would be refused by now, such as a send
+/// whose expiry has passed, gets the first answer.
 struct Repetitions: Sendable {
     private let store: any Store
     private let running = Running()
@@ -182,7 +183,7 @@ struct Repetitions: Sendable {
         let names = Mutex<Set<Name>>([])
     }
 
-    /// - Throws: `conflict` while the first one runs; else what `handler` throws.
+    /// - Throws: `conflict` while the first one is running; otherwise whatever `handler` throws.
     func once(
         _ request: IdempotentRequest, now: Timestamp, handler: () async throws -> Answer
     ) async throws -> Answer {

@@ -1,11 +1,11 @@
 internal import PealCore
 
-/// A path as it is matched: without doubled or trailing slashes, `/v1/v1/…` taken as `/v1/…` (an older Android client
-/// makes that of a base address that ends in `/v1`), each segment percent-decoded.
+/// A path as it is matched: without doubled or trailing slashes, each segment percent-decoded. `/v1/v1/…` is read as
+/// `/v1/…`, which an older Android client sends if its base address ends in `/v1`.
 struct RequestPath: Sendable, Hashable {
     let segments: [String]
 
-    /// Takes the path as it came, without the query; nil when an escape in it is broken.
+    /// - Parameter raw: the path as received, without the query. nil if an escape in it is invalid.
     init?(_ raw: some StringProtocol) {
         var segments: [String] = []
         for part in raw.split(separator: "/") {
@@ -16,24 +16,24 @@ struct RequestPath: Sendable, Hashable {
         self.segments = segments
     }
 
-    /// The path for messages and for telling requests apart.
+    /// The path for messages, and to distinguish requests.
     var text: String { "/" + segments.joined(separator: "/") }
 }
 
-/// The parameters of a request's query; of a repeated name the last counts.
+/// The parameters of a request's query. If a name is repeated, the last value counts.
 struct Query: Sendable {
     private let values: [String: String]
 
-    /// - Throws: `invalid_field` naming the parameter whose escape is broken.
+    /// - Throws: `invalid_field` naming the parameter whose escape is invalid.
     init(_ raw: some StringProtocol) throws(PealError) {
         var values: [String: String] = [:]
         for pair in raw.split(separator: "&") {
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = PercentCoding.decode(halves[0], plusIsSpace: true) else {
-                throw .invalid("query", "the query holds a broken escape")
+                throw .invalid("query", "the query contains an invalid escape")
             }
             guard let value = PercentCoding.decode(halves.count > 1 ? halves[1] : "", plusIsSpace: true) else {
-                throw .invalid(name, "\(name) holds a broken escape")
+                throw .invalid(name, "\(name) contains an invalid escape")
             }
             values[name] = value
         }
@@ -46,8 +46,8 @@ struct Query: Sendable {
 
 /// Percent-encoding (RFC 3986 §2.1).
 enum PercentCoding {
-    /// The text behind the escapes; nil where one is broken or the bytes are no UTF-8.
-    /// - Parameter plusIsSpace: as HTML forms and most clients write queries.
+    /// The decoded text; nil if an escape or the UTF-8 is invalid.
+    /// - Parameter plusIsSpace: reads `+` as a space, as in the queries of HTML forms and most clients.
     static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         let source = Array(text.utf8)
         var bytes: [UInt8] = []

@@ -3,7 +3,7 @@ internal import HTTPTypes
 /// One method of one path: who may call it, and what answers.
 struct Endpoint: Sendable {
     let method: HTTPRequest.Method
-    /// Segments; `:name` takes one segment.
+    /// Segments; `:name` matches any one segment.
     let path: String
     let access: Access
     let handler: @Sendable (Call) async throws -> Answer
@@ -19,8 +19,8 @@ struct Endpoint: Sendable {
     }
 }
 
-/// Finds the endpoint of a path. A written-out segment goes before one that is taken as a parameter, so
-/// `registration/count` is no device.
+/// Finds the endpoint of a path. A literal segment takes precedence over a parameter, so `registration/count` does not
+/// name a device.
 struct RouteTable: Sendable {
     private final class Node: Sendable {
         let literals: [String: Node]
@@ -74,7 +74,7 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// `HEAD` is answered by what answers `GET`.
+    /// The endpoint for `GET` answers `HEAD` too.
     func match(_ method: HTTPRequest.Method, _ path: RequestPath) -> Match {
         guard let node = root.find(path.segments[...]) else { return .none }
         let wanted = method == .head ? .get : method

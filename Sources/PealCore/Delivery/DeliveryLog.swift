@@ -1,22 +1,21 @@
-/// A row of the delivery log before it is packed and after it is unpacked: parallel columns over the devices of a page,
-/// and the small dictionaries that two of them point into. Receives what a worker concluded, hands on bytes and
-/// entries.
+/// A row of the delivery log, unpacked: parallel columns over the devices of a page, and the small dictionaries that
+/// two of the columns point into. Receives what a worker concluded, and hands on bytes and entries.
 package struct DeliveryLog: Sendable, Hashable {
-    /// How a device's notification ended, as far as one row knows.
+    /// The outcome of one device's notification, as far as one row knows.
     package struct Ending: Sendable, Hashable {
         package let outcome: Outcome
         package let reason: String
         package let attempt: Int
 
-        /// `reason` is cut to `Limits.logReasonBytesMax` bytes, `attempt` to what is not negative.
+        /// `reason` is cut to `Limits.logReasonBytesMax` bytes; a negative `attempt` becomes 0.
         package init(_ outcome: Outcome, reason: String = "", attempt: Int) {
             self.outcome = outcome
             self.reason = Self.cut(reason)
             self.attempt = max(0, attempt)
         }
 
-        /// The reason under which devices are counted: none for a remark with a value (a name, a blank, the value),
-        /// which is each device's own.
+        /// The reason under which devices are counted. A remark with a value (a name, a space, the value) has none,
+        /// because it differs from device to device.
         var countedReason: String? {
             reason.isEmpty || outcome == .accepted && reason.contains(" ") ? nil : reason
         }
@@ -41,7 +40,7 @@ package struct DeliveryLog: Sendable, Hashable {
     /// Index into `locales`, per device.
     package let localeOf: [UInt16]
 
-    /// Takes columns of one length whose indexes lie within their dictionaries.
+    /// Takes columns of equal length whose indices lie within their dictionaries.
     package init(
         keys: [DeviceKey], endings: [Ending], endingOf: [UInt16], locales: [String?], localeOf: [UInt16]
     ) {
@@ -53,7 +52,7 @@ package struct DeliveryLog: Sendable, Hashable {
         self.localeOf = localeOf
     }
 
-    /// Gathers entries in strictly ascending order of key, at most 65,535 different endings and locales among them.
+    /// Takes entries in strictly ascending order of keys, with at most 65,535 different endings and locales.
     package init(_ entries: [DeliveryLogEntry]) {
         var endings: [Ending] = []
         var locales: [String?] = []
@@ -91,7 +90,7 @@ package struct DeliveryLog: Sendable, Hashable {
 
     package var entries: [DeliveryLogEntry] { keys.indices.map(entry) }
 
-    /// The entry of one device, found by halving; nil when the row has none.
+    /// The entry of one device, found by binary search; nil when the row has none.
     package func find(_ key: DeviceKey) -> DeliveryLogEntry? {
         var low = 0
         var high = keys.count
@@ -102,7 +101,7 @@ package struct DeliveryLog: Sendable, Hashable {
         return low < keys.count && keys[low] == key ? entry(low) : nil
     }
 
-    /// How many of `range` ended how; what moved on is in no count.
+    /// The counts of the devices in `range`. Devices that moved on are in no count.
     package func counts(_ range: Range<Int>) -> OutcomeCounts {
         var histogram = Array(repeating: 0, count: endings.count)
         for index in range { histogram[Int(endingOf[index])] += 1 }
@@ -114,13 +113,13 @@ package struct DeliveryLog: Sendable, Hashable {
     }
 }
 
-/// What one row of the delivery log tells of one device.
+/// What one row of the delivery log says about one device.
 package struct DeliveryLogEntry: Sendable, Hashable {
     package let key: DeviceKey
     package let outcome: Outcome
-    /// The provider's own word or ours; empty for plain acceptance.
+    /// The provider's own reason or ours; empty for plain acceptance.
     package let reason: String
-    /// Sends tried so far, this one included; 0 where none was.
+    /// The number of sends tried so far, this one included.
     package let attempt: Int
     /// The content locale it was rendered in; nil where nothing is localized or nothing was rendered.
     package let locale: String?
@@ -134,12 +133,12 @@ package struct DeliveryLogEntry: Sendable, Hashable {
     }
 }
 
-/// A row: version, number of devices, the two dictionaries, then the columns key, ending, locale. A column of keys is
-/// the first key and the gaps to the others, so devices that lie side by side cost nothing.
+/// A packed row: version, number of devices, the two dictionaries, then the columns of keys, endings and locales. The
+/// column of keys holds the first key and the gaps between keys, so consecutive devices cost nothing.
 extension DeliveryLog {
     package static let version: UInt8 = 1
 
-    /// Packs entries in ascending order of key. See `rows` for what is too much for one row.
+    /// Packs entries in ascending order of keys into one row. `rows` splits what is too much for one.
     package static func encode(_ entries: [DeliveryLogEntry]) -> [UInt8] {
         let log = DeliveryLog(entries)
         return log.encoded(0..<log.count)
@@ -158,7 +157,7 @@ extension DeliveryLog {
             + rows(of: middle..<range.upperBound, bytesMax: bytesMax)
     }
 
-    /// Packs the devices of `range` into one row, with only those dictionary entries that they use.
+    /// Packs the devices of `range` into one row, with only the dictionary entries that they use.
     package func encoded(_ range: Range<Int>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(64 + range.count * 2)
@@ -193,28 +192,28 @@ extension DeliveryLog {
         if let locale { bytes.append(contentsOf: locale.utf8) }
     }
 
-    /// The dictionary numbers that occur, in order of appearance, and the column in terms of that order.
+    /// The dictionary indices that occur, in order of appearance, and the column as indices into that order.
     private static func used(_ column: [UInt16], _ range: Range<Int>, of count: Int) -> ([Int], [UInt64]) {
         if count == 1 { return (range.isEmpty ? [] : [0], Array(repeating: 0, count: range.count)) }
         var order: [Int] = []
-        var place = Array(repeating: UInt64.max, count: count)
+        var position = Array(repeating: UInt64.max, count: count)
         var values: [UInt64] = []
         values.reserveCapacity(range.count)
         for index in range {
             let number = Int(column[index])
-            if place[number] == .max {
-                place[number] = UInt64(order.count)
+            if position[number] == .max {
+                position[number] = UInt64(order.count)
                 order.append(number)
             }
-            values.append(place[number])
+            values.append(position[number])
         }
         return (order, values)
     }
 }
 
 extension DeliveryLog {
-    /// Unpacks a row. Whatever the bytes are, the memory it takes is bounded by `Limits.logRowDevicesMax`.
-    /// - Throws: `DeliveryLogError` for bytes that `encode` never makes.
+    /// Unpacks a row. Whatever the bytes are, the memory is bounded by `Limits.logRowDevicesMax`.
+    /// - Throws: `DeliveryLogError` for bytes that `encode` never writes.
     package static func decode(_ bytes: [UInt8]) throws(DeliveryLogError) -> DeliveryLog {
         var reader = DeliveryLogReader(bytes)
         guard try reader.byte() == version else { throw DeliveryLogError("unknown version of the delivery log") }
@@ -233,7 +232,7 @@ extension DeliveryLog {
         return DeliveryLog(keys: keys, endings: endings, endingOf: endingOf, locales: locales, localeOf: localeOf)
     }
 
-    /// What a packed row tells of one device; nil when it has none of it.
+    /// The entry of one device in a packed row; nil when the row has none.
     package static func find(_ key: DeviceKey, in bytes: [UInt8]) throws(DeliveryLogError) -> DeliveryLogEntry? {
         try decode(bytes).find(key)
     }
@@ -277,7 +276,7 @@ extension DeliveryLog {
     }
 }
 
-/// Bytes that are no row of the delivery log.
+/// Bytes that are not a row of the delivery log.
 package struct DeliveryLogError: Error, Hashable, Sendable {
     package let message: String
 

@@ -1,11 +1,11 @@
-/// A column of numbers in the smallest of three forms: runs of equal values, a fixed number of bits each, or a varint
-/// each.
+/// A column of numbers in the smallest of three forms: runs of equal values, a fixed number of bits for each value, or
+/// a varint for each.
 enum DeliveryLogColumn {
     private enum Form: UInt8 {
         case runs, packed, varints
     }
 
-    /// Wider values are left to the other forms, so that packing works within one word.
+    /// Wider values take one of the other forms, so that packing works within one word.
     private static let packedBitsMax = 32
 
     static func append(_ values: [UInt64], to bytes: inout [UInt8]) {
@@ -118,7 +118,7 @@ enum DeliveryLogColumn {
     }
 }
 
-/// Reads the bytes of a delivery log row from front to back and never beyond.
+/// Reads the bytes of a row of the delivery log from front to back, and never beyond the end.
 struct DeliveryLogReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -133,7 +133,7 @@ struct DeliveryLogReader {
         return bytes[position]
     }
 
-    /// Seven bits a byte, the lowest first; the high bit says that more follow.
+    /// Seven bits in each byte, the lowest first. The high bit says that more bytes follow.
     mutating func varint() throws(DeliveryLogError) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0

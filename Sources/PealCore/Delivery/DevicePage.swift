@@ -1,17 +1,19 @@
 internal import Synchronization
 
-/// The devices that a worker holds at once, as parallel arrays in key order; addresses lie end to end in one arena.
+/// The devices that a worker holds at once, as parallel arrays in the order of keys. Addresses lie end to end in one
+/// arena.
 package struct DevicePage: Sendable {
     package private(set) var keys: [DeviceKey] = []
     package private(set) var addressEnds: [Int32] = []
     package private(set) var arena: [UInt8] = []
-    /// The address revision read, by which a retirement proves that it means this address and no later one.
+    /// The address revisions that were read. By them a retirement proves that it means this address and not a later
+    /// one.
     package private(set) var revisions: [Int64] = []
     /// Numbers from the store's dictionary of locales; 0 = none.
     package private(set) var locales: [Int32] = []
-    /// Every key of the slice up to here is in this page or is no longer in the audience.
+    /// Every key of the slice up to here is in this page, an earlier one, or no longer in the audience.
     package var through: DeviceKey
-    /// Whether nothing of the slice lies beyond `through`.
+    /// Whether the slice has no keys beyond `through`.
     package var isLast: Bool
     package let readAt: Timestamp
 
@@ -38,17 +40,17 @@ package struct DevicePage: Sendable {
         locales.append(locale)
     }
 
-    /// Where device `index`'s address lies in `arena`.
+    /// Where in `arena` the address of the device at `index` lies.
     package func addressRange(_ index: Int) -> Range<Int> {
         Int(index == 0 ? 0 : addressEnds[index - 1])..<Int(addressEnds[index])
     }
 }
 
-/// Gathers the answers of one page: connections put them in by runs, one worker awaits them.
+/// Collects the answers to one page: connections add them in runs, and one worker awaits them.
 package final class PageFlight: Sendable {
     private struct State {
         var isAnswered: [Bool]
-        /// Of everything but plain acceptance.
+        /// Everything but plain acceptance.
         var exceptions: [Int: Answer] = [:]
         var unanswered: Int
         var begun = 0
@@ -62,9 +64,9 @@ package final class PageFlight: Sendable {
         state = Mutex(State(isAnswered: Array(repeating: false, count: count), unanswered: count))
     }
 
-    /// What is known of the page.
+    /// What is known of the page at one instant.
     package struct Snapshot: Sendable {
-        /// Per device: whether an answer is there.
+        /// Whether each device has an answer.
         package let isAnswered: [Bool]
         /// Answers that are not plain acceptance, by device.
         package let exceptions: [Int: Answer]
@@ -75,7 +77,7 @@ package final class PageFlight: Sendable {
         package let begun: Int
     }
 
-    /// Says that requests began, so that a waiting worker knows that the page is moving.
+    /// Notes that requests began, so that a waiting worker knows that the page is not stalled.
     package func begin(_ count: Int) {
         state.withLock {
             $0.begun += count
@@ -83,7 +85,7 @@ package final class PageFlight: Sendable {
         }
     }
 
-    /// Puts in a run of acceptances and a run of other answers. A second answer for a device is passed over.
+    /// Adds a run of acceptances and a run of other answers. A second answer to a device is ignored.
     package func answer(accepted: [Int32], others: [(index: Int, answer: Answer)] = []) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             for index in accepted where !state.isAnswered[Int(index)] {
@@ -102,7 +104,7 @@ package final class PageFlight: Sendable {
         waiter?.resume()
     }
 
-    /// Gives `answer` to every device that has none.
+    /// Adds `answer` for every device that has none.
     package func answerRest(_ answer: Answer) {
         let missing = state.withLock { state in state.isAnswered.indices.filter { !state.isAnswered[$0] } }
         self.answer(accepted: [], others: missing.map { (index: $0, answer: answer) })
@@ -115,8 +117,7 @@ package final class PageFlight: Sendable {
         }
     }
 
-    /// Returns when every device has its answer, or when `wake` is called, or the task is cancelled. One caller at a
-    /// time.
+    /// Returns when every device has its answer, `wake` is called, or the task is cancelled. One caller at a time.
     package func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -132,7 +133,7 @@ package final class PageFlight: Sendable {
         }
     }
 
-    /// Lets `wait` return early.
+    /// Makes `wait` return early.
     package func wake() {
         state.withLock { $0.waiter.take() }?.resume()
     }

@@ -1,5 +1,5 @@
-/// A set of device keys within one window, one bit a key: union, exclusion and narrowing are word operations, and the
-/// memory is the window's (8 KiB for 65,536 keys), whatever the audience.
+/// A set of device keys within one key range, with one bit for each key. Union, exclusion and narrowing are word
+/// operations, and the memory depends on the range alone (8 KiB for 65,536 keys), whatever the audience.
 package struct KeySet: Sendable, Hashable {
     /// The key of bit 0.
     package let base: DeviceKey

@@ -1,15 +1,15 @@
-/// A message rendered for one platform and locale: everything of the provider request that is the same for all devices,
-/// encoded once. Path and body leave a gap for the address where the provider wants it there.
+/// A message rendered for one platform and locale: everything in the provider's request that is the same for all
+/// devices, encoded once. Path and body have a gap for the address where the provider expects it there.
 package struct Notification: Sendable, Hashable {
     package let route: Route
     package let path: Gapped
-    /// Lower-case names; neither authorization nor what is made per device (`apns-id`).
+    /// With lower-case names. Authorization and headers of each device (`apns-id`) are added when it is sent.
     package let headers: [Header]
     package let body: Gapped
     /// A header whose value is the address as text; nil = none.
     package let addressHeader: String?
-    /// For networks that are told a life in seconds, which are counted when each request is sent: when the message is
-    /// worth nothing any more. nil = it was rendered into the request, or the message is tried once and never kept.
+    /// For networks that are given a life in seconds, counted when each request is sent: the message's expiry. nil = it
+    /// was rendered into the request, or the message is tried once and never stored.
     package let expiresAt: Timestamp?
 
     package init(
@@ -34,7 +34,7 @@ package struct Notification: Sendable, Hashable {
         }
     }
 
-    /// Bytes with at most one gap, which takes the address.
+    /// Bytes with at most one gap for the address.
     package struct Gapped: Sendable, Hashable {
         package let prefix: [UInt8]
         package let suffix: [UInt8]
@@ -52,10 +52,10 @@ package struct Notification: Sendable, Hashable {
     }
 }
 
-/// The `apns-id` of a message to a device: a pure function of both, so it needs no storage and a notification that is
-/// sent again after a crash carries the same one. That two share one is as unlikely as with random UUIDs.
+/// The `apns-id` of a message to a device: a pure function of both. It needs no storage, and a notification that is
+/// sent again after a crash carries the same one. Two equal ids are as unlikely as with random UUIDs.
 package enum NotificationID {
-    /// `inAddresses` tells keys of unregistered addresses from device keys.
+    /// - Parameter inAddresses: Whether `key` is the number of an unregistered address and not a device's key.
     package static func make(message: MessageID, inAddresses: Bool, key: DeviceKey) -> Identifier<Notification> {
         let number = UInt64(bitPattern: key) << 1 | (inAddresses ? 1 : 0)
         let low = mix(message.low &+ mix(number))

@@ -1,4 +1,4 @@
-/// One page's results on their way into the store. It is applied as a whole or, when the lease was lost, not at all.
+/// The results of one page, for the store. A settlement is applied as a whole or, when the lease was lost, not at all.
 package struct Settlement: Sendable, Hashable {
     package var slice: Slice.ID
     package var owner: String
@@ -7,11 +7,11 @@ package struct Settlement: Sendable, Hashable {
     package var cursorAfter: DeviceKey
     /// The slice's counts including this page.
     package var counts: OutcomeCounts
-    /// nil when the page held nobody.
+    /// nil when the page had no devices.
     package var logRow: LogRow?
     /// The entries of `logRow`, for a slice of alerts: the store carries their ends into the moments. Empty elsewhere.
     package var alerts: [DeliveryLogEntry] = []
-    /// Keys that were not settled: each list becomes a slice of its own.
+    /// Keys that were not settled. Each list becomes a slice of its own.
     package var deferrals: [Deferral]
     package var retirements: [Retirement]
     /// Devices that were reached in their provider's other environment.
@@ -44,7 +44,7 @@ package struct Settlement: Sendable, Hashable {
         /// More pages follow under this lease, which is extended to that instant.
         case keep(leaseUntil: Timestamp)
         case done
-        /// Given back: ready at once, or at that instant.
+        /// Ready again, at once or at that instant.
         case release(readyAt: Timestamp?)
     }
 
@@ -71,7 +71,7 @@ package struct Settlement: Sendable, Hashable {
         }
     }
 
-    /// Keys of the window to be tried again.
+    /// Keys to be tried again.
     package struct Deferral: Sendable, Hashable {
         /// A fresh random positive number.
         package var part: Int64
@@ -79,7 +79,7 @@ package struct Settlement: Sendable, Hashable {
         package var keys: [DeviceKey]
         package var attempt: Int
         package var readyAt: Timestamp
-        /// Set for stragglers: the settling worker keeps the new slice under lease until then and awaits the answers.
+        /// Set for stragglers: until then the settling process holds the lease of the new slice and awaits the answers.
         package var leasedUntil: Timestamp?
 
         package init(
@@ -93,7 +93,7 @@ package struct Settlement: Sendable, Hashable {
         }
     }
 
-    /// A dead address. It is applied only where the device still has the address revision that was read and has not
+    /// A dead address. It is retired only where the device still has the address revision that was read, and has not
     /// registered after `notAfter`.
     package struct Retirement: Sendable, Hashable {
         package var key: DeviceKey
@@ -109,7 +109,7 @@ package struct Settlement: Sendable, Hashable {
         }
     }
 
-    /// An address that belongs to the other environment. It is applied only where the device still has the address
+    /// An address that belongs to the other environment. It is moved only where the device still has the address
     /// revision that was read.
     package struct Move: Sendable, Hashable {
         package var key: DeviceKey
@@ -124,9 +124,9 @@ package struct Settlement: Sendable, Hashable {
     }
 
     package struct Result: Sendable, Hashable {
-        /// false: the lease is somebody else's by now and nothing was written.
+        /// false: another process has the lease by now, and nothing was written.
         package var isApplied: Bool
-        /// The leased slices made of deferrals with `leasedUntil`, in their order.
+        /// The leased slices that were made of deferrals with `leasedUntil`, in their order.
         package var leasedSlices: [Slice]
         /// Set when this settlement ended the message.
         package var messageState: Message.State?

@@ -1,13 +1,14 @@
-/// A leased range of a message's audience: the unit of work. A window slice covers the keys `keyFrom...keyTo`; a list
-/// slice only `keys` of them (retries, explicit audiences).
+/// A leased part of a message's audience: the unit of work. A range slice covers the keys `keyFrom...keyTo`; a list
+/// slice covers only `keys` of them (retries, explicit audiences).
 package struct Slice: Sendable, Hashable {
     package struct ID: Sendable, Hashable {
         package let app: AppKey
         package let message: MessageID
         package let route: Route
-        /// Number of the window of keys; `addressWindow` for addresses that no device owns, `momentWindow` for moments.
+        /// The number of the key range; `addressWindow` for addresses that no device owns, `momentWindow` for alerts of
+        /// moments.
         package let window: Int64
-        /// 0 for the window itself, a random positive number for each list cut out of it.
+        /// 0 for the range itself, a random positive number for each list cut out of it.
         package let part: Int64
 
         package init(app: AppKey, message: MessageID, route: Route, window: Int64, part: Int64) {
@@ -20,13 +21,13 @@ package struct Slice: Sendable, Hashable {
 
         package static let addressWindow: Int64 = -1
         package var holdsAddresses: Bool { window == Self.addressWindow }
-        /// Alerts of a message with a window of delivery: the end of each is its user's moment's.
+        /// Alerts of a message with a delivery window: the outcome of each is the outcome of its user's moment.
         package static let momentWindow: Int64 = -2
         package var isMoment: Bool { window == Self.momentWindow }
     }
 
     package var id: ID
-    /// Sends tried before, 0 at first.
+    /// The number of sends tried before.
     package var attempt: Int
     package var keyFrom: DeviceKey
     package var keyTo: DeviceKey
@@ -34,11 +35,11 @@ package struct Slice: Sendable, Hashable {
     package var keys: [DeviceKey]?
     /// Every key up to here is settled.
     package var cursor: DeviceKey
-    /// Rows written to the delivery log so far.
+    /// The number of rows written to the delivery log so far.
     package var pageCount: Int
     package var estimate: Int
     package var counts: OutcomeCounts
-    /// Counts the leases of this slice: a settle must name the present one.
+    /// Counts the leases of this slice. A settlement must name the current one.
     package var term: Int64
     package var lane: Lane
 
@@ -59,7 +60,7 @@ package struct Slice: Sendable, Hashable {
         self.lane = lane
     }
 
-    /// Small messages do not wait behind large ones. The raw value is stored and sorted by.
+    /// Small messages do not wait behind large ones. The raw value is stored, and slices are sorted by it.
     package enum Lane: Int64, Sendable, Hashable {
         case direct = 0
         case bulk = 1

@@ -1,43 +1,44 @@
-/// A provider's answer, reduced to what the engine must do. That there was no answer is no verdict: see `Answer.lost`.
+/// A provider's answer, reduced to what the engine must do. A missing answer is not a verdict: see
+/// `Answer.Result.lost`.
 package enum Verdict: Sendable, Hashable {
-    /// The provider took it. That is not yet a delivery.
+    /// The provider accepted it. That is not yet a delivery.
     case accepted
     /// This notification can never be accepted.
     case rejectMessage
-    /// The address is dead since that instant (the provider's clock); nil = as of now. A suspicious reason may really
-    /// be our own mistake (wrong environment, wrong topic), so a mass of them stops the app instead.
+    /// The address is dead since that instant (on the provider's clock); nil = now. A suspicious reason may be our own
+    /// mistake (wrong environment, wrong topic), so a mass of them stops the app instead.
     case retireAddress(since: Timestamp?, isSuspicious: Bool)
     /// Only this address must wait.
     case holdAddress(after: Duration)
     /// The whole app must wait at this provider.
     case holdApp(after: Duration)
-    /// The provider token is too old: once more with a new one.
+    /// The provider token is too old: try again with a new one.
     case refreshCredential
-    /// Nothing of this app can be accepted until somebody mends its configuration.
+    /// Nothing of this app can be accepted until its configuration is fixed.
     case stopApp
-    /// Once more on another connection.
+    /// Try again on another connection.
     case reconnect
-    /// The provider is in trouble: later. nil = the retry policy decides when.
+    /// The provider is in trouble: try again later. nil = the retry policy decides when.
     case retry(after: Duration?)
 }
 
 /// What came back for one notification.
 package struct Answer: Sendable, Hashable {
     package let result: Result
-    /// The provider's own word, as `BadDeviceToken`; or ours, as `ConnectionLost`. Of an acceptance it is a remark that
-    /// the trail keeps, as WNS's `dropped`; mostly empty.
+    /// The provider's own reason, such as `BadDeviceToken`, or ours, such as `ConnectionLost`. For an acceptance it is
+    /// a remark for the trail, such as WNS's `dropped`, and mostly empty.
     package let reason: String
     /// HTTP status, 0 without one.
     package let status: Int
 
     package enum Result: Sendable, Hashable {
         case verdict(Verdict)
-        /// The request was written and nothing came back: it may have been delivered.
+        /// The request was written and no answer came: it may have been delivered.
         case lost
-        /// It provably never reached the provider, and the attempt is over (deadline, stop, no connection).
+        /// It certainly never reached the provider, and the attempt is over (deadline, stop, no connection).
         case unsent
-        /// It was not sent, because the peer behind this very address asked to be left alone for so long. That says
-        /// nothing of the others on the route.
+        /// It was not sent, because the peer behind this address asked to wait. That says nothing about other addresses
+        /// on the route.
         case held(after: Duration)
     }
 
@@ -57,13 +58,13 @@ package enum Outcome: UInt8, CaseIterable, Sendable, Hashable {
     case retired = 2
     case expired = 3
     case suppressed = 4
-    /// Not an end: the answer stands in a later row of the same window.
+    /// Not final: the outcome is in a later row of the same key range.
     case moved = 5
 
     package var name: String { String(describing: self) }
 }
 
-/// How many devices ended how. `pending` is an estimate until their window has been read.
+/// The number of devices by outcome. `pending` is an estimate until their key range has been read.
 package struct OutcomeCounts: Sendable, Hashable {
     package var accepted = 0
     package var rejected = 0
@@ -71,7 +72,7 @@ package struct OutcomeCounts: Sendable, Hashable {
     package var expired = 0
     package var suppressed = 0
     package var pending = 0
-    /// Devices per named reason, as `BadDeviceToken` or `NoCredential`.
+    /// Devices per reason, such as `BadDeviceToken` or `NoCredential`.
     package var reasons: [String: Int] = [:]
 
     package init() {}
@@ -89,7 +90,7 @@ package struct OutcomeCounts: Sendable, Hashable {
         reasons.merge(other.reasons, uniquingKeysWith: +)
     }
 
-    /// Counts `count` devices that ended in `outcome`; `moved` is no end and counts nothing.
+    /// Counts `count` devices with that outcome. `moved` is not final and counts nothing.
     package mutating func count(_ outcome: Outcome, _ count: Int = 1, reason: String? = nil) {
         switch outcome {
         case .accepted: accepted += count

@@ -1,4 +1,4 @@
-/// A fact that a device tells of a message: the first of each kind counts.
+/// A fact that a device reports about a message. The first of each kind counts.
 package struct Receipt: Sendable, Hashable {
     package var message: MessageID
     package var device: DeviceKey
@@ -20,7 +20,7 @@ package struct Receipt: Sendable, Hashable {
     }
 }
 
-/// What a device tells, before anybody has looked whether it and the message are known.
+/// What a device reports, before it is checked whether the device and the message are known.
 package struct DeviceFact: Sendable, Hashable {
     package var device: DeviceID
     package var subject: Subject
@@ -39,7 +39,7 @@ package struct DeviceFact: Sendable, Hashable {
     }
 }
 
-/// A device told that it crossed the border of a geofence's location.
+/// A device reported that it crossed the border of a geofence's location.
 package struct GeofenceTrigger: Sendable, Hashable {
     package var geofence: Int64
     package var location: Int64

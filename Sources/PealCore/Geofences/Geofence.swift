@@ -1,4 +1,4 @@
-/// Places at whose border a phone shows a notification by itself, and whose phones those are.
+/// Locations at whose border a phone shows a notification by itself, and the phones that do.
 package struct Geofence: Sendable, Hashable {
     /// Counted from 1 in each app.
     package var id: Int64
@@ -6,7 +6,7 @@ package struct Geofence: Sendable, Hashable {
     /// Those of `plan.locationIDs`, in that order.
     package var locations: [GeofenceLocation]
     package var createdAt: Timestamp
-    /// Of two changes in one app never the same, so that a device that knows one instant's state misses none.
+    /// Different for every two changes in one app, so that a device that knows the state of one instant misses none.
     package var updatedAt: Timestamp
 
     package init(
@@ -21,15 +21,15 @@ package struct Geofence: Sendable, Hashable {
 
     /// What an author decides.
     package struct Plan: Sendable, Hashable {
-        /// Topics: a device in one of them has the geofence; none = every device.
+        /// A device in one of these topics has the geofence; none = every device.
         package var tags: [String]
         package var trigger: Trigger
-        /// nil = from its making on.
+        /// nil = when it is created.
         package var startsAt: Timestamp?
         package var expiresAt: Timestamp
         package var reach: Reach
         package var locationIDs: [Int64]
-        /// What phones make their notification of, by platform, as it was sent.
+        /// The data for the phones' notification by platform, as it was sent.
         package var data: JSON.Members
 
         package init(
@@ -45,13 +45,13 @@ package struct Geofence: Sendable, Hashable {
             self.data = data
         }
 
-        /// Whether it is in force: phones do not know the start, so it is kept from them until then.
+        /// Whether it is in force. Phones do not know the start, so they get it only then.
         package func isActive(at now: Timestamp) -> Bool {
             expiresAt > now && startsAt.map { $0 <= now } ?? true
         }
     }
 
-    /// At which crossing the notification is shown.
+    /// The crossing at which the notification is shown.
     package enum Trigger: String, CaseIterable, Sendable, Hashable {
         case enter, exit
     }
@@ -70,13 +70,13 @@ package struct Geofence: Sendable, Hashable {
     }
 }
 
-/// Whose geofences changed, and from when on that matters: who is to be told to ask for them.
+/// The devices whose geofences changed, which must ask for them, and from when on.
 package struct GeofenceAudience: Sendable, Hashable {
     /// nil = every device on those platforms.
     package private(set) var topics: Set<String>?
     package private(set) var reaches: Set<Geofence.Reach>
     package private(set) var startsAt: Timestamp?
-    /// After that, asking would bring nothing.
+    /// From then on, asking has no use.
     package private(set) var expiresAt: Timestamp
 
     /// The union of what each of `plans` reaches.
@@ -116,20 +116,19 @@ package struct GeofenceLedger: Sendable, Hashable {
     }
 }
 
-/// What one device must learn to have its geofences right, given what it knew at some instant.
+/// The changes that bring one device's geofences up to date, given the instant of its state.
 package struct GeofenceShare: Sendable, Hashable {
     /// New or changed ones.
     package let geofences: [Geofence]
-    /// What the device may hold and should not, ascending.
+    /// Geofences that the device may have and must remove, ascending.
     package let deletedIDs: [Int64]
     /// The instant to ask from next time.
     package let lastModified: Timestamp
 
-    /// Who asks.
+    /// The device that asks.
     package struct Device: Sendable, Hashable {
         package var platform: Platform
-        /// Its topics with the instants of joining; nil = nobody knows: everything is told, and phones look at tags
-        /// themselves.
+        /// Its topics with the instants of joining; nil = unknown: it gets everything, and checks the tags itself.
         package var topics: [String: Timestamp]?
 
         package init(platform: Platform, topics: [String: Timestamp]?) {
@@ -138,10 +137,10 @@ package struct GeofenceShare: Sendable, Hashable {
         }
     }
 
-    /// A geofence is news to a device from the latest of its change, its start, and the device's joining the first of
-    /// its topics. One that changed and is not the device's any more is told as deleted; one that ended by itself is
-    /// not told, for phones know the end.
-    /// - Parameter known: what the device has is of this instant; nil = it has nothing.
+    /// A geofence is new to a device from the latest of its change, its start, and the device's joining the first of
+    /// its topics. One that changed and is no longer the device's is reported as deleted. One that ended is not
+    /// reported, because phones know the end.
+    /// - Parameter known: The instant of the device's state; nil = it has none.
     package init(_ ledger: GeofenceLedger, for device: Device, since known: Timestamp?, now: Timestamp) {
         var (news, gone): ([Geofence], Set<Int64>) = ([], [])
         var latest = ledger.changedAt ?? Timestamp(milliseconds: 0)
@@ -161,7 +160,7 @@ package struct GeofenceShare: Sendable, Hashable {
         lastModified = latest
     }
 
-    /// Since when the geofence has been the device's as far as topics go; nil = it is not.
+    /// Since when the geofence has been the device's by its topics; nil = it is not.
     private static func joined(_ plan: Geofence.Plan, _ device: Device) -> Timestamp? {
         let ever = Timestamp(milliseconds: 0)
         guard plan.reach.includes(device.platform) else { return nil }

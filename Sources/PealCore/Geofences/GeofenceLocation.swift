@@ -32,7 +32,7 @@ package struct GeofenceLocation: Sendable, Hashable {
     }
 }
 
-/// Locations under one name, for those who manage them: geofences name locations, not groups.
+/// Locations under one name, for the people who manage them. Geofences name locations, not groups.
 package struct LocationGroup: Sendable, Hashable {
     /// Counted from 1 in each app.
     package var id: Int64

@@ -1,10 +1,10 @@
-/// Who a message is for, as a predicate that is resolved while sending: `all`, or the union of the lists; then
-/// narrowed.
+/// Who a message is for, as a predicate that is resolved while sending: everybody, or the union of the lists, narrowed
+/// by the other members.
 package struct Audience: Sendable, Hashable {
     package var includesAll = false
     package var devices: [DeviceID] = []
     package var users: [String] = []
-    /// Devices by what they are called elsewhere.
+    /// Devices by their names in other systems.
     package var identifiers: [DeviceIdentifier] = []
     package var topics: [String] = []
     /// Addresses that need not belong to a registered device.
@@ -16,7 +16,7 @@ package struct Audience: Sendable, Hashable {
 
     package init() {}
 
-    /// Whether every member is named, so that it can be resolved without reading windows of keys.
+    /// Whether every member is named, so that it can be resolved without reading ranges of keys.
     package var isExplicit: Bool { !includesAll && topics.isEmpty }
     package var isEmpty: Bool {
         isExplicit && devices.isEmpty && users.isEmpty && identifiers.isEmpty && addresses.isEmpty

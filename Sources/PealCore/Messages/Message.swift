@@ -8,15 +8,15 @@ package struct Message: Sendable, Hashable {
     package var createdAt: Timestamp
     /// When sending starts; nil = at once.
     package var startAt: Timestamp?
-    /// Nothing is sent from this instant on.
+    /// `MessageLife.end`: nothing is sent from this instant on.
     package var expiresAt: Timestamp
-    /// When the audience was fixed: who joined later is not in it.
+    /// When the audience was fixed. Devices that joined later are not in it.
     package var cutoffAt: Timestamp?
     package var firstSentAt: Timestamp?
     package var endedAt: Timestamp?
     /// Why a failed message failed.
     package var failure: String?
-    /// The end of its window of delivery; nil = it has none, and no moments.
+    /// The end of its delivery window; nil = it has none, and no moments.
     package var windowUntil: Timestamp?
 
     package init(
@@ -75,7 +75,7 @@ extension Message {
     }
 }
 
-/// A checked request to send: everything that is needed to make the message durable. Its id is made before, because
+/// A checked request to send: everything that is needed to make the message durable. It has an id already, because
 /// dialects put it into payloads.
 package struct MessageDraft: Sendable, Hashable {
     package var id: MessageID
@@ -88,11 +88,11 @@ package struct MessageDraft: Sendable, Hashable {
     /// nil = at once.
     package var startAt: Timestamp?
     package var createdAt: Timestamp
-    /// See `Message.expiresAt`: the engine's own end, never later than the limit on a message's life.
+    /// `MessageLife.end`.
     package var expiresAt: Timestamp
-    /// What a dialect must show again of the request: its own bytes, or a part in JSON; nil else.
+    /// What a dialect must show of the request later: its bytes, or a part in JSON; nil = nothing.
     package var source: [UInt8]?
-    /// Set where it is shown at some moment inside a window; its audience is then nothing but users.
+    /// Set where it is shown at some moment inside a window. Its audience then consists of users only.
     package var window: DeliveryWindow?
 
     package init(

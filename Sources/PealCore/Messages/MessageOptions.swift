@@ -22,13 +22,13 @@ package struct MessageOptions: Sendable, Hashable {
         case seconds(Int64)
     }
 
-    /// What to do where a request was written and no answer came.
+    /// What to do when a request was written and no answer came.
     package enum LostAnswer: String, CaseIterable, Sendable, Hashable {
         case resend, drop
     }
 }
 
-/// Options of one platform's object; what is given wins over the message's own.
+/// Options in one platform's object. They win over the message's own.
 package struct PlatformOptions: Sendable, Hashable {
     package var priority: MessageOptions.Priority?
     package var life: MessageOptions.Life?
@@ -52,8 +52,8 @@ extension MessageOptions {
         return options
     }
 
-    /// The same for a message with a window of delivery. On APNs its id takes the place of any collapse key, so that
-    /// whatever shows it, device or alert, shows it in one place.
+    /// The same for a message with a delivery window. On APNs its id replaces any collapse key, so that the device
+    /// shows it once, whether it came as an alert or not.
     package func inWindow(of message: MessageID, on platform: Platform) -> MessageOptions {
         guard platform == .ios else { return self }
         var options = self

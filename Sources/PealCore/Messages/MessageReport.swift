@@ -1,9 +1,9 @@
-/// A message and how far it has come.
+/// A message and its progress.
 package struct MessageReport: Sendable, Hashable {
     package var message: Message
     /// Settled counts and estimates of what is pending, per platform.
     package var platforms: [Platform: OutcomeCounts]
-    /// How many devices reported each kind of fact.
+    /// How many devices reported each kind of receipt.
     package var receipts: [Receipt.Kind: Int]
 
     package init(
@@ -19,13 +19,13 @@ package struct MessageReport: Sendable, Hashable {
     }
 }
 
-/// How far all messages of a campaign have come, as one sum.
+/// The progress of all messages of a campaign, in one sum.
 package struct CampaignReport: Sendable, Hashable {
-    /// As the author calls the campaign.
+    /// The author's name for the campaign.
     package let id: String
     package var messages = 0
     package var total = OutcomeCounts()
-    /// How many devices reported each kind of fact, summed over the messages.
+    /// How many devices reported each kind of receipt, summed over the messages.
     package var receipts: [Receipt.Kind: Int] = [:]
 
     package init(id: String) { self.id = id }
@@ -34,9 +34,9 @@ package struct CampaignReport: Sendable, Hashable {
     package var failed: Int { total.settled - total.accepted }
 }
 
-/// Everything that a report of an ended message is made of.
+/// Everything that the report of an ended message is made of.
 package struct MessageFacts: Sendable, Hashable {
-    /// Dialects name the app in words of their own.
+    /// The app, for its names in the dialects.
     package var app: App
     /// The message with its dialect, its times and its counts by platform. A dialect's *deletions* are `retired`.
     package var report: MessageReport

@@ -1,7 +1,7 @@
-/// Every transition of a moment, in one place and pure: the store applies the result only where the row is still the
-/// one that was judged, so that of all who compete one wins.
+/// Every transition of a moment, in one place and pure. The store applies a result only where the row is still the one
+/// that it was computed from, so that one of all competing events wins.
 extension Moment {
-    /// What `event` makes of this moment. An event that means nothing to its state leaves it as it is.
+    /// The moment after `event`. An event that has no meaning in its state leaves it unchanged.
     package func after(_ event: MomentEvent, at now: Timestamp) -> MomentStep {
         switch event {
         case .supersede(let terms): superseded(terms)
@@ -27,54 +27,54 @@ extension Moment {
         return step
     }
 
-    /// Exact: who is told `cancelled` will never see it, for nothing but this leads out of open any more.
+    /// Exact: a message that is reported as cancelled is never shown, because nothing leads out of `cancelled`.
     private func cancelled() -> MomentStep {
         var step = MomentStep(self)
         switch state {
         case .open:
             step.moment.end(.cancelled, .suppressed, "Cancelled")
-            step.tell(.cancelled, nil)
+            step.report(.cancelled, nil)
         case .claimed: step.moment.cancelRequested = true
-        default: break
+        case .sending, .recovering, .sent, .shown, .opened, .dismissed, .cancelled, .failed: break
         }
         return step
     }
 
-    private func claimed(_ wish: MomentClaim, _ now: Timestamp) -> MomentStep {
+    private func claimed(_ request: MomentClaim, _ now: Timestamp) -> MomentStep {
         var step = MomentStep(self)
-        if let refusal = refusal(of: wish, now) {
+        if let refusal = refusal(of: request, now) {
             step.refusal = refusal
         } else if state == .open {
             step.moment.state = .claimed
             step.moment.claim = Claim(
-                id: wish.id, until: now + .seconds(Limits.claimSeconds), hasLedger: wish.hasLedger)
-            step.moment.device = wish.target.device
-            step.moment.route = wish.target.route
-            step.tell(.pending, wish.target.device)
+                id: request.id, until: now + .seconds(Limits.claimSeconds), hasLedger: request.hasLedger)
+            step.moment.device = request.target.device
+            step.moment.route = request.target.route
+            step.report(.pending, request.target.device)
         }
         return step
     }
 
-    /// nil where it is granted: for the first time, or once more to who has it.
-    private func refusal(of wish: MomentClaim, _ now: Timestamp) -> MomentClaim.Refusal? {
+    /// nil where it is granted: for the first time, or again to the device that has it.
+    private func refusal(of request: MomentClaim, _ now: Timestamp) -> MomentClaim.Refusal? {
         switch state {
         case .open:
             if now >= deadline { return .expired }
             if !isClaimable { return .closed }
-            if wish.rev != rev { return .superseded }
+            if request.rev != rev { return .superseded }
             return now >= fallbackAt ? .fallback : nil
         case .claimed:
-            guard let claim, claim.id == wish.id, device == wish.target.device else { return .claimed }
-            // From then on an alert may be on its way to the same device.
+            guard let claim, claim.id == request.id, device == request.target.device else { return .claimed }
+            // After its end, an alert may be on its way to the same device.
             return claim.hasLedger && now >= claim.until ? .fallback : nil
         case .sending, .recovering, .sent: return .fallback
         case .cancelled: return .cancelled
-        case .shown, .opened, .dismissed: return claim == nil || device == wish.target.device ? .closed : .claimed
+        case .shown, .opened, .dismissed: return claim == nil || device == request.target.device ? .closed : .claimed
         case .failed: return .expired
         }
     }
 
-    /// To nobody before the window ends: whoever registers gets it.
+    /// Without a device before the window ends, it waits for the next one to register.
     private func fallenBack(to target: Target?, _ now: Timestamp) -> MomentStep {
         var step = MomentStep(self)
         guard state == .open, now >= fallbackAt else { return step }
@@ -85,7 +85,7 @@ extension Moment {
             step.moment.awaitsDevice = true
         } else {
             step.moment.end(.failed, .suppressed, "NoDevice")
-            step.tell(.failed, nil)
+            step.report(.failed, nil)
         }
         return step
     }
@@ -103,31 +103,31 @@ extension Moment {
         guard state == .claimed, let claim, let device, now >= claim.until else { return step }
         if now >= givenUpAt {
             step.moment.end(.failed, .expired, "Unconfirmed")
-            step.tell(.failed, device)
+            step.report(.failed, device)
         } else if claim.hasLedger, !cancelRequested {
             step.send(to: Target(device: device, route: route), as: .recovering)
         }
         return step
     }
 
-    /// Only the next device of a dead address may follow, and never after a claim: that is the claimant's alone.
+    /// Only after a dead address may another device follow, and never after a claim, which is the claimant's alone.
     private func settled(_ outcome: Outcome, _ reason: String, _ next: Target?) -> MomentStep {
         var step = MomentStep(self)
         guard state == .sending || state == .recovering, outcome != .moved else { return step }
         if outcome == .accepted {
             step.moment.end(.sent, .accepted, reason)
-            step.tell(.delivered, device)
+            step.report(.delivered, device)
         } else if outcome == .retired, state == .sending, let next {
-            step.tell(.failed, device)
+            step.report(.failed, device)
             step.send(to: next, as: .sending)
         } else {
             step.moment.end(.failed, outcome, reason)
-            step.tell(.failed, device)
+            step.report(.failed, device)
         }
         return step
     }
 
-    /// A device's word counts only from the device that has the message, and only as news.
+    /// A receipt counts only from the device that has the message, and only where it is new.
     private func received(_ receipt: MomentReceipt, _ device: DeviceKey) -> MomentStep {
         var step = MomentStep(self)
         let goal: State =
@@ -139,7 +139,7 @@ extension Moment {
         guard self.device == device, state != goal, state.successors.contains(goal) else { return step }
         step.moment.state = goal
         step.moment.outcome = .accepted
-        if goal.status != state.status { step.tell(goal.status, device) }
+        if goal.status != state.status { step.report(goal.status, device) }
         return step
     }
 
@@ -167,19 +167,19 @@ package enum MomentEvent: Sendable, Hashable {
     case supersede(Moment.Terms)
     case cancel
     case claim(MomentClaim)
-    /// The time to send has come; nil = the user has no device at present.
+    /// It is due; nil = the user has no device now.
     case fallback(to: Moment.Target?)
     /// A device of the user registered.
     case registered
-    /// The time of a claim is over.
+    /// A claim ended.
     case claimEnded
-    /// An alert's end: what the provider said, and which device comes next where its address is dead.
+    /// An alert ended: the provider's answer, and the device that comes next where the address is dead.
     case settled(Outcome, reason: String, next: Moment.Target?)
-    /// What a device tells of it.
+    /// A fact from a device.
     case receipt(MomentReceipt, device: DeviceKey)
 }
 
-/// A device's wish to show a message now.
+/// A device's request to show a message now.
 package struct MomentClaim: Sendable, Hashable {
     package let id: ClaimID
     package let target: Moment.Target
@@ -195,7 +195,7 @@ package struct MomentClaim: Sendable, Hashable {
         self.hasLedger = hasLedger
     }
 
-    /// Why it was not granted. The raw value stands in the API.
+    /// Why it was not granted. The raw value is part of the API.
     package enum Refusal: String, CaseIterable, Sendable, Hashable {
         case cancelled, superseded
         /// The server sends it.
@@ -203,22 +203,22 @@ package struct MomentClaim: Sendable, Hashable {
         /// Another device has it.
         case claimed
         case expired
-        /// It is over, or is not for devices to take.
+        /// It is over, or devices may not claim it.
         case closed
     }
 }
 
-/// A fact from a device. The raw value stands in the API.
+/// A fact from a device. The raw value is part of the API.
 package enum MomentReceipt: String, CaseIterable, Sendable, Hashable {
     case shown, opened, dismissed
 }
 
-/// What an event makes of a moment: the new row, and what goes with it in the same transaction.
+/// A moment after an event, and what goes with it in the same transaction.
 package struct MomentStep: Sendable, Hashable {
     package var moment: Moment
-    /// An alert to be sent.
+    /// The alert to be sent.
     package var alert: Moment.Target?
-    /// What authors are told, each about one device.
+    /// What is reported to authors, each about one device.
     package var notices: [Notice] = []
     /// Why a claim was not granted.
     package var refusal: MomentClaim.Refusal?
@@ -236,7 +236,7 @@ package struct MomentStep: Sendable, Hashable {
         }
     }
 
-    mutating func tell(_ status: Moment.Status, _ device: DeviceKey?) {
+    mutating func report(_ status: Moment.Status, _ device: DeviceKey?) {
         notices.append(Notice(status: status, device: device))
     }
 }

@@ -1,24 +1,24 @@
-/// One person's place in a message with a window of delivery: who may show it, until when, and what became of it. A
-/// message has one for each of its users.
+/// One person's part of a message with a delivery window: who may show it, until when, and what became of it. A message
+/// has one for each of its users.
 package struct Moment: Sendable, Hashable {
     package var app: AppKey
     package var message: MessageID
     package var userID: String
     package var state: State = .open
-    /// Counts replacements of content and window: a claim names the one it was made for.
+    /// Counts replacements of content and window. A claim names the revision that it was made for.
     package var rev: Int64 = 1
     package var plannedArm: Arm
-    /// Whether a device may ask to show it by itself.
+    /// Whether a device may claim it, to show it by itself.
     package var isClaimable: Bool
-    /// When the server sends it if nobody has taken it.
+    /// When the server sends it if no device has claimed it.
     package var fallbackAt: Timestamp
     /// The end of the window.
     package var deadline: Timestamp
-    /// Whether the time to send has come and the user had no device: the next one to register gets it.
+    /// Whether it was due and the user had no device: the next one to register gets it.
     package var awaitsDevice = false
-    /// Of the device it went to; before that, where it would have gone when it was scheduled.
+    /// The route of the device it went to; before that, the route it would have taken when it was scheduled.
     package var route: Route
-    /// Whether the user had a device when it was scheduled: who may be compared in an experiment.
+    /// Whether the user had a device when it was scheduled. Only these users are compared in an experiment.
     package var hadDevice: Bool
     /// The device that has it.
     package var device: DeviceKey?
@@ -26,13 +26,13 @@ package struct Moment: Sendable, Hashable {
     package var tried: [DeviceKey] = []
     /// The claim that won; nil = none did.
     package var claim: Claim?
-    /// Whether a cancellation came too late: what the claimant does not confirm is then not sent again.
+    /// Whether a cancellation came too late. If the claimant does not confirm the message, it is then not sent again.
     package var cancelRequested = false
     /// How it ended, where it was not shown.
     package var outcome: Outcome?
-    /// The provider's word or ours; empty for plain acceptance.
+    /// The provider's reason or ours; empty for plain acceptance.
     package var reason = ""
-    /// What it is called by whoever scheduled it; nil where nothing was given.
+    /// The idempotency key of the request that scheduled it; nil where none was given.
     package var idempotencyKey: String?
 
     package init(
@@ -51,15 +51,15 @@ package struct Moment: Sendable, Hashable {
         self.idempotencyKey = idempotencyKey
     }
 
-    /// Until when an alert that was not confirmed is tried.
+    /// Until when an unconfirmed alert is tried.
     package var givenUpAt: Timestamp { deadline + .seconds(Limits.momentRecoverySeconds) }
 
-    /// How it was delivered: at a moment of the device's choice only where a claim won.
+    /// How it was delivered: only where a claim won, at a moment that the device chose.
     package var deliveryArm: Arm { claim == nil ? .traditional : .contextAware }
 
     package var place: Place { Place(app: app, message: message, userID: userID) }
 
-    /// Which one.
+    /// Identifies a moment.
     package struct Place: Sendable, Hashable {
         package let app: AppKey
         package let message: MessageID
@@ -72,7 +72,7 @@ package struct Moment: Sendable, Hashable {
         }
     }
 
-    /// When it goes out, as follows from window and arm.
+    /// When it is sent, which follows from window and arm.
     package struct Terms: Sendable, Hashable {
         package let arm: Arm
         package let isClaimable: Bool
@@ -89,12 +89,12 @@ package struct Moment: Sendable, Hashable {
 
     /// A device's right to show it.
     package struct Claim: Sendable, Hashable {
-        /// Made by the device, so that it can ask again.
+        /// Made by the device, so that it can repeat the request.
         package let id: ClaimID
         /// Until when the device alone may show it.
         package let until: Timestamp
         /// Whether the device remembers across app and notification service extension what it showed, so that an alert
-        /// sent after the claim cannot double it.
+        /// sent after the claim is not shown twice.
         package let hasLedger: Bool
 
         package init(id: ClaimID, until: Timestamp, hasLedger: Bool) {
@@ -119,14 +119,14 @@ package struct Moment: Sendable, Hashable {
 package typealias ClaimID = Identifier<Moment.Claim>
 
 extension Moment {
-    /// The life of a moment; `docs/states.md` draws it. The raw value is stored; what is below `sent` is not over.
+    /// The life of a moment; `docs/states.md` draws it. The raw value is stored. States below `sent` are unfinished.
     package enum State: Int64, CaseIterable, Sendable, Hashable {
-        /// The server's: a claim, the fallback, a cancellation and a replacement compete for it, and one wins.
+        /// With the server: a claim, the fallback, a cancellation and a replacement compete for it, and one wins.
         case open = 1
-        /// A device's own until the claim ends.
+        /// With a device, until the claim ends.
         case claimed = 2
         case sending = 3
-        /// The claimant did not confirm: an alert goes to it alone.
+        /// The claimant did not confirm: an alert is sent to it alone.
         case recovering = 4
         case sent = 5
         case shown = 6
@@ -153,7 +153,7 @@ extension Moment {
             }
         }
 
-        /// What authors are told.
+        /// The state that is reported to authors.
         package var status: Status {
             switch self {
             case .open, .claimed, .sending, .recovering: .pending
@@ -165,7 +165,7 @@ extension Moment {
         }
     }
 
-    /// A state as authors know it. The raw value stands in the API.
+    /// A state as it is reported to authors. The raw value is part of the API.
     package enum Status: String, CaseIterable, Sendable, Hashable {
         case pending, delivered, opened, cancelled, failed
     }
@@ -177,7 +177,7 @@ package struct DeliveryWindow: Sendable, Hashable {
     package var method: Method
     /// How long a traditional message waits before it is sent, so that it can be cancelled.
     package var holdSeconds: Int64
-    /// By which a later request finds it again; nil = by its id alone.
+    /// The name by which a later request finds it; nil = only its id.
     package var name: MomentName?
 
     package init(until: Timestamp, method: Method, holdSeconds: Int64 = 0, name: MomentName? = nil) {
@@ -187,7 +187,7 @@ package struct DeliveryWindow: Sendable, Hashable {
         self.name = name
     }
 
-    /// The raw value stands in the API and is stored.
+    /// The raw value is part of the API and is stored.
     package enum Method: String, CaseIterable, Sendable, Hashable {
         case contextAware = "context_aware"
         case traditional
@@ -204,7 +204,7 @@ package struct DeliveryWindow: Sendable, Hashable {
         }
     }
 
-    /// What follows for a user of that arm.
+    /// The terms for a user of that arm.
     package func terms(_ arm: Arm, now: Timestamp) -> Moment.Terms {
         let fallbackAt = arm == .traditional ? min(now + .seconds(holdSeconds), until) : until
         return Moment.Terms(
@@ -212,7 +212,7 @@ package struct DeliveryWindow: Sendable, Hashable {
     }
 }
 
-/// What an author calls one person's message: the last request under a name counts while it is open.
+/// The author's name for one person's message. While the message is open, the last request under a name counts.
 package struct MomentName: Sendable, Hashable {
     package let platform: Platform
     package let userID: String

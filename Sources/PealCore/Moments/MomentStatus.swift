@@ -1,9 +1,9 @@
-/// What authors learn when one person's message changes its state at a device.
+/// What is reported to authors when one person's message changes its state at a device.
 package struct MomentStatus: Sendable, Hashable {
     package var moment: Moment
     package var status: Moment.Status
     package var campaignID: String?
-    /// The address of the device that it is about, as the app registered it; nil where no device had it.
+    /// The address of the device, as the app registered it; nil where no device had the message.
     package var deviceAddress: String?
     /// The author's own content (`MessageDraft.source`).
     package var source: [UInt8]?
@@ -22,7 +22,7 @@ package struct MomentStatus: Sendable, Hashable {
     }
 }
 
-/// How well a device can be reached in the background. The raw value stands in webhooks.
+/// How well a device can be reached in the background. The raw value is part of webhooks.
 package enum DeviceClassification: String, CaseIterable, Sendable, Hashable {
     case unknown, available, unavailable
 }

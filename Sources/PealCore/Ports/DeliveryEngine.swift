@@ -1,5 +1,5 @@
-/// What the verbs tell the engine. None of it carries truth: that is in the store, and an engine that missed a word
-/// finds the work a moment later by itself.
+/// What the verbs announce to the engine. The truth is in the store: an engine that missed a call finds the work there
+/// a moment later.
 package protocol DeliveryEngine: Sendable {
     /// The name under which this process leases slices.
     var owner: String { get }

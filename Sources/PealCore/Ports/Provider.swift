@@ -8,29 +8,30 @@ package protocol Provider: Sendable {
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     func render(_ order: RenderOrder) throws(PealError) -> Notification
 
-    /// Checks a credential without using it, brings it into the form that is stored, and tells what may be shown of it.
+    /// Checks a credential without using it, and returns the form that is stored and what may be shown of it.
     /// - Throws: `invalid_field`, naming the field.
     func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination
 
-    /// Checks an address beyond its form, as that a public key is a point of its curve.
+    /// Checks an address beyond its form, such as that a public key is a point on its curve.
     /// - Throws: `invalid_field` with a field path beginning with `address`.
     func check(_ address: Address) throws(PealError)
 
-    /// Whether that word of an answer may mean that the address belongs to the network's other environment.
+    /// Whether that reason may mean that the address belongs to the network's other environment.
     func doubtsEnvironment(_ reason: String) -> Bool
 
-    /// Takes a page and returns at once; its answers go to `order.flight`, every device's exactly once.
+    /// Takes a page and returns at once. Its answers go to `order.flight`, exactly one for each device.
     func send(_ order: PageOrder)
 
-    /// Sends something harmless under the credential and says what came back.
-    /// - Parameter fingerprint: names the credential among connections, as in `PageOrder`.
+    /// Sends a harmless request under the credential and returns what came back.
+    /// - Parameter fingerprint: The name of the credential among connections, as in `PageOrder`.
     func verify(_ credential: Credential, fingerprint: String, environment: Environment) async
         -> CredentialVerification
 
-    /// Lets connections under credentials with that fingerprint finish and go: the credential was replaced or removed.
+    /// Lets connections under credentials with that fingerprint finish, and closes them: the credential was replaced or
+    /// removed.
     func drain(fingerprint: String)
 
-    /// Ends every connection; open pages get `unsent` or `lost` for what is missing.
+    /// Closes every connection. Devices without an answer in open pages get `unsent` or `lost`.
     func close() async
 }
 
@@ -83,7 +84,7 @@ package struct RenderOrder: Sendable {
 package final class PageOrder: Sendable {
     package let slice: Slice.ID
     package let credential: Credential
-    /// Names the credential among pools without telling it.
+    /// Names the credential among connection pools without revealing it.
     package let fingerprint: String
     package let page: DevicePage
     package let notifications: [Notification]
@@ -114,7 +115,8 @@ package final class PageOrder: Sendable {
     }
 }
 
-/// Tells every connection that works for a slice to begin nothing more. One way: a resumed message gets a new one.
+/// Makes every connection that works for a slice begin nothing more. It cannot be undone: a resumed message gets a new
+/// one.
 package final class SendControl: Sendable {
     private let stopped = Atomic(false)
 

@@ -1,4 +1,4 @@
-/// The only way to chance: cryptographic in production, seeded in tests.
+/// The only source of random numbers: cryptographic in production, seeded in tests.
 package protocol Randomness: Sendable {
     func next() -> UInt64
 }
@@ -18,7 +18,7 @@ extension Randomness {
         Identifier(high: next() & ~0xF000 | 0x4000, low: next() & ~(0b11 << 62) | 0b10 << 62)
     }
 
-    /// A UUID that sorts by time (version 7, RFC 9562 §5.7): messages lie in the store in the order of their making.
+    /// A UUID that sorts by time (version 7, RFC 9562 §5.7): messages are stored in the order in which they were made.
     package func timeOrderedIdentifier<Of>(at now: Timestamp) -> Identifier<Of> {
         let time = UInt64(bitPattern: now.milliseconds) << 16
         return Identifier(high: time | next() & 0x0FFF | 0x7000, low: next() & ~(0b11 << 62) | 0b10 << 62)

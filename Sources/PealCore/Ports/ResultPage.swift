@@ -1,4 +1,4 @@
-/// A part of a listing, named by its number, with how long the whole is.
+/// A numbered part of a listing, with the length of the whole.
 package struct ResultPage<Item: Sendable>: Sendable {
     package var items: [Item]
     /// Of all pages.
@@ -10,7 +10,7 @@ package struct ResultPage<Item: Sendable>: Sendable {
     }
 }
 
-/// Which part of a listing is asked for.
+/// Which part of a listing is requested.
 package struct PageNumber: Sendable, Hashable {
     /// From 1.
     package let number: Int
@@ -26,7 +26,7 @@ package struct PageNumber: Sendable, Hashable {
     package var offset: Int { (number - 1) * size }
 }
 
-/// A page of a list that is asked for by number.
+/// A page of a list, requested by its number.
 package struct NumberedPage<Item: Sendable>: Sendable {
     package var items: [Item]
     /// On all pages.
@@ -55,14 +55,14 @@ package struct NumberedPageQuery: Sendable, Hashable {
         self.updatedAfter = updatedAfter
     }
 
-    /// Whether something of that name and change is asked for; what has no name is found by no text.
+    /// Whether an item of that name and change is requested. A nameless item matches no text.
     package func includes(name: String?, updatedAt: Timestamp) -> Bool {
         if let updatedAfter, updatedAt <= updatedAfter { return false }
         guard let text else { return true }
         return name?.lowercased().contains(text.lowercased()) ?? false
     }
 
-    /// Whether the item at `position` of all that are asked for is on the page.
+    /// Whether the item at `position` of all requested items is on the page.
     package func shows(_ position: Int) -> Bool {
         let (start, isTooFar) = (page - 1).multipliedReportingOverflow(by: size)
         return !isTooFar && position >= start && position - start < size

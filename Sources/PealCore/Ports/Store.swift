@@ -10,7 +10,7 @@ package protocol Store: Sendable {
     ) async throws -> R
 }
 
-/// Who goes first when writes wait.
+/// Which writes go first when several wait.
 package enum WriteLane: Int, CaseIterable, Sendable {
     case intake, control, settle, rest
 }

@@ -96,9 +96,9 @@ package protocol StoreReading {
     /// audience's.
     func momentAudience(app: AppKey, _ audience: Audience, environment: Environment?) throws -> [Platform: Int]
 
-    /// How many devices told each kind of fact of the message.
+    /// How many devices reported each kind of receipt for the message.
     func receiptCounts(app: AppKey, message: MessageID) throws -> [Receipt.Kind: Int]
-    /// What one device told of the message, oldest first.
+    /// The receipts of one device for the message, oldest first.
     func receipts(app: AppKey, message: MessageID, device: DeviceKey) throws -> [Receipt]
     /// Apps in which some active device is in the topic of that name, which has not expired; ascending.
     func apps(withTopic name: String, now: Timestamp) throws -> [App]

@@ -110,12 +110,12 @@ package protocol StoreWriting: StoreReading {
     func deleteWebhook(app: AppKey, name: String) throws -> Bool
     /// Its receiver is gone: what waits is forgotten and its pending deliveries fail as `Disabled`.
     func disableWebhook(_ place: WebhookPlace, now: Timestamp) throws
-    /// Has a failed delivery tried anew, and a pending one at once.
+    /// Retries a failed delivery, and a pending one at once.
     /// - Returns: nil when there is none, it is delivered, or it was never made into a request.
     func retryDelivery(of place: WebhookPlace, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery?
 
     /// Queues the event for each webhook of its app that has one of `kinds` and is in service. Called in the
-    /// transaction that makes true what the event tells. Returns for how many.
+    /// transaction that causes it. Returns for how many.
     /// - Throws: `internal` when the payload is larger than `Limits.webhookPayloadBytesMax`.
     @discardableResult
     func enqueue(_ event: OutboxEvent, for kinds: [Webhook.Kind]) throws -> Int

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The only way to the time. Production has one that asks the system, tests have one that they move by hand.
+/// The only clock. In production it asks the system; tests move one by hand.
 package protocol TimeSource: Sendable {
     /// Wall clock: what is stored and shown.
     var now: Timestamp { get }
@@ -10,7 +10,7 @@ package protocol TimeSource: Sendable {
     func sleep(for duration: Duration) async throws
 }
 
-/// Wakes one loop: a `set` that nobody awaits is kept for the next `wait`, any number of them as one.
+/// Wakes one loop. A `set` without a waiter is kept for the next `wait`; several count as one.
 package final class Signal: Sendable {
     package init() {}
 

@@ -1,4 +1,4 @@
-/// Base64 in the URL alphabet without padding (RFC 4648 §5), and in the plain one (§4) where `decode` meets it.
+/// Base64 in the URL alphabet without padding (RFC 4648 §5). `decode` also accepts the plain alphabet (§4).
 package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 

@@ -1,5 +1,4 @@
-/// A text that equals only itself, byte for byte, as the store compares. Swift's own `==` takes two spellings of "é"
-/// for one.
+/// A text that is compared byte by byte, as the store does. Swift's own `==` treats two spellings of "é" as equal.
 package struct ExactText: Hashable, Comparable, Sendable {
     package let text: String
 

@@ -2,7 +2,7 @@
 package struct IPAddress: Hashable, Sendable {
     package let bytes: [UInt8]
 
-    /// nil for any other number of bytes than 4 and 16.
+    /// nil unless there are 4 or 16 bytes.
     package init?(bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = bytes
@@ -64,9 +64,9 @@ extension IPAddress: CustomStringConvertible {
     }
 }
 
-/// Keeps the server from being aimed at its own network: says which Internet addresses a host that a stranger named may
-/// stand for. Follows IANA's registries of special-purpose addresses (RFC 6890): what is not globally reachable unicast
-/// is refused, also where it hides in an IPv6 address that carries an IPv4 one.
+/// Protects the server's own network: decides to which Internet addresses an untrusted host may resolve. Follows IANA's
+/// registries of special-purpose addresses (RFC 6890): addresses that are not globally reachable unicast are refused,
+/// also when an IPv6 address carries such an IPv4 address.
 package struct AddressGuard: Sendable {
     private struct Range: Sendable {
         let bytes: [UInt8]
@@ -94,7 +94,7 @@ package struct AddressGuard: Sendable {
         "224.0.0.0/4", "240.0.0.0/4",
     ].map(Range.init)
 
-    /// Within 2000::/3, which is all there is of global unicast: protocol assignments with Teredo and benchmarking, and
+    /// Within 2000::/3, which is all of global unicast: protocol assignments (with Teredo and benchmarking) and
     /// documentation.
     private static let refusedIPv6 = ["2001::/23", "2001:db8::/32", "3fff::/20"].map(Range.init)
     private static let globalUnicast = Range("2000::/3")
@@ -105,7 +105,7 @@ package struct AddressGuard: Sendable {
         (Range("::ffff:0:0/96"), 12), (Range("64:ff9b::/96"), 12), (Range("2002::/16"), 2),
     ]
 
-    /// Permitted in spite of all that.
+    /// Permitted nevertheless.
     private let exceptions: Set<IPAddress>
 
     package init(permitting exceptions: Set<IPAddress> = []) { self.exceptions = exceptions }
@@ -122,7 +122,7 @@ package struct AddressGuard: Sendable {
     }
 
     /// Whether an address is one of the public Internet.
-    /// - Parameter bytes: 4 bytes of IPv4 or 16 of IPv6, in network order; any other number is no address.
+    /// - Parameter bytes: 4 bytes of IPv4 or 16 of IPv6, in network order; any other number is not an address.
     package static func isPublic(_ bytes: [UInt8]) -> Bool {
         if bytes.count == 4 { return !refusedIPv4.contains { $0.contains(bytes) } }
         if let (_, start) = carriers.first(where: { $0.0.contains(bytes) }) {

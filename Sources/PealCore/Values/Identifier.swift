@@ -1,4 +1,4 @@
-/// A 16-byte id, written as a lower-case UUID. `Of` only tells ids of different things apart.
+/// A 16-byte id, written as a lower-case UUID. `Of` only distinguishes the ids of different things.
 package struct Identifier<Of>: Hashable, Sendable {
     package let high: UInt64
     package let low: UInt64

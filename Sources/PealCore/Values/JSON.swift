@@ -20,7 +20,7 @@ extension JSON {
         private var index: [Name: Int]?
         private static let scannedCountMax = 12
 
-        /// A name compared by its code points: Swift's strings also take canonically equivalent ones for the same.
+        /// A name compared by its code points. Swift's strings treat canonically equivalent ones as equal.
         private struct Name: Hashable {
             let text: String
 
@@ -86,7 +86,7 @@ extension JSON {
     }
 }
 
-/// There is no literal for null: where a JSON is optional, `nil` would be taken for it without a word.
+/// There is no literal for null: where a JSON is optional, `nil` would silently mean JSON's null.
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
@@ -125,7 +125,7 @@ extension JSON {
     /// Reads a number with a fraction or an exponent without rounding: its digits with the point moved.
     private static func wholeNumber(_ text: String) -> Int64? {
         let parts = text.split(maxSplits: 1) { $0 == "e" || $0 == "E" }
-        // Dialects read texts as numbers too, and a text may be no number at all.
+        // Dialects also read texts as numbers, and a text may not be a number.
         guard let head = parts.first else { return nil }
         let isNegative = text.hasPrefix("-")
         let mantissa = head.drop { $0 == "-" }.split(separator: ".", maxSplits: 1)
@@ -159,7 +159,7 @@ extension JSON {
         }
     }
 
-    /// Lays `other` over this value: objects merge member by member, anything else is replaced.
+    /// Deep-merges `other` into this value: objects merge member by member, anything else is replaced.
     package func merging(_ other: JSON) -> JSON {
         guard case .object(var members) = self, case .object(let above) = other else { return other }
         for (name, value) in above.pairs {

@@ -1,5 +1,5 @@
-/// Reads one JSON document (RFC 8259, UTF-8, nothing around it but white space). It takes bytes from strangers: depth
-/// is limited, and every refusal says where.
+/// Reads one JSON document (RFC 8259, UTF-8, surrounded by white space only). Its input is untrusted: depth is limited,
+/// and every error names the position.
 package struct JSONParser {
     /// Why a text is not JSON, and where: line and column count from 1, the column in bytes.
     package struct Failure: Error, Equatable, CustomStringConvertible {
@@ -21,7 +21,7 @@ package struct JSONParser {
     }
 
     /// Parses `bytes`; arrays and objects may nest `depthMax` deep.
-    /// - Parameter allowsTrailingCommas: passes over one comma behind the last member or element, which is no JSON.
+    /// - Parameter allowsTrailingCommas: Ignores one comma after the last member or element, which is not valid JSON.
     package static func parse(
         _ bytes: some Collection<UInt8>, depthMax: Int = Limits.jsonDepthMax, allowsTrailingCommas: Bool = false
     ) throws(Failure) -> JSON {
@@ -42,7 +42,7 @@ package struct JSONParser {
     }
 
     private mutating func document() throws(Failure) -> JSON {
-        // A byte order mark is no part of JSON, but RFC 8259 §8.1 lets a reader pass over it.
+        // A byte order mark is not part of JSON, but RFC 8259 §8.1 allows a reader to ignore it.
         if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF { position = 3 }
         let value = try value(depth: 0)
         skipSpace()
@@ -98,7 +98,7 @@ package struct JSONParser {
         return .array(elements)
     }
 
-    /// Whether a comma that is allowed though it is none of JSON came before.
+    /// Whether a permitted trailing comma came before.
     private func endsHere(_ end: UInt8, isFirst: Bool) -> Bool { allowsTrailingCommas && !isFirst && peek(end) }
 
     private mutating func word(_ word: StaticString, _ value: JSON) throws(Failure) -> JSON {

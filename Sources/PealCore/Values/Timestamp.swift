@@ -3,7 +3,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     package let milliseconds: Int64
 
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
-    /// What lies beyond the range becomes its end.
+    /// Values beyond the range become its end.
     package init(seconds: Int64) { milliseconds = seconds.saturated(multipliedBy: 1000) }
 
     /// Whole seconds, rounded down.
@@ -130,7 +130,7 @@ extension Timestamp: CustomStringConvertible {
     }
 }
 
-/// Arithmetic on times from outside: an instant nobody lives to see must not stop the server.
+/// Arithmetic on untrusted times: an instant in the far future must not stop the server.
 extension Int64 {
     package func saturated(adding other: Int64) -> Int64 {
         let (value, overflow) = addingReportingOverflow(other)

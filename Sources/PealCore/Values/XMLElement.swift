@@ -49,14 +49,14 @@ package struct XMLElement: Sendable {
     }
 }
 
-/// Text that may stand in an XML document: receives what an author wrote, hands it on escaped. There is no other way
+/// Text that is valid in an XML document: receives what an author wrote, and hands it on escaped. It is the only way
 /// into an `XMLElement`.
 package struct XMLText: Sendable, Hashable {
     package let text: String
 
-    /// - Parameter field: named when the text is refused.
-    /// - Throws: `invalid_field` for control characters but tab and line ends, and for what XML has no place for (XML
-    ///   1.0 §2.2).
+    /// - Parameter field: The field to name when the text is refused.
+    /// - Throws: `invalid_field` for control characters except tab and line ends, and for characters that XML does not
+    ///   allow (XML 1.0 §2.2).
     package init(_ text: String, field: String) throws(PealError) {
         guard text.unicodeScalars.allSatisfy(Self.isLegal) else {
             throw .invalid(field, "\(field) holds a control character, which XML cannot carry")
@@ -66,7 +66,7 @@ package struct XMLText: Sendable, Hashable {
 
     package init(_ number: Int64) { text = String(number) }
 
-    /// Whether XML has a place for the character, and people can see it.
+    /// Whether XML allows the character, and people can see it.
     package static func isLegal(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09, 0x0A, 0x0D: true
@@ -75,9 +75,9 @@ package struct XMLText: Sendable, Hashable {
         }
     }
 
-    /// As it stands between tags.
+    /// Escaped for the content of an element.
     package var content: String { escaped(isAttribute: false) }
-    /// As it stands between double quotes.
+    /// Escaped for a value in double quotes.
     package var attribute: String { escaped(isAttribute: true) }
 
     private func escaped(isAttribute: Bool) -> String {
@@ -89,7 +89,7 @@ package struct XMLText: Sendable, Hashable {
             case ">": out += "&gt;"
             case "\"": out += "&quot;"
             case "'": out += "&apos;"
-            // Readers turn these into blanks and line feeds unless they are written as references (XML 1.0 §2.11,
+            // Readers turn these into spaces and line feeds unless they are written as references (XML 1.0 §2.11,
             // §3.3.3).
             case "\r": out += "&#13;"
             case "\n" where isAttribute: out += "&#10;"
@@ -102,6 +102,6 @@ package struct XMLText: Sendable, Hashable {
 }
 
 extension XMLText: ExpressibleByStringLiteral {
-    /// For words of our own.
+    /// For Peal's own words.
     package init(stringLiteral value: String) { text = value }
 }

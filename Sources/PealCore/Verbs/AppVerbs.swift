@@ -1,4 +1,4 @@
-/// Makes, changes and deletes apps.
+/// Creates, changes and deletes apps.
 package struct AppVerbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
@@ -19,7 +19,7 @@ package struct AppVerbs: Sendable {
         }.reply
     }
 
-    /// Applies `edit` to the app as it is now.
+    /// Applies `edit` to the current app.
     /// - Throws: `not_found`; what `edit` throws.
     package func change(
         _ key: AppKey, _ call: VerbCall, edit: @escaping @Sendable (inout App) throws(PealError) -> Void
@@ -33,7 +33,7 @@ package struct AppVerbs: Sendable {
         }
     }
 
-    /// Takes everything of the app along; the audit entry outlives it.
+    /// Deletes everything of the app except the audit entry.
     /// - Throws: `not_found`.
     package func delete(_ app: App, _ call: VerbCall) async throws {
         try await store.write(.control) { store in

@@ -1,4 +1,4 @@
-/// Makes, shows and removes broadcast channels. APNs keeps them; what is kept here is who did it.
+/// Creates, shows and deletes broadcast channels. APNs stores them; Peal only records who changed them.
 package struct ChannelVerbs: Sendable {
     package let store: any Store
     package let directory: any ChannelDirectory
@@ -19,9 +19,9 @@ package struct ChannelVerbs: Sendable {
         }
     }
 
-    /// Makes a channel; a repeated request makes none. Its answer is kept after APNs made the channel: a server that
-    /// ends between the two leaves one that `list` shows.
-    /// - Parameter reply: takes the channel's id.
+    /// Creates a channel; a repeated request does not create another. The answer is kept after APNs has created the
+    /// channel: a server that ends in between leaves a channel that `list` shows.
+    /// - Parameter reply: Receives the channel's id.
     /// - Throws: `conflict` without an APNs credential; what `ChannelDirectory.create` throws.
     package func create(
         _ policy: ChannelStoragePolicy, at place: Place, _ call: VerbCall,
@@ -38,7 +38,7 @@ package struct ChannelVerbs: Sendable {
         }.reply
     }
 
-    /// Ids of the app's channels, sorted.
+    /// The ids of the app's channels, sorted.
     /// - Throws: `conflict` without an APNs credential; what `ChannelDirectory.list` throws.
     package func list(at place: Place) async throws -> [String] {
         try await directory.list(try await access(place)).sorted()
@@ -70,29 +70,29 @@ package struct ChannelVerbs: Sendable {
     }
 }
 
-/// The broadcast channels of apps at APNs, which keeps them; nothing of them is stored here.
+/// The broadcast channels of apps at APNs. APNs stores them; Peal does not.
 package protocol ChannelDirectory: Sendable {
-    /// Makes a channel and gives its id.
+    /// Creates a channel and returns its id.
     /// - Throws: `invalid_field`, `rate_limited`, `unavailable`, or `conflict` with Apple's reason.
     func create(_ policy: ChannelStoragePolicy, _ access: ChannelAccess) async throws(PealError) -> String
 
-    /// Ids of the app's channels.
+    /// The ids of the app's channels.
     func list(_ access: ChannelAccess) async throws(PealError) -> [String]
 
-    /// - Throws: `not_found` for a channel that there is not.
+    /// - Throws: `not_found` for a channel that does not exist.
     func read(_ channel: String, _ access: ChannelAccess) async throws(PealError) -> ChannelStoragePolicy
 
-    /// - Throws: `not_found` for a channel that there is not.
+    /// - Throws: `not_found` for a channel that does not exist.
     func delete(_ channel: String, _ access: ChannelAccess) async throws(PealError)
 }
 
-/// Whether APNs keeps the newest message of a channel for devices that are away.
+/// Whether APNs stores the newest message of a channel for devices that are offline.
 package enum ChannelStoragePolicy: Int64, CaseIterable, Sendable, Hashable {
     case none = 0
     case mostRecent = 1
 }
 
-/// Under which credential, and where, channels are asked for.
+/// The credential and environment that a request about channels uses.
 package struct ChannelAccess: Sendable {
     package let credential: Credential
     package let fingerprint: String

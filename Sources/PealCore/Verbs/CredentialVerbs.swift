@@ -1,4 +1,4 @@
-/// Puts, tries and removes what an app shows the push networks.
+/// Puts, verifies and removes the credentials of apps.
 package struct CredentialVerbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
@@ -10,7 +10,7 @@ package struct CredentialVerbs: Sendable {
         self.providers = providers
     }
 
-    /// Where a credential is: only APNs has two environments.
+    /// The network and environment of a credential. Only APNs has two environments.
     package struct Place: Sendable, Hashable {
         package let app: AppKey
         package let provider: ProviderName
@@ -22,7 +22,7 @@ package struct CredentialVerbs: Sendable {
             self.environment = environment
         }
 
-        /// Every place that a credential of an app can be in.
+        /// Every network and environment that an app can have a credential for.
         static func all(app: AppKey) -> [Place] {
             [Place(app: app, provider: .apns, environment: .sandbox)]
                 + ProviderName.allCases.map { Place(app: app, provider: $0, environment: .production) }
@@ -31,7 +31,8 @@ package struct CredentialVerbs: Sendable {
         var description: String { "\(provider.rawValue) \(environment.rawValue)" }
     }
 
-    /// Checks the credential and stores it sealed, in place of an earlier one; a VAPID key joins the earlier ones.
+    /// Checks the credential and stores it encrypted. It replaces an earlier one, except that a VAPID key is added to
+    /// the earlier keys.
     /// - Throws: `invalid_field`; `not_supported` when this server has no such provider; `conflict` beyond
     ///   `Limits.vapidKeysMax`.
     package func put(
@@ -72,7 +73,7 @@ package struct CredentialVerbs: Sendable {
         settle(place, earlier, unless: nil)
     }
 
-    /// Removes one VAPID key: subscriptions made with it cannot be reached any more.
+    /// Removes one VAPID key. Subscriptions that were made with it can no longer be reached.
     /// - Parameter fingerprint: `VAPIDKey.fingerprint`.
     /// - Throws: `not_found`.
     package func deleteVAPIDKey(_ fingerprint: String, at place: Place, _ call: VerbCall) async throws {
@@ -96,8 +97,8 @@ package struct CredentialVerbs: Sendable {
         settle(place, earlier, unless: nil)
     }
 
-    /// Sends something harmless to the provider. An acceptance reopens a route that was stopped, a refusal is what
-    /// lists show from then on. A repeated request asks nobody again.
+    /// Sends a harmless request to the provider. An acceptance reopens a stopped route; a refusal is shown in lists
+    /// from then on. A repeated request does not ask the provider again.
     /// - Throws: `not_found` without a credential.
     package func verify(
         at place: Place, _ call: VerbCall, reply: @escaping @Sendable (CredentialVerification) throws -> Reply
@@ -134,7 +135,7 @@ package struct CredentialVerbs: Sendable {
         return network
     }
 
-    /// Tells the engine, and lets connections under the earlier credential go.
+    /// Notifies the engine, which closes connections under the earlier credential.
     private func settle(_ place: Place, _ earlier: CredentialRecord?, unless fingerprint: String?) {
         engine.credentialsChanged(app: place.app, provider: place.provider, environment: place.environment)
         if let earlier, earlier.fingerprint != fingerprint {
@@ -150,8 +151,8 @@ extension StoreReading {
 }
 
 extension Credential {
-    /// VAPID keys add up, because a subscription accepts only the key that it was made with: the earlier ones and
-    /// these, or nil where nothing joins. A key that was there already is renewed.
+    /// The earlier VAPID keys and the new ones, because a subscription accepts only the key that it was made with; nil
+    /// for other credentials. A key that was there already is renewed.
     func joined(to earlier: Credential?) -> Credential? {
         guard case .webPush(let new) = self, case .webPush(let known)? = earlier else { return nil }
         let names = Set(new.map(\.publicKey))
@@ -160,7 +161,7 @@ extension Credential {
 }
 
 extension CredentialVerification {
-    /// What it says of the credential; nil when the provider said nothing of it.
+    /// What it says about the credential; nil when the provider did not judge it.
     fileprivate func health(at now: Timestamp) -> CredentialRecord.Health? {
         switch result {
         case .accepted: .ok(at: now)

@@ -1,4 +1,4 @@
-/// What happened to one message on its way to one device, read back from the store: oldest first.
+/// What happened to one message on its way to one device, read from the store, oldest first.
 package struct DeliveryTrail: Sendable {
     package let store: any Store
 
@@ -20,11 +20,11 @@ package struct DeliveryTrail: Sendable {
         }
     }
 
-    /// Whose trail is asked for.
+    /// The device or address whose trail is requested.
     package enum Subject: Sendable {
         case device(DeviceID)
         case user(String)
-        /// What an address text may mean.
+        /// The addresses that a text may mean.
         case addresses([Address])
     }
 
@@ -67,8 +67,8 @@ package struct DeliveryTrail: Sendable {
             }
         }
 
-        /// Of an address that the message held without a device: that trail, and a device's only if it got the message
-        /// too; who registered the address later did not.
+        /// For an address that the message named without a device: that trail, and a device's only if it got the
+        /// message too. A device that registered the address later did not.
         private func events(of address: Address) throws -> [Event] {
             let filter = DeviceFilter(address: address)
             let devices = try store.devices(app: message.app, filter, after: 0, limit: 2)
@@ -84,7 +84,7 @@ package struct DeliveryTrail: Sendable {
 
         private func events(of device: Device) throws -> [Event] {
             let place = Place(device)
-            let log = try logged(place) + told(place)
+            let log = try logged(place) + reported(place)
             switch AudienceMatch(device, in: draft) {
             case .no(let reason) where log.isEmpty:
                 return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
@@ -120,7 +120,7 @@ package struct DeliveryTrail: Sendable {
             return [held, matched]
         }
 
-        /// What became of who has no row in the log: not reached yet, or dropped with the message.
+        /// The event of a device without a row in the log: not reached yet, or dropped with the message.
         private func unlogged(_ place: Place) throws -> [Event] {
             let ended = message.endedAt ?? begun
             switch message.state {
@@ -134,7 +134,7 @@ package struct DeliveryTrail: Sendable {
             }
         }
 
-        /// Why nothing goes over the route at present; nil when nothing is known against it.
+        /// Why nothing is sent over the route now; nil when no reason is known.
         private func stop(of route: Route) throws -> String? {
             let record = try store.credentialRecords(app: message.app).first { record in
                 record.provider == route.provider && record.environment == route.environment
@@ -148,7 +148,7 @@ package struct DeliveryTrail: Sendable {
         }
 
         private func logged(_ place: Place) throws -> [Event] {
-            // A device may have been found to belong to the other environment since it was sent to.
+            // The device may have moved to the other environment since the message was sent to it.
             let routes = [place.route] + (place.device == nil ? [] : [place.route.otherEnvironment].compactMap { $0 })
             let rows = try routes.flatMap { route in
                 try store.logRows(
@@ -160,8 +160,8 @@ package struct DeliveryTrail: Sendable {
             }
         }
 
-        /// What the device itself told.
-        private func told(_ place: Place) throws -> [Event] {
+        /// What the device itself reported.
+        private func reported(_ place: Place) throws -> [Event] {
             try store.receipts(app: message.app, message: message.id, device: place.key).compactMap { receipt in
                 switch receipt.kind {
                 case .received: Event(device: place.device, at: receipt.at, name: .received, detail: "")

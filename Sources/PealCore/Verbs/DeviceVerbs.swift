@@ -3,7 +3,7 @@ package struct DeviceVerbs: Sendable {
     package let store: any Store
     package let providers: [ProviderName: any Provider]
 
-    /// - Parameter providers: check the addresses of their networks.
+    /// - Parameter providers: They check the addresses of their networks.
     package init(store: any Store, providers: [ProviderName: any Provider]) {
         self.store = store
         self.providers = providers
@@ -20,11 +20,11 @@ package struct DeviceVerbs: Sendable {
         }.reply
     }
 
-    /// What became of each device of a batch, in its order.
+    /// The result for each device of a batch, in its order.
     package typealias BatchResult = Result<DeviceRegistration.Result, PealError>
 
-    /// Registers the good ones in one transaction and reports the others; a refusal of an address names its field from
-    /// `address` on.
+    /// Registers the valid devices in one transaction and reports the others. The refusal of an address names its
+    /// field, beginning with `address`.
     package func register(
         _ batch: [Result<DeviceRegistration, PealError>], app: AppKey, _ call: VerbCall,
         reply: @escaping @Sendable ([BatchResult]) throws -> Reply
@@ -44,8 +44,8 @@ package struct DeviceVerbs: Sendable {
         }.reply
     }
 
-    /// Edits what a device has. `edit` takes the device as it is, or nil, and gives the registration that replaces it.
-    /// An address that stays is not checked again.
+    /// Edits a device. `edit` takes the device, or nil, and returns the registration that replaces it. An unchanged
+    /// address is not checked again.
     package func change(
         _ id: DeviceID, app: AppKey, _ call: VerbCall,
         edit: @escaping @Sendable (Device?) throws(PealError) -> DeviceRegistration
@@ -61,15 +61,15 @@ package struct DeviceVerbs: Sendable {
         }
     }
 
-    /// What `addresses` are checked by; the app's keys are read only where one of them needs a key.
+    /// The check for `addresses`. The app's keys are read only if one of the addresses needs a key.
     private func check(of addresses: [Address], app: AppKey, in store: any StoreReading) throws -> AddressCheck {
         let needsKeys = addresses.contains { $0.route == .webPush }
         let records = needsKeys ? try store.credentialRecords(app: app) : []
         return AddressCheck(providers: providers, keys: ApplicationServerKeys(records))
     }
 
-    /// The registration with its address checked. A subscription that names no key keeps the one it was registered with
-    /// before: a browser that subscribes with another key gets another endpoint.
+    /// The registration with its address checked. A subscription that names no key keeps the key that it was registered
+    /// with before, because a browser that subscribes with another key gets another endpoint.
     private func checked(
         _ registration: DeviceRegistration, _ check: AddressCheck, app: AppKey, in store: any StoreReading
     ) throws -> DeviceRegistration {
@@ -100,7 +100,7 @@ package struct DeviceVerbs: Sendable {
         }
     }
 
-    /// - Parameter isOwn: a device for which it is false counts as none.
+    /// - Parameter isOwn: A device for which it is false counts as not found.
     /// - Throws: `not_found`.
     package func delete(
         _ id: DeviceID, app: AppKey, where isOwn: @escaping @Sendable (Device) -> Bool = { _ in true }, _ call: VerbCall
@@ -114,8 +114,8 @@ package struct DeviceVerbs: Sendable {
         }
     }
 
-    /// Erases a user. The audit does not name the person, because the erasure takes every trace.
-    /// - Returns: how many devices went.
+    /// Erases a user. The audit does not name the person, because the erasure removes every trace.
+    /// - Returns: How many devices were erased.
     package func deleteUser(_ userID: String, app: AppKey, _ call: VerbCall) async throws -> Int {
         try await store.write(.control) { store in
             try store.eraseMoments(app: app, userID: userID, now: call.now)
@@ -126,11 +126,11 @@ package struct DeviceVerbs: Sendable {
     }
 }
 
-/// Topics for one device of a batch, which is named by its id or by its address.
+/// Topics for one device of a batch. The device is named by its id or its address.
 package struct SubscriptionDraft: Sendable {
     package enum Target: Sendable {
         case device(DeviceID)
-        /// Every address that the text can be.
+        /// Every address that the text can mean.
         case addresses([Address])
     }
 
@@ -144,8 +144,8 @@ package struct SubscriptionDraft: Sendable {
 }
 
 extension DeviceVerbs {
-    /// Subscribes devices to topics beside those that they have: all of the batch, or none of it.
-    /// - Returns: what is wrong with each draft, in order; nil for one that is good. One error, and nothing was done.
+    /// Subscribes devices to further topics: all of the batch, or none of it.
+    /// - Returns: The error of each draft, in order; nil for a valid one. With any error, nothing was changed.
     package func subscribe(
         _ drafts: [SubscriptionDraft], app: AppKey, _ call: VerbCall
     ) async throws -> [PealError?] {
@@ -160,7 +160,7 @@ extension DeviceVerbs {
         }
     }
 
-    /// Takes the transaction back.
+    /// Rolls the transaction back.
     private struct Undone: Error {
         let faults: [PealError?]
     }

@@ -1,9 +1,9 @@
-/// Makes, changes and deletes geofences, and tells the devices that have them to ask anew: the telling message is
-/// committed together with the change.
+/// Creates, changes and deletes geofences, and notifies the devices that have them: the message that makes them ask
+/// again is committed together with the change.
 package struct GeofenceVerbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
-    /// Writes the message that has devices ask for their geofences.
+    /// Writes the message that makes devices ask for their geofences.
     package let announcement: Announcement
 
     package typealias Announcement = @Sendable (GeofenceAudience) throws(PealError) -> MessageDraft
@@ -16,7 +16,7 @@ package struct GeofenceVerbs: Sendable {
         self.announcement = announcement
     }
 
-    /// - Throws: `conflict` beyond `Limits.geofencesPerAppMax`; `invalid_field` for a location that there is not.
+    /// - Throws: `conflict` beyond `Limits.geofencesPerAppMax`; `invalid_field` for a location that does not exist.
     package func create(_ plan: Geofence.Plan, app: AppKey, _ call: VerbCall) async throws -> Geofence {
         try await change(call) { store in
             let known = try store.geofences(app: app, NumberedPageQuery(page: 1, size: 1)).total
@@ -29,8 +29,8 @@ package struct GeofenceVerbs: Sendable {
         }
     }
 
-    /// - Parameter edit: takes the plan as it is.
-    /// - Throws: `not_found`; `invalid_field` for a location that there is not; what `edit` throws.
+    /// - Parameter edit: Changes the current plan.
+    /// - Throws: `not_found`; `invalid_field` for a location that does not exist; what `edit` throws.
     package func update(
         _ id: Int64, app: AppKey, _ call: VerbCall,
         edit: @escaping @Sendable (inout Geofence.Plan) throws(PealError) -> Void
@@ -75,10 +75,10 @@ package struct GeofenceVerbs: Sendable {
         }
     }
 
-    /// What a device must learn.
+    /// The changes that a device needs.
     /// - Parameters:
-    ///   - device: nil = one that names no id, or one that is unknown: its topics are not regarded.
-    ///   - known: what it has is of this instant; nil = nothing.
+    ///   - device: nil = a device without an id, or an unknown one, whose topics are not considered.
+    ///   - known: The instant of the device's state; nil = it has none.
     package func share(
         of device: DeviceID?, platforms: [Platform], app: AppKey, since known: Timestamp?, now: Timestamp
     ) async throws -> GeofenceShare {
@@ -92,7 +92,7 @@ package struct GeofenceVerbs: Sendable {
         }
     }
 
-    /// - Parameter body: gives its result and the plans, old and new, whose devices are to ask anew.
+    /// - Parameter body: Returns its result and the plans, old and new, whose devices must ask again.
     private func change<Result: Sendable>(
         _ call: VerbCall,
         _ body: @escaping @Sendable (any StoreWriting) throws -> (Result, [Geofence.Plan])
@@ -112,7 +112,7 @@ package struct GeofenceVerbs: Sendable {
     }
 }
 
-/// Makes and deletes the locations of geofences, and groups of them. What changes geofences is in `GeofenceVerbs`.
+/// Creates and deletes the locations of geofences, and groups of them. `GeofenceVerbs` has what changes geofences.
 package struct LocationVerbs: Sendable {
     package let store: any Store
 
@@ -145,7 +145,8 @@ package struct LocationVerbs: Sendable {
         }
     }
 
-    /// - Throws: `conflict` beyond `Limits.locationGroupsPerAppMax`; `invalid_field` for a location that there is not.
+    /// - Throws: `conflict` beyond `Limits.locationGroupsPerAppMax`; `invalid_field` for a location that does not
+    ///   exist.
     package func createGroup(_ plan: LocationGroup.Plan, app: AppKey, _ call: VerbCall) async throws -> LocationGroup {
         try await store.write(.control) { store in
             let known = try store.locationGroups(app: app, NumberedPageQuery(page: 1, size: 1)).total
@@ -158,7 +159,7 @@ package struct LocationVerbs: Sendable {
         }
     }
 
-    /// - Throws: `not_found`; `invalid_field` for a location that there is not; what `edit` throws.
+    /// - Throws: `not_found`; `invalid_field` for a location that does not exist; what `edit` throws.
     package func updateGroup(
         _ id: Int64, app: AppKey, _ call: VerbCall,
         edit: @escaping @Sendable (inout LocationGroup.Plan) throws(PealError) -> Void

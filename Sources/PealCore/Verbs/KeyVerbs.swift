@@ -1,11 +1,11 @@
-/// Makes and revokes the keys that admit callers.
+/// Creates and revokes the API keys of callers.
 package struct KeyVerbs: Sendable {
     package let store: any Store
     package let hasher: any KeyHasher
     package let randomness: any Randomness
-    /// By `hasher`: no key's secret may be the admin token.
+    /// Made by `hasher`. No key's secret may equal the admin token.
     package let adminTokenHash: [UInt8]
-    /// The kinds of keys that have one secret only: no two keys of these may have the same.
+    /// The kinds of keys with a single secret. No two keys of these kinds may have the same secret.
     package let loneSecretDialects: [DialectName]
 
     package init(
@@ -66,12 +66,12 @@ package struct KeyVerbs: Sendable {
     /// How many characters of a lone secret's hash are its public half: 64 bits find it and reveal nothing of it.
     private static let publicHalfCharacters = 16
 
-    /// The half that a lone secret is looked up by.
+    /// The public half by which a lone secret is looked up.
     package static func publicHalf(ofHash hash: [UInt8]) -> String {
         String(Hex.encode(hash).prefix(publicHalfCharacters))
     }
 
-    /// The half that a shared secret is looked up by in an app that was not the first to have it.
+    /// The public half by which a shared secret is looked up in an app that was not the first to have it.
     package static func publicHalf(ofHash hash: [UInt8], in app: AppKey) -> String {
         "\(publicHalf(ofHash: hash))-\(app)"
     }
@@ -91,16 +91,16 @@ package struct KeyVerbs: Sendable {
     }
 }
 
-/// A request for a key. Values that are given are taken over, so that clients can change servers by host name alone;
-/// the others are made.
+/// A request for a key. Given values are kept, so that clients can change servers by changing only the host name; the
+/// others are generated.
 package struct KeyDraft: Sendable, Hashable {
     package let rules: KeyRules
-    /// nil = the usual ones.
+    /// nil = the defaults.
     package var scopes: Set<APIKey.Scope>?
     package var platform: Platform?
     package var environment: Environment?
     package var expiresAt: Timestamp?
-    /// User name, application or platform id; nil where the key has one secret only.
+    /// User name, application id or platform id; nil where the key has a single secret.
     package var publicHalf: String?
     package var secret: String?
     /// Hex text.

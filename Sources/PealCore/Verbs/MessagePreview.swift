@@ -1,11 +1,10 @@
-/// Renders a message as the engine would, to refuse before accepting what no device could receive, and to show authors
-/// what will be sent.
+/// Renders a message as the engine will, to refuse what no device could receive, and to show authors what will be sent.
 ///
-/// A refusal of a platform counts where the author or the app speaks to that platform: its object is in the content,
-/// the audience names it, or the app has a credential for it. A platform of an audience like `all` that the app never
-/// had anything to do with refuses nothing. While an app has no credential at all, iOS counts. Dialects whose
-/// authors do not name platforms fill in every platform by themselves, and Windows as nobody ever checked it: there
-/// only credentials for iOS and Android count.
+/// A platform's refusal counts where the author or the app uses that platform: its object is in the content, the
+/// audience names it, or the app has a credential for it. A platform that an audience such as `all` merely includes
+/// refuses nothing. While an app has no credential at all, iOS counts. Dialects whose authors do not name platforms
+/// fill in every platform by themselves, including Windows, which nobody checked before: there only credentials for iOS
+/// and Android count.
 package struct MessagePreview: Sendable {
     package let providers: [ProviderName: any Provider]
 

@@ -8,7 +8,7 @@ package struct MessageVerbs: Sendable {
         self.engine = engine
     }
 
-    /// What is told of a message that was just made durable.
+    /// The answer about a message that was just made durable.
     package struct Accepted: Sendable, Hashable {
         package let id: MessageID
         package let state: Message.State
@@ -28,7 +28,7 @@ package struct MessageVerbs: Sendable {
         return reply
     }
 
-    /// What the engine must be told once a message is committed.
+    /// What the engine gets once a message is committed.
     struct Outcome: Sendable {
         let accepted: Accepted
         let leasedSlices: [Slice]
@@ -40,7 +40,7 @@ package struct MessageVerbs: Sendable {
         }
     }
 
-    /// Makes the message durable within the caller's transaction, after which the outcome is to be handed over.
+    /// Makes the message durable within the caller's transaction. After it, the outcome must be handed over.
     static func accept(
         _ draft: MessageDraft, owner: String, in store: any StoreWriting, now: Timestamp
     ) throws -> Outcome {
@@ -62,8 +62,8 @@ package struct MessageVerbs: Sendable {
         return Outcome(accepted: accepted, leasedSlices: slices, needsWake: slices.isEmpty && !state.isFinal)
     }
 
-    /// Planning costs a row a slice; only a long list of members, which must be looked up one by one, is left to the
-    /// engine.
+    /// Planning costs one row for each slice. Only a long list of members, which are looked up one by one, is left to
+    /// the engine.
     private static func isPlannedAtOnce(_ audience: Audience) -> Bool {
         audience.devices.count + audience.users.count + audience.identifiers.count + audience.addresses.count
             <= Limits.directDevicesMax
@@ -97,7 +97,7 @@ package struct MessageVerbs: Sendable {
         do {
             return try await move(id, app: app, to: .cancelled, "cancelled", call, reply: reply) { _, _ in .cancelled }
         } catch let refusal as PealError where refusal.code == .conflict {
-            // Too late for a promise, yet a device that has not shown it may still be asked to forget it.
+            // Too late to promise anything, but a device that has not shown it may still be asked to drop it.
             _ = try await store.write(.control) { try $0.cancelMoments(app: app, message: id, now: call.now) }
             throw refusal
         }
@@ -111,7 +111,7 @@ package struct MessageVerbs: Sendable {
         try await move(id, app: app, to: .paused, "paused", call, reply: reply) { _, _ in .paused }
     }
 
-    /// Lets a paused message go on where it stood. A message that is under way may be resumed.
+    /// Lets a paused message continue. A message that is being sent may be resumed too.
     /// - Throws: `not_found`; `conflict` when it has ended.
     package func resume(
         _ id: MessageID, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (MessageReport) throws -> Reply
@@ -148,7 +148,7 @@ package struct MessageVerbs: Sendable {
         return answer
     }
 
-    /// A message with a window is cancelled where some of its users still wait; it cannot be held.
+    /// A message with a window is cancelled where some of its users still wait. It cannot be paused.
     private static func stop(
         _ message: Message, to goal: Message.State, _ verb: String, _ call: VerbCall, in store: any StoreWriting
     ) throws {
@@ -179,7 +179,7 @@ package struct CampaignVerbs: Sendable {
     package init(store: any Store) { self.store = store }
 
     /// The sum over the campaign's messages that are still stored, read a page at a time.
-    /// - Throws: `not_found` for a campaign without any.
+    /// - Throws: `not_found` for a campaign without messages.
     package func report(_ id: String, app: AppKey) async throws -> CampaignReport {
         var report = CampaignReport(id: id)
         var cursor: MessageID?
@@ -203,7 +203,7 @@ package struct CampaignVerbs: Sendable {
         return report
     }
 
-    /// The sums of the campaigns that come after `name`, by name; one whose last message goes meanwhile is left out.
+    /// The sums of the campaigns after `name`, by name. A campaign whose last message is deleted meanwhile is left out.
     package func reports(after name: String?, limit: Int, app: AppKey) async throws -> [CampaignReport] {
         var reports: [CampaignReport] = []
         var last = name

@@ -1,4 +1,4 @@
-/// Schedules and cancels one person's message by its name, and takes what devices ask and tell.
+/// Schedules and cancels one person's message by its name, and answers the claims and receipts of devices.
 package struct MomentVerbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
@@ -8,16 +8,16 @@ package struct MomentVerbs: Sendable {
         self.engine = engine
     }
 
-    /// What became of a request to schedule or to cancel.
+    /// The result of a request to schedule or to cancel.
     package struct Result: Sendable, Hashable {
         package let moment: Moment
-        /// Whether the request changed anything: a name whose message is out of the server's hands changes nothing.
+        /// Whether the request changed anything. It does not where the server no longer has the message in its hands.
         package let isApplied: Bool
     }
 
-    /// Makes a message to one user durable. Under a name that is known the last request counts while the message is
-    /// open; afterwards nothing is sent again.
-    /// - Parameter draft: with a window, to one user.
+    /// Makes a message to one user durable. Under a known name, the last request counts while the message is open;
+    /// afterwards nothing is sent again.
+    /// - Parameter draft: A draft with a window, for one user.
     package func schedule(_ draft: MessageDraft) async throws -> Result {
         let result = try await store.write(.intake) { store in try Self.accept(draft, in: store) }
         engine.wake()
@@ -42,9 +42,9 @@ package struct MomentVerbs: Sendable {
         return Result(moment: moment, isApplied: true)
     }
 
-    /// Cancels by name: exact, for who is told that it is cancelled will never see it. A claimant is asked to forget
-    /// what it has not shown yet, and nothing is promised of that.
-    /// - Returns: the moment, cancelled now or before, or in a state in which it cannot be cancelled any more.
+    /// Cancels by name. A message that is reported as cancelled is never shown. A claimant is asked to drop what it has
+    /// not shown yet, without a guarantee.
+    /// - Returns: The moment: cancelled now or before, or in a state in which it can no longer be cancelled.
     /// - Throws: `not_found`.
     package func cancel(_ name: MomentName, app: AppKey, _ call: VerbCall) async throws -> Result {
         try await store.write(.intake) { store in
@@ -63,7 +63,7 @@ extension MomentVerbs {
         case refused(MomentClaim.Refusal)
     }
 
-    /// A device asks to show a message to its user now. Asked again with the same claim, it is given the same answer.
+    /// A device asks to show a message to its user now. The same claim gets the same answer again.
     /// - Throws: `not_found` where the message holds no moment of the device's user.
     package func claim(
         _ message: MessageID, for device: Device, app: AppKey, id: ClaimID, rev: Int64, hasLedger: Bool, now: Timestamp
@@ -78,7 +78,7 @@ extension MomentVerbs {
         }
     }
 
-    /// What a device tells of a message. A fact that is told again changes nothing.
+    /// Takes a device's receipt. A repeated one changes nothing.
     /// - Throws: `not_found` where the message holds no moment of the device's user.
     package func receive(
         _ receipt: MomentReceipt, of message: MessageID, from device: Device, app: AppKey, now: Timestamp
@@ -89,7 +89,7 @@ extension MomentVerbs {
         }
     }
 
-    /// Tells webhooks that a device can be reached better or worse in the background.
+    /// Reports to webhooks that a device can be reached better or worse in the background.
     package func report(_ transition: DeviceTransition, id: OutboxEventID) async throws {
         try await store.write(.control) { store in try store.report(transition, id: id) }
     }

@@ -1,13 +1,13 @@
-/// Takes what devices tell of messages and geofences.
+/// Takes the receipts of devices for messages and geofences.
 package struct ReceiptVerbs: Sendable {
     package let store: any Store
 
     package init(store: any Store) { self.store = store }
 
-    /// Keeps the facts of known devices on known messages and geofences, and passes over all others. What was told
-    /// before changes nothing.
-    /// - Parameter isOwn: a device for which it is false counts as unknown.
-    /// - Returns: how many were new.
+    /// Stores the receipts of known devices for known messages and geofences, and ignores all others. Repeated receipts
+    /// change nothing.
+    /// - Parameter isOwn: A device for which it is false counts as unknown.
+    /// - Returns: How many were new.
     @discardableResult
     package func record(
         _ facts: [DeviceFact], app: AppKey, now: Timestamp, where isOwn: @escaping @Sendable (Device) -> Bool
@@ -26,7 +26,7 @@ package struct ReceiptVerbs: Sendable {
         return count
     }
 
-    /// Looks each device, message and geofence up once.
+    /// Looks up each device, message and geofence once.
     private struct Reader {
         let store: any StoreReading
         let app: AppKey
@@ -50,7 +50,7 @@ package struct ReceiptVerbs: Sendable {
                 switch fact.subject {
                 case .message(let id, let kind):
                     guard let sentAt = try createdAt(id) else { continue }
-                    // A clock that is wrong must not put the opening before the sending.
+                    // A wrong clock must not put the opening before the sending.
                     let at = max(sentAt, min(fact.at, now))
                     receipts.append(Receipt(message: id, device: device, kind: kind, at: at))
                 case .geofence(let id, let location):

@@ -1,10 +1,10 @@
-/// Makes and removes topics.
+/// Creates and deletes topics.
 package struct TopicVerbs: Sendable {
     package let store: any Store
 
     package init(store: any Store) { self.store = store }
 
-    /// Makes the topic or changes its expiry.
+    /// Creates the topic, or changes its expiry.
     package func put(_ name: String, expiresAt: Timestamp?, app: AppKey, _ call: VerbCall) async throws -> Topic {
         try await store.write(.control) { store in
             let topic = try store.putTopic(app: app, name: name, expiresAt: expiresAt, now: call.now)
@@ -13,7 +13,7 @@ package struct TopicVerbs: Sendable {
         }
     }
 
-    /// Takes the subscriptions along.
+    /// Deletes the subscriptions too.
     /// - Throws: `not_found`.
     package func delete(_ name: String, app: AppKey, _ call: VerbCall) async throws {
         try await store.write(.control) { store in
@@ -22,7 +22,7 @@ package struct TopicVerbs: Sendable {
         }
     }
 
-    /// Makes each topic unless there is one that has not expired, which stays as it is.
+    /// Creates each topic, unless there is one that has not expired, which remains unchanged.
     package func make(
         _ drafts: [(name: String, expiresAt: Timestamp?)], app: AppKey, _ call: VerbCall
     ) async throws -> [(topic: TopicEntry, isNew: Bool)] {
@@ -36,8 +36,8 @@ package struct TopicVerbs: Sendable {
         }
     }
 
-    /// Takes the subscriptions along; passes over numbers that no living topic has.
-    /// - Returns: how many topics went.
+    /// Deletes the subscriptions too, and ignores numbers of topics that do not exist.
+    /// - Returns: How many topics were deleted.
     package func delete(_ numbers: [Int64], app: AppKey, _ call: VerbCall) async throws -> Int {
         try await store.write(.control) { store in
             var count = 0

@@ -1,9 +1,9 @@
-/// Who asks for a change, when, and under which name of its own, so that the audit and a repetition can be told.
+/// Who requests a change, when, and under which idempotency key: for the audit, and to recognize a repetition.
 package struct VerbCall: Sendable {
-    /// `admin` or a key's id: what the audit shows.
+    /// `admin` or a key's id, for the audit.
     package let actor: String
     package let now: Timestamp
-    /// Set where the request names itself (`Idempotency-Key`).
+    /// Set where the request has an `Idempotency-Key`.
     package let request: IdempotentRequest?
 
     package init(actor: String, now: Timestamp, request: IdempotentRequest? = nil) {
@@ -13,13 +13,14 @@ package struct VerbCall: Sendable {
     }
 }
 
-/// An answer in a dialect's own bytes, made inside the transaction that it reports, so that it can be kept with it.
+/// An answer in the bytes of its dialect. It is made inside the transaction that it reports, so that it can be kept
+/// with it.
 package struct Reply: Sendable, Hashable {
     package let status: Int
     package let body: [UInt8]
-    /// What a repeated request is told instead, where the first answer holds what is shown only once.
+    /// The answer to a repeated request, where the first one holds something that is shown only once.
     package let repetition: Repetition?
-    /// Whether this is an earlier answer, given again.
+    /// Whether this is the kept answer to an earlier request.
     package let isReplay: Bool
 
     package struct Repetition: Sendable, Hashable {
@@ -64,7 +65,7 @@ package struct Reply: Sendable, Hashable {
 
 extension Store {
     /// Makes a change and keeps its answer in the same transaction. A repeated request changes nothing and gets the
-    /// answer that was kept; then `result` is nil.
+    /// kept answer; `result` is then nil.
     package func commit<Result: Sendable>(
         _ lane: WriteLane, _ call: VerbCall, reply: @escaping @Sendable (Result) throws -> Reply,
         change: @escaping @Sendable (any StoreWriting) throws -> Result
@@ -84,7 +85,7 @@ extension Store {
         }
     }
 
-    /// The answer that was kept for `request`, if there is one: for a repetition that would be refused by now.
+    /// The kept answer to `request`, if there is one, for a repetition that would be refused by now.
     /// - Throws: `idempotency_mismatch`.
     package func answer(keptFor request: IdempotentRequest, now: Timestamp) async throws -> Reply? {
         try await write(.intake) { store in

@@ -1,4 +1,4 @@
-/// Puts, removes and retries what an app is told by.
+/// Puts, deletes and retries webhooks.
 package struct WebhookVerbs: Sendable {
     package let store: any Store
     package let rules: WebhookRules
@@ -8,7 +8,7 @@ package struct WebhookVerbs: Sendable {
         self.rules = rules
     }
 
-    /// A checked wish for a webhook.
+    /// A checked request for a webhook.
     package struct Draft: Sendable {
         package var app: AppKey
         package var name: String
@@ -27,7 +27,7 @@ package struct WebhookVerbs: Sendable {
         }
     }
 
-    /// Makes a webhook or replaces the one of that name.
+    /// Creates a webhook, or replaces the one of that name.
     /// - Throws: `invalid_field` for a URL that may not be reached; `conflict` when the app has as many as it may.
     package func put(_ draft: Draft, _ call: VerbCall) async throws -> (webhook: Webhook, isNew: Bool) {
         _ = try rules.target(draft.url)
@@ -53,7 +53,7 @@ package struct WebhookVerbs: Sendable {
         }
     }
 
-    /// Has a failed delivery tried for another day, and a pending one at once.
+    /// Retries a failed delivery for another day, and a pending one at once.
     /// - Throws: `not_found`; `conflict` when it is delivered, has no request, or its webhook is disabled.
     package func retry(
         _ id: WebhookDeliveryID, of name: String, app: AppKey, _ call: VerbCall,

@@ -32,7 +32,7 @@ package struct Webhook: Sendable, Hashable {
 }
 
 extension Webhook {
-    /// What a webhook is sent, and in which shape: the name of a `Form`. It is stored and stands in the API.
+    /// What a webhook is sent, and in which shape: the name of a `Form`. It is stored and part of the API.
     package struct Kind: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
         package let rawValue: String
 
@@ -41,7 +41,7 @@ extension Webhook {
         package init(stringLiteral value: String) { rawValue = value }
     }
 
-    /// How a receiver knows that a request is from this server.
+    /// How a receiver recognizes requests from this server.
     package enum Authentication: Sendable, Hashable {
         /// HTTP Basic (RFC 7617).
         case basic(username: String, password: String)
@@ -67,7 +67,7 @@ extension Webhook {
     }
 }
 
-/// Which webhook of which app.
+/// Identifies a webhook.
 package struct WebhookPlace: Sendable, Hashable, Comparable {
     package let app: AppKey
     package let webhook: WebhookKey
@@ -86,14 +86,14 @@ package typealias WebhookKey = Int64
 package typealias WebhookDeliveryID = Identifier<WebhookDelivery>
 package typealias OutboxEventID = Identifier<OutboxEvent>
 
-/// Decides where webhooks may lead: over https to public hosts, and to those that the configuration lists.
+/// Decides which URLs webhooks may have: https to public hosts, and hosts that the configuration lists.
 package struct WebhookRules: Sendable {
     /// `host`, `host:port` or `.suffix` that may be private.
     package let allowedHosts: [String]
 
     package init(allowedHosts: [String] = []) { self.allowedHosts = allowedHosts }
 
-    /// Where a URL leads.
+    /// The target of a URL.
     package struct Target: Sendable, Hashable {
         /// The URL with scheme and host in lower case.
         package let url: String
@@ -109,7 +109,7 @@ package struct WebhookRules: Sendable {
         }
     }
 
-    /// Checks a URL. What its host resolves to is judged when a connection is made, by `Target.allows`.
+    /// Checks a URL. The addresses of its host are checked when a connection is made, by `Target.allows`.
     /// - Throws: `invalid_field` for `url`.
     package func target(_ url: String) throws(PealError) -> Target {
         guard url.utf8.count <= Limits.webhookURLBytesMax else {

@@ -1,5 +1,5 @@
-/// One request to a webhook, with everything that was and will be tried to get it there. Its id goes along with every
-/// attempt, so that the receiver knows a repetition.
+/// One request to a webhook, with its attempts. Every attempt carries its id, so that the receiver recognizes a
+/// repetition.
 package struct WebhookDelivery: Sendable, Hashable {
     package var id: WebhookDeliveryID
     package var place: WebhookPlace
@@ -8,12 +8,12 @@ package struct WebhookDelivery: Sendable, Hashable {
     /// Events in the request.
     package var itemCount: Int
     package var attempts: Int
-    /// The HTTP status of the last attempt; nil before the first and where there was no answer.
+    /// The HTTP status of the last attempt; nil before the first, and when there was no answer.
     package var lastStatus: Int?
-    /// Why the last attempt got no answer, as `Timeout`.
+    /// Why the last attempt got no answer, such as `Timeout`.
     package var lastError: String?
     package var createdAt: Timestamp
-    /// From when on it is retried: its making, or when somebody asked for it to be tried again.
+    /// When its retries began: when it was made, or when a retry was requested.
     package var startedAt: Timestamp
     package var nextAttemptAt: Timestamp
     /// When it was delivered or given up.
@@ -61,9 +61,9 @@ extension WebhookDelivery {
 
     /// Why a delivery failed without having been sent, in `lastError`.
     package enum Refusal: String, Sendable {
-        /// The message is past its retention, or its report cannot be made.
+        /// The message's retention is over, or its report cannot be made.
         case noReport = "NoReport"
-        /// The webhook's receiver had said that it is gone.
+        /// The webhook's receiver had answered that it is gone.
         case disabled = "Disabled"
     }
 }
@@ -83,15 +83,15 @@ package struct LeasedDelivery: Sendable, Hashable {
     }
 }
 
-/// Something that webhooks are told of: written in the transaction that made it true, so that neither a crash tells of
-/// what never was nor keeps silent about what is.
+/// An event for webhooks. It is written in the transaction that causes it, so that no crash reports what did not happen
+/// or loses what did.
 package struct OutboxEvent: Sendable, Hashable {
-    /// Unique in a webhook's queue: an event that is written twice is there once.
+    /// Unique in a webhook's queue: an event that is written twice is queued once.
     package var id: OutboxEventID
     package var app: AppKey
-    /// As `message.sent` or `device_transition`. Events of different types never share a request.
+    /// Such as `message.sent` or `device_transition`. Events of different types never share a request.
     package var type: String
-    /// What is told, as JSON of at most `Limits.webhookPayloadBytesMax`; nil where the report of `message` is composed
+    /// The payload, as JSON of at most `Limits.webhookPayloadBytesMax`; nil where the report of `message` is composed
     /// when it is sent.
     package var payload: [UInt8]?
     package var message: MessageID?

@@ -229,15 +229,15 @@ extension Conclusion {
 extension DeliveryContext {
     /// Reports answered pages to their route's breaker, and concludes them.
     /// - Parameters:
+    ///   - isProbe: Whether the breaker waits for the result.
     ///   - isOwnStop: Whether we stopped the pages ourselves: untried devices are then ready at once.
     ///   - keepsTail: See `Conclusion.Terms`.
     /// - Returns: `closedUntil` is set while the route may not be used.
     func conclude(
-        _ pages: [PageFates], of slice: Slice, under terms: SendTerms, locales: [String?], isOwnStop: Bool,
-        keepsTail: Bool
+        _ pages: [PageFates], of slice: Slice, under terms: SendTerms, locales: [String?], isProbe: Bool,
+        isOwnStop: Bool, keepsTail: Bool
     ) async -> (conclusion: Conclusion, closedUntil: Timestamp?) {
-        let report = await report(
-            pages, under: terms, isProbe: pages.contains { $0.page.isProbe }, isOwnStop: isOwnStop)
+        let report = await report(pages, under: terms, isProbe: isProbe, isOwnStop: isOwnStop)
         let now = time.now
         let readyAt = isOwnStop ? now : report.readyAt ?? now + .seconds(1)
         let conclusion = Conclusion(

@@ -32,7 +32,7 @@ final class MessageWork: Sendable {
     /// The renderings for a route. Most networks are given a life in seconds that counts from when they get the
     /// message, so their renderings are soon outdated. APNs is given an instant.
     func variants(
-        route: Route, access: Access, provider: any Provider, now: Timestamp
+        route: Route, access: RouteAccess, provider: any Provider, now: Timestamp
     ) -> Variants {
         variants.withLock { known in
             let key = Key(route: route, fingerprint: access.fingerprint)

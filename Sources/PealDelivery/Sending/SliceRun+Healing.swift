@@ -52,7 +52,7 @@ extension SliceRun {
 
 extension DeliveryContext {
     /// The credential for a provider's other environment; nil when there is none, or it is known not to work.
-    func healingAccess(app: AppKey, _ route: Route) async throws -> Access? {
+    func healingAccess(app: AppKey, _ route: Route) async throws -> RouteAccess? {
         guard let provider = route.provider,
             !routes.change(ActiveRoute(app: app, route: route), { $0.isStopped })
         else { return nil }
@@ -62,7 +62,7 @@ extension DeliveryContext {
         let stored = try await store.read {
             try $0.credential(app: app, provider: provider, environment: route.environment)
         }
-        let found = stored.map { Access($0.credential, $0.record) }
+        let found = stored.map { RouteAccess($0.credential, $0.record) }
         access.keep(found, for: key, version: version, now: uptime)
         return found
     }

@@ -97,7 +97,7 @@ extension SliceRun {
     /// Gives a page to the provider.
     /// - Parameter id: The slice's, or the one it would have on another route.
     func hand(
-        _ page: DevicePage, _ choice: Variants.Choice, as id: Slice.ID, _ access: Access, deadline: Duration,
+        _ page: DevicePage, _ choice: Variants.Choice, as id: Slice.ID, _ access: RouteAccess, deadline: Duration,
         isProbe: Bool
     ) -> SentPage {
         let parts = SentPage.split(page, choice)

@@ -18,11 +18,11 @@ struct SliceRun: Sendable {
     }
 
     let context: DeliveryContext
-    /// As it stands in the store.
+    /// As it is stored.
     var slice: Slice
     let candidates: KeySet
     let work: MessageWork
-    let access: Access
+    let access: RouteAccess
     let terms: SendTerms
     let provider: any Provider
     let variants: Variants
@@ -35,7 +35,7 @@ struct SliceRun: Sendable {
     var isOver = false
 
     init(
-        context: DeliveryContext, slice: Slice, opening: SliceOpening, access: Access, terms: SendTerms,
+        context: DeliveryContext, slice: Slice, opening: SliceOpening, access: RouteAccess, terms: SendTerms,
         provider: any Provider, control: SendControl
     ) {
         self.context = context
@@ -150,7 +150,8 @@ extension SliceRun {
     ///   - isOwnStop: Whether we stopped the pages ourselves.
     mutating func conclude(_ group: [PageFates], isLast: Bool, isOwnStop: Bool) async {
         let (conclusion, closedUntil) = await context.conclude(
-            group, of: slice, under: terms, locales: locales, isOwnStop: isOwnStop, keepsTail: true)
+            group, of: slice, under: terms, locales: locales, isProbe: group.contains { $0.page.isProbe },
+            isOwnStop: isOwnStop, keepsTail: true)
         if let closedUntil {
             switch halt {
             case nil, .closed: halt = .closed(until: closedUntil)

@@ -55,7 +55,7 @@ struct SliceWorker: Sendable {
 struct SliceOpening: Sendable {
     /// What follows from the message's state, its life, and the credential.
     enum Course: Sendable {
-        case send(Access, SendTerms, any Provider)
+        case send(RouteAccess, SendTerms, any Provider)
         /// Everybody left in the slice ends without being sent to.
         case settleRest(Outcome, reason: String)
         /// The store holds it, or it becomes ready later.
@@ -95,7 +95,7 @@ extension DeliveryContext {
             var access = knownAccess?.access
             if let key, knownAccess == nil {
                 let stored = try reader.credential(app: key.app, provider: key.provider, environment: key.environment)
-                access = stored.map { Access($0.credential, $0.record) }
+                access = stored.map { RouteAccess($0.credential, $0.record) }
             }
             return (job: job, access: access, candidates: try reader.candidates(of: slice))
         }
@@ -123,7 +123,7 @@ extension DeliveryContext {
     }
 
     private func course(
-        _ slice: Slice, _ work: MessageWork, _ access: Access?, key: AccessCache.Key?, version: Int
+        _ slice: Slice, _ work: MessageWork, _ access: RouteAccess?, key: AccessCache.Key?, version: Int
     ) -> SliceOpening.Course {
         switch work.job.message.state {
         case .cancelled: return .settleRest(.suppressed, reason: Reason.cancelled)

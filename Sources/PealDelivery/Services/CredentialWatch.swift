@@ -10,7 +10,7 @@ struct CredentialWatch: Sendable {
     /// The earliest ends come first, so that a server with more credentials still learns of the pressing ones.
     private static let credentialsMax = 1000
 
-    /// One credential as it was put. The next one of the same app, provider and environment is warned of anew.
+    /// One credential as it was put. The next one of the same app, provider and environment gets its own warnings.
     struct Subject: Hashable {
         let app: AppID
         let provider: ProviderName

@@ -46,7 +46,7 @@ final class DirectQueue: Sendable {
     private let state = Mutex(State())
     let arrival = Signal()
 
-    /// Returns how many did not fit. Their leases run out, and then they are leased anew.
+    /// Returns how many did not fit. Their leases run out, and then they are leased again.
     func put(_ slices: [Slice], askedAt: Duration) -> Int {
         let taken = state.withLock { state in
             let taken = slices.prefix(max(0, Limits.directSlicesWaitingMax - state.slices.count))

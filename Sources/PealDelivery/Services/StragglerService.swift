@@ -40,8 +40,8 @@ struct StragglerService: Sendable {
         let slice = stragglers.slice
         await postponeDoubted(&fates, of: slice)
         let (conclusion, _) = await context.conclude(
-            [fates], of: slice, under: stragglers.terms, locales: stragglers.locales, isOwnStop: context.stop.isOn,
-            keepsTail: false)
+            [fates], of: slice, under: stragglers.terms, locales: stragglers.locales, isProbe: false,
+            isOwnStop: context.stop.isOn, keepsTail: false)
         let settlements = context.settlements(
             of: conclusion, slice, pending: 0, sentAt: stragglers.page.sentAt, next: .done)
         let results = await context.settler.settle(settlements)

@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "passes over keys outside its range, even within its last word",
+        "ignores keys outside its range, even within its last word",
         arguments: [
             0, 9, 111, 127, 128, 1000, Int64.min, Int64.max,
         ] as [DeviceKey])

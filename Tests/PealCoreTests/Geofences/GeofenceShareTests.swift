@@ -123,7 +123,7 @@ struct GeofenceAudienceTests {
         #expect(ended.topics == ["a"])
     }
 
-    @Test("is told at the start, or at once where something is in force")
+    @Test("is sent at the start, or at once where something is in force")
     func start() throws {
         let later = try #require(
             GeofenceAudience([Self.plan([], .all, starts: 1500), Self.plan([], .all, starts: 1400)], now: Self.now))

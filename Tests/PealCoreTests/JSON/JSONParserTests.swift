@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "passes over one trailing comma where it is told to",
+        "ignores one trailing comma where that is allowed",
         arguments: [
             ("[1,]", [1]), ("[[1 , ],\n]", [[1]]), ("{\"a\":1,}", ["a": 1]),
             ("{\"a\":{\"b\":[2,],} , }", ["a": ["b": [2]]]),
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(
-        "mends nothing but trailing commas",
+        "accepts nothing invalid except trailing commas",
         arguments: ["[,]", "{,}", "[1,,]", "[1 2,]", "{\"a\":1,,}", "{\"a\" 1,}", "[1,", "{\"a\":1,", "[1,}", "1,"])
     func nothingElse(text: String) {
         #expect(throws: JSONParser.Failure.self) {

@@ -133,7 +133,7 @@ struct MomentTransitionTests {
         #expect(Self.open().after(.registered, at: Self.start).moment == Self.open())
     }
 
-    @Test("authors are told of each device, and of a device that shows it whose claim won")
+    @Test("each device is reported to authors, also one that shows it after its claim won")
     func notices() {
         let next = Self.after([(.fallback(to: Self.phone), 3600)])
             .after(.settled(.retired, reason: "Unregistered", next: Self.tablet), at: Self.deadline)

@@ -55,7 +55,7 @@ import Testing
         #expect(!AddressGuard.isPublic([8, 8, 8]))
     }
 
-    @Test("lets through what it was told to")
+    @Test("permits what the configuration lists")
     func exceptions() throws {
         let loopback = try #require(IPAddress("127.0.0.1"))
         let lenient = AddressGuard(permitting: [loopback])

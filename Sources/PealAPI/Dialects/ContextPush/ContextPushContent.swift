@@ -31,7 +31,7 @@ struct ContextPushContent: Sendable {
         content.data["ctx_image_url"] = imageURL.map(JSON.string) ?? content.data["ctx_image_url"]
         content.data["ctx_idempotency_key"] = .string(key)
         if platform == .ios {
-            // So that the extension runs: for the image, and to tell that the alert was shown.
+            // So that the extension runs: for the image, and to report that the alert was shown.
             content.platforms[.ios] = .init(
                 fields: JSON.Members([("payload", ["aps": ["mutable-content": 1]])]))
         } else {

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// The ContextPush API, told to the outside.
+/// The OpenAPI description of the ContextPush API.
 enum ContextPushDocument {
     static func document(_ describing: Describing, _ options: APIOptions) -> DialectDocument {
         DialectDocument(

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// `{"error":{"code","message","field"}}`, and 422 for a platform that there is not.
+/// `{"error":{"code","message","field"}}`, with status 422 for an unsupported platform.
 struct ContextPushEnvelope: Envelope {
     func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
         let isPlatform = error.field == "platform" && error.code == .notSupported
@@ -12,7 +12,7 @@ struct ContextPushEnvelope: Envelope {
         return answer
     }
 
-    /// A message that cannot be cancelled any more: `state` says who has it.
+    /// The refusal to cancel a message that can no longer be cancelled: `state` is its state.
     static func tooLate(_ state: Moment.State) -> Answer {
         let word =
             switch state {

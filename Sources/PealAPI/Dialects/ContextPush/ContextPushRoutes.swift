@@ -1,7 +1,8 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
-/// The paths of ContextPush: one person's message, scheduled and cancelled.
+/// The paths of ContextPush: to schedule and to cancel one person's message.
 struct ContextPushRoutes: Sendable {
     private let services: APIServices
     private let shapes: ContextPushShapes
@@ -62,6 +63,6 @@ struct ContextPushRoutes: Sendable {
 }
 
 extension Moment {
-    /// What the caller knows the message by: its own key, or the one made for it.
+    /// The caller's key of the message, or the one that the server made for it.
     var contextPushKey: String { idempotencyKey ?? message.description }
 }

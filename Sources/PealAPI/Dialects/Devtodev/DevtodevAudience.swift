@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// Reads who a push is for: the union of the elements. Where an element holds a push token the rest of it does not
-/// count. What cannot be read is skipped, and told by its path.
+/// Reads the audience of a push: the union of the elements. If an element has a push token, the rest of it is ignored.
+/// Invalid elements are skipped and reported by their paths.
 struct DevtodevAudience {
     private(set) var audience = Audience()
     private(set) var skipped: [String] = []
@@ -15,7 +15,7 @@ struct DevtodevAudience {
     /// The members of an element that are looked at.
     static let names = ["token"] + identifiers.map { $0.name } + users
 
-    /// - Parameter content: with the objects of the platforms that the push is for.
+    /// - Parameter content: has the objects of the push's platforms.
     init(_ elements: [JSON], content: Content, rules: AddressRules) {
         var seen = Seen()
         audience.platforms = Set(content.platforms.keys)
@@ -74,8 +74,8 @@ struct DevtodevAudience {
         return text
     }
 
-    /// A token belongs to Windows where it is a URI; else to iOS where it is an APNs device token and the push is for
-    /// iOS; else to Android.
+    /// A URI is a Windows token. An APNs device token is an iOS token if the push is for iOS. Every other token is
+    /// Android's.
     private static func address(_ value: JSON, _ content: Content, _ rules: AddressRules) -> Address? {
         guard let text = Tolerance.plainText(value) else { return nil }
         let isURI = text.contains("://")

@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// Makes the APNs payload of a push: Apple's members in `aps`, beside it `data`, and the keys that the vendor's SDK
+/// Builds the APNs payload of a push: Apple's members in `aps`, then `data`, and the keys that the vendor's SDK
 /// reads (https://github.com/devtodev-analytics/ios-sdk-2.0).
 enum DevtodevApple {
     static func content(
@@ -66,7 +66,7 @@ enum DevtodevApple {
     }
 }
 
-/// Makes the FCM data message of a push. The vendor's SDK shows it by itself from the texts under the keys below
+/// Builds the FCM data message of a push. The vendor's SDK shows it from the texts under the keys below
 /// (https://github.com/devtodev-analytics/package_Messaging).
 enum DevtodevAndroid {
     static func content(
@@ -96,8 +96,8 @@ enum DevtodevAndroid {
         return buttons.isEmpty ? nil : .string(JSON.object(JSON.Members([("buttons", .array(buttons))])).text)
     }
 
-    /// The author's members stand by themselves and once more, as one JSON text, under `data` where there is room; the
-    /// SDK's keys win over them.
+    /// The author's members, each by itself and, if there is room, all as one JSON text under `data`. The SDK's keys
+    /// take precedence.
     private static func data(_ own: JSON.Members, _ keys: JSON.Members) -> JSON.Members {
         var data = JSON.Members()
         for (name, value) in own.pairs where !value.isNull {
@@ -118,7 +118,7 @@ enum DevtodevAndroid {
 enum DevtodevActions {
     private static let keys = [("url", "_u"), ("deeplink", "_d"), ("share", "_s")]
 
-    /// The action in `object`; the first of `url`, `deeplink` and `share` where several are given.
+    /// The action in `object`; if there are several, the first of `url`, `deeplink` and `share`.
     static func member(_ object: Tolerance) throws(PealError) -> (String, JSON)? {
         guard let action = try object.object("action") else { return nil }
         var members: [(String, JSON)] = []

@@ -30,15 +30,15 @@ extension KeyKind {
 extension Access {
     private static let key = Authentication(
         .devtodev, .parameter("user_token"), needs: "user_token is unknown",
-        text: "A key of dialect devtodev. It may stand in the body instead.")
+        text: "A key of dialect devtodev. The body may hold it instead.")
 
-    /// A key in the query or in the body: the handler reads it and has the caller admitted.
+    /// A key in the query or in the body: the handler reads it and admits the caller.
     static let userToken = Access(key, .appOfKey(.send))
 }
 
 extension Limits {
     package static let devtodevAudienceMax = 1000
-    /// How long a push lives that does not say.
+    /// The lifetime of a push that does not state one.
     package static let devtodevLifeSeconds: Int64 = 7 * 24 * 3600
     package static let devtodevCollapseKeyBytesMax = 64
     /// How long a `pack_id` counts as a repetition.

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// The devtodev Push API, told to the outside.
+/// The OpenAPI description of the devtodev Push API.
 enum DevtodevDocument {
     static func document(_ describing: Describing) -> DialectDocument {
         DialectDocument(

@@ -20,7 +20,7 @@ struct DevtodevEnvelope: Envelope {
     }
 }
 
-/// The refusals that have a number of their own, told apart by the field they name.
+/// The refusals that have a number of their own: the field distinguishes them.
 enum DevtodevRefusals {
     static let app = "app_id"
     static let audience = "audience"
@@ -49,7 +49,7 @@ extension PealError {
     }
 }
 
-/// The numbers of refusals. The vendor's documents name none: these are Peal's own, and stay.
+/// The numbers of refusals. The vendor's documents define none: these are Peal's own and never change.
 enum DevtodevCode: Int {
     case malformedJSON = 1000
     case unknownUserToken = 1001
@@ -93,7 +93,7 @@ enum DevtodevCode: Int {
         }
     }
 
-    /// The HTTP status; what a number does not decide follows from the error.
+    /// The HTTP status, from the number or otherwise from the error.
     func status(of error: PealError) -> Int {
         switch self {
         case .notConfigured: 422

@@ -4,7 +4,7 @@ internal import Logging
 internal import PealCore
 internal import PealShapes
 
-/// `POST /api/v1/push/send`: accepts a push, waits for what the push networks say, and answers with the counts.
+/// `POST /api/v1/push/send`: accepts a push, waits for the push networks' answers, and returns the counts.
 struct DevtodevPush: Sendable {
     private let services: APIServices
 
@@ -25,7 +25,7 @@ struct DevtodevPush: Sendable {
         do {
             return try await send(body, app: app, VerbCall(actor: caller.name, now: call.now, request: pack))
         } catch let refusal as PealError where refusal.code.httpStatus < 500 && refusal.code != .idempotencyMismatch {
-            // A repetition that would be refused by now gets what it was told the first time.
+            // A repetition that would be refused by now gets the first answer.
             guard let pack, let kept = try await services.store.answer(keptFor: pack, now: call.now) else {
                 throw refusal
             }
@@ -54,7 +54,7 @@ struct DevtodevPush: Sendable {
         return answer
     }
 
-    /// The final answer: as it was kept, or once the message has ended.
+    /// The final answer: the stored one, or the one at the end of the message.
     private func finish(_ reply: Reply, app: App, _ pack: IdempotentRequest?) async throws -> Answer {
         guard let (id, skipped) = DevtodevPack.pending(reply) else { return Answer(reply) }
         let report = try await DevtodevWait(services).end(of: id, app: app.key)
@@ -63,7 +63,7 @@ struct DevtodevPush: Sendable {
         return Answer(.ok, json)
     }
 
-    /// A repetition waits for the message again where this fails.
+    /// If this fails, a repetition waits for the message again.
     private func keep(_ json: JSON, for pack: IdempotentRequest, start: Timestamp) async {
         do {
             try await services.store.write(.rest) { store in
@@ -98,8 +98,8 @@ struct DevtodevPush: Sendable {
     }
 }
 
-/// `pack_id`: the name by which a client that lost the answer asks again. Until the message has ended the kept answer
-/// holds its id, so that a repetition waits for the same message, also after a restart of the server.
+/// `pack_id`: the name under which a client that lost the answer asks again. Until the message has ended, the stored
+/// answer has its id, so that a repetition waits for the same message, even after a restart of the server.
 enum DevtodevPack {
     private static let acceptedStatus = 202
 
@@ -112,14 +112,14 @@ enum DevtodevPack {
             lifeSeconds: Limits.devtodevPackSeconds)
     }
 
-    /// What is kept in the transaction that accepts the message.
+    /// The answer that is stored in the transaction that accepts the message.
     static func accepted(_ id: MessageID, skipped: [String]) -> Reply {
         Reply(
             status: acceptedStatus,
             ["message_id": .string(id.description), "skipped": .array(skipped.map(JSON.string))])
     }
 
-    /// The message whose end is still to be told; nil of a final answer.
+    /// The message that has not ended yet; nil for a final answer.
     static func pending(_ reply: Reply) -> (id: MessageID, skipped: [String])? {
         guard reply.status == acceptedStatus, let json = try? JSONParser.parse(reply.body),
             let id = json["message_id"]?.stringValue.flatMap({ MessageID($0) })
@@ -127,8 +127,8 @@ enum DevtodevPack {
         return (id, json["skipped"]?.arrayValue?.compactMap(\.stringValue) ?? [])
     }
 
-    /// Puts the final answer in place of the pending one; a final one stays.
-    /// - Parameter start: when the first request came, from which the name's life counts.
+    /// Replaces the pending answer by the final one; a final answer stays.
+    /// - Parameter start: when the first request came: the lifetime of the name counts from then.
     static func keep(
         _ json: JSON, for request: IdempotentRequest, in store: any StoreWriting, start: Timestamp
     ) throws {
@@ -143,14 +143,14 @@ struct DevtodevReader {
     let rules: AddressRules
     let lifeSecondsMax: Int64
 
-    /// What was read.
+    /// The result of reading a push.
     struct Request: Sendable {
         let draft: MessageDraft
-        /// Of the audience, what could not be read.
+        /// The paths of invalid elements of the audience.
         let skipped: [String]
-        /// What was left out, for a `Warning`.
+        /// What was left out, for the `Warning` header.
         let notes: [String]
-        /// What the request calls its Windows object.
+        /// The name of the request's Windows object.
         let windowsName: String
 
         private var platforms: [Platform] { Platform.addressable.filter { draft.content.platforms[$0] != nil } }
@@ -196,7 +196,7 @@ struct DevtodevReader {
     }
 }
 
-/// Waits until every device of a message has its outcome, for a while.
+/// Waits for a limited time until every device of a message has its outcome.
 struct DevtodevWait: Sendable {
     private let services: APIServices
 
@@ -221,15 +221,15 @@ struct DevtodevWait: Sendable {
     }
 }
 
-/// Writes what became of a push: once in `data`, as the vendor's sibling endpoints answer, and once at the top, where
-/// its documents put the members.
+/// Writes the result of a push twice: in `data`, as the vendor's other endpoints answer, and at the top level, where
+/// its documents show the members.
 enum DevtodevAnswer {
-    /// - Parameter skipped: what in the audience could not be read.
+    /// - Parameter skipped: the paths of invalid elements of the audience.
     static func json(_ report: MessageReport, skipped: [String]) -> JSON {
         let total = report.total
         let erroneous = total.settled - total.accepted
         var details = skipped
-        // A network may also say something about a push that it takes.
+        // A network may give a reason for a push that it accepts, too.
         if erroneous > 0 { details += total.reasons.keys.sorted() }
         if total.pending > 0 { details.append("queued") }
         let members: [(String, JSON)] = [

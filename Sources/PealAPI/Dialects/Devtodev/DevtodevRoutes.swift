@@ -10,8 +10,8 @@ struct DevtodevRoutes: Sendable {
     var all: [Endpoint] { DevtodevPush(services).endpoints + DevtodevCategories().endpoints }
 }
 
-/// `GET /v1/devtodev/categories?locale=xx`: the templates with their texts, for apps to make notification categories
-/// of. Without `locale` the language follows from `Accept-Language`.
+/// `GET /v1/devtodev/categories?locale=xx`: the templates with their texts, from which apps make notification
+/// categories. Without `locale`, `Accept-Language` decides the language.
 struct DevtodevCategories: Sendable {
     var endpoints: [Endpoint] { [Endpoint(.get, "/v1/devtodev/categories", .everybody, list)] }
 

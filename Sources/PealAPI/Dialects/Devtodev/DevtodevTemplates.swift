@@ -3,7 +3,7 @@ struct DevtodevTemplate: Sendable {
     /// A button and what a tap on it does.
     struct Button: Sendable {
         let id: String
-        /// Whether the tap takes the user into the app; else it only dismisses the notification.
+        /// Whether the tap opens the app; otherwise it only dismisses the notification.
         let opensApp: Bool
 
         static func open(_ id: String) -> Button { Button(id: id, opensApp: true) }
@@ -19,7 +19,7 @@ struct DevtodevTemplate: Sendable {
     }
 }
 
-/// Every template of the vendor's document, word by word: ids are not made from their parts.
+/// Every template of the vendor's document, with its exact id.
 enum DevtodevTemplates {
     static let all = [
         DevtodevTemplate("dtd_yes.open_no.dismiss", .open("yes"), .dismiss("no")),
@@ -46,7 +46,7 @@ enum DevtodevTemplates {
     ]
 }
 
-/// The texts of the templates' buttons, by language. English are the vendor's, the others our own translations of them.
+/// The texts of the templates' buttons, by language. The English texts are the vendor's, the others are translations.
 enum DevtodevLabels {
     /// Ids of the buttons, in the order of the texts below.
     static let buttons = [
@@ -125,7 +125,7 @@ enum DevtodevLabels {
         ],
     ]
 
-    /// The language to show to whoever prefers `tags`, the first one first.
+    /// The best available language for the preferences `tags`, the first of which counts most.
     static func language(for tags: [String]) -> String {
         for tag in tags {
             var tag = tag.lowercased().replacing("_", with: "-")
@@ -140,7 +140,7 @@ enum DevtodevLabels {
         return fallback
     }
 
-    /// The text of a button; its id where there is none.
+    /// The text of a button; its id if there is none.
     static func text(_ button: String, in language: String) -> String {
         guard let index = buttons.firstIndex(of: button), let texts = texts[language], index < texts.count else {
             return button

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Puts `uwp` (Windows 10) and `win` (also Windows 8.1) into the native API's form of a Windows notification.
+/// Converts `uwp` (Windows 10) and `win` (also Windows 8.1) to the native API's form of a Windows notification.
 enum DevtodevWindows {
     /// - Parameter isLegacy: whether the templates must be those of Windows 8.1.
     /// - Throws: `missing_field` where nothing is said; `invalid_field`.
@@ -50,7 +50,7 @@ enum DevtodevWindows {
     }
 }
 
-/// Puts a toast into the native API's form.
+/// Converts a toast to the native API's form.
 enum DevtodevToast {
     static func fields(_ value: JSON, _ path: String, isLegacy: Bool) throws(PealError) -> [(String, JSON?)] {
         if let xml = DevtodevWindows.xml(value) { return [("type", "toast"), ("xml", xml)] }
@@ -77,10 +77,10 @@ enum DevtodevToast {
         ]
     }
 
-    /// Of the catalogue's templates the one with that many texts.
+    /// The catalogue's template with that many texts.
     private static func number(_ texts: [String]) -> Int { texts.count == 1 ? 1 : texts.count == 2 ? 2 : 4 }
 
-    /// What the app is told: as given, else `data` and the action as one JSON text.
+    /// The app's launch argument: as given, otherwise `data` and the action as one JSON text.
     private static func launch(_ given: Tolerance) throws(PealError) -> String? {
         if let launch = try given.freeText("launch") { return launch }
         var notes: [String] = []
@@ -106,7 +106,7 @@ enum DevtodevToast {
     }
 }
 
-/// Puts a tile into the native API's form.
+/// Converts a tile to the native API's form.
 enum DevtodevTile {
     private static let sizes: [(name: String, template: XMLText)] = [
         ("small", "TileSmall"), ("medium", "TileMedium"), ("wide", "TileWide"), ("large", "TileLarge"),
@@ -138,7 +138,7 @@ enum DevtodevTile {
         return texts.isEmpty ? "TileSquare150x150Image" : "TileSquare150x150PeekImageAndText02"
     }
 
-    /// A tile whose sizes say different things; nil where no size is given.
+    /// A tile with a different content for each size; nil if no size is given.
     private static func document(_ given: Tolerance) throws(PealError) -> XMLElement? {
         var bindings: [XMLElement] = []
         for (name, template) in sizes {

@@ -239,7 +239,7 @@ enum NativeWebhookShapes {
         }
         return key
     }.described { _ in
-        let letter = "[A-Za-z0-9+/]"
+        let letter = "[A-Za-z0-9+/_-]"
         let four = "(\(letter){4})"
         return Schema.text(
             pattern: "(whsec_)?(\(four){8,21}|\(four){8,20}\(letter){3}=?|\(four){8,21}\(letter){2}(==)?)"

@@ -1,8 +1,8 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// `POST /v1/analytics`: what the vendor's SDKs tell of pushes and geofences. They keep whatever is not answered with
-/// 2xx and send it again, so what cannot be used is passed over and the answer is 200.
+/// `POST /v1/analytics`: reports of the vendor's SDKs about pushes and geofences. The SDKs send a report again until
+/// the answer is 2xx, so unusable events are ignored and the answer is 200.
 struct PivotalAnalytics: Sendable {
     private let services: APIServices
 
@@ -31,7 +31,7 @@ struct PivotalAnalytics: Sendable {
     ]
     private static let triggered = "pcf_push_event_type_geofence_location_triggered"
 
-    /// nil for an event that says nothing that is kept.
+    /// nil for an event without anything to store.
     private static func fact(_ event: JSON, now: Timestamp) -> DeviceFact? {
         guard let device = text(event, "deviceUuid").flatMap({ DeviceID($0) }), let type = text(event, "eventType")
         else { return nil }
@@ -51,7 +51,7 @@ struct PivotalAnalytics: Sendable {
         event[name].flatMap { Tolerance.plainText($0) }
     }
 
-    /// iOS tells milliseconds, Android seconds: the magnitude tells which.
+    /// iOS sends milliseconds, Android seconds: the magnitude shows which.
     private static func instant(_ text: String) -> Timestamp? {
         guard let number = JSON.number(text).integerValue, number > 0 else { return nil }
         return number < 100_000_000_000 ? Timestamp(seconds: number) : Timestamp(milliseconds: number)

@@ -1,9 +1,9 @@
 internal import PealCore
 
-/// Reads what a push says into the content of the core: the iOS payload complete, the other platforms' objects in the
-/// form that the native API gives them.
+/// Reads the message of a push into the core's content: the complete iOS payload, and the objects of the other
+/// platforms in the form of the native API.
 enum PivotalContent {
-    /// - Parameter receipt: what payloads carry as `receiptId`; nil = nothing.
+    /// - Parameter receipt: the `receiptId` of payloads; nil for none.
     static func content(_ body: Tolerance, receipt: String?) throws(PealError) -> Content {
         guard let message = try body.object("message") else { throw .missing("message") }
         var content = Content()
@@ -53,7 +53,7 @@ enum PivotalContent {
     }
 }
 
-/// Makes the APNs payload of a push.
+/// Builds the APNs payload of a push.
 enum PivotalApple {
     /// Members of `alert` that are texts, and those that are lists of texts.
     private static let texts = [
@@ -75,7 +75,7 @@ enum PivotalApple {
         if let isAvailable { aps["content-available"] = isAvailable ? 1 : 0 }
 
         var payload = try ios?.object("extra")?.members ?? .init()
-        // What the app's own data may not overwrite.
+        // The app's own data must not overwrite these.
         payload["aps"] = aps.isEmpty ? nil : .object(aps)
         payload["receiptId"] = receipt.map(JSON.string)
         var content = Content.PlatformContent(fields: JSON.Members([("payload", .object(payload))]))
@@ -84,7 +84,7 @@ enum PivotalApple {
         return content
     }
 
-    /// The alert where the push gives one of its own; the message's body completes it.
+    /// The push's own alert, if any, completed by the message's body.
     private static func alert(_ ios: Tolerance, body: String?) throws(PealError) -> JSON? {
         guard let (value, path) = ios["alert"] else { return nil }
         if let text = Tolerance.plainText(value) { return .string(text) }

@@ -68,7 +68,7 @@ enum PivotalRegistrationShapes {
 /// Makes a registration of what a device sends, and shows devices.
 struct PivotalDevice {
     let rules: AddressRules
-    /// Of the platform key: what its devices are.
+    /// The platform of the key's devices.
     let platform: Platform
     let environment: Environment
 
@@ -137,7 +137,7 @@ struct PivotalDevice {
 }
 
 extension PivotalDevice {
-    /// A registration as the device itself is told.
+    /// A registration as the device itself receives it.
     /// - Parameter variant: the platform's id.
     static func json(_ device: Device, variant: String, now: Timestamp) -> JSON {
         let own: [(String, JSON)] = [
@@ -170,7 +170,7 @@ extension PivotalDevice {
                 ]))
     }
 
-    /// What the client said of the device, as it was sent.
+    /// The client's description of the device, as received.
     private static func facts(_ device: Device) -> [(String, JSON)] {
         [
             ("os", .string(device.detail.vendorOS ?? PivotalPlatform.os(device.platform))),

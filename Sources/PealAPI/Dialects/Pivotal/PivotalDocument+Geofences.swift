@@ -19,7 +19,8 @@ extension PivotalDocument {
                     .query(
                         "timestamp", PivotalSchema.queried(.integer(Int64.min...Int64.max)),
                         "`last_modified` of the last answer; 0 = everything."),
-                    .query("device_uuid", .text, "Whose tags count; without it all are told."),
+                    .query(
+                        "device_uuid", .text, "The device whose tags count; without it, all geofences are returned."),
                     .query("platform", .text, "Not looked at: the key's counts."),
                 ],
                 answers: [APIAnswer(200, "What changed.", PivotalSchema.share)]),

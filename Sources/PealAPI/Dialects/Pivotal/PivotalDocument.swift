@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// The Pivotal Push API, told to the outside.
+/// The OpenAPI description of the Pivotal Push API.
 enum PivotalDocument {
     static var document: DialectDocument {
         DialectDocument(
@@ -26,9 +26,10 @@ enum PivotalDocument {
         answers: [APIAnswer(200, "The version.", .object([.required("version", .word("1.8.1"))]))])
 
     private static let health = APIOperation(
-        id: "pivotalHealth", method: .get, path: "/healthcheck", summary: "Whether the server works",
+        id: "pivotalHealth", method: .get, path: "/healthcheck", summary: "Check that the server works",
         answers: [
-            APIAnswer(200, "It does.", PivotalSchema.health), APIAnswer(503, "It does not.", PivotalSchema.health),
+            APIAnswer(200, "It works.", PivotalSchema.health),
+            APIAnswer(503, "At least one part does not work.", PivotalSchema.health),
         ])
 
     /// The operations of what is managed under each of `paths`; the first names them.
@@ -60,14 +61,14 @@ extension PivotalDocument {
         let one = APIAnswer(200, "The schedule.", .named("PivotalSchedule"))
         return [
             APIOperation(
-                id: "pivotalListSchedules\(suffix)", method: .get, path: path, summary: "List what is scheduled",
+                id: "pivotalListSchedules\(suffix)", method: .get, path: path, summary: "List schedules",
                 answers: [APIAnswer(200, "The newest first.", .list(.named("PivotalSchedule")))]),
             APIOperation(
                 id: "pivotalGetSchedule\(suffix)", method: .get, path: "\(path)/:id", summary: "Show a schedule",
                 answers: [one]),
             APIOperation(
                 id: "pivotalChangeSchedule\(suffix)", method: .put, path: "\(path)/:id", summary: "Change a schedule",
-                text: "Each member that is given replaces that member.",
+                text: "Each member in the body replaces the stored one.",
                 body: APIBody(schema: .named("PivotalScheduleChange")),
                 answers: [
                     APIAnswer(
@@ -81,13 +82,13 @@ extension PivotalDocument {
     }
 
     private static let receipt = APIOperation(
-        id: "pivotalReceipt", method: .get, path: "/v1/receipts/:id", summary: "What became of a push",
+        id: "pivotalReceipt", method: .get, path: "/v1/receipts/:id", summary: "Get the result of a push",
         answers: [APIAnswer(200, "How far it has come.", .named("PivotalReceipt"))])
 
     private static let analytics = APIOperation(
         id: "pivotalAnalytics", method: .post, path: "/v1/analytics",
-        summary: "What devices tell of pushes and geofences",
-        text: "What cannot be used is passed over.",
+        summary: "Report what happened to pushes and geofences",
+        text: "Unusable events are ignored.",
         body: APIBody(
             schema: .object([
                 .optional(
@@ -115,7 +116,7 @@ extension PivotalDocument {
     ]
 }
 
-/// What requests and answers hold, as it is read and written.
+/// The members of requests and answers.
 enum PivotalSchema {
     static let components: [(name: String, schema: Schema)] =
         [
@@ -147,7 +148,7 @@ enum PivotalSchema {
     /// Texts that are there and not empty.
     static let somebody = Schema.content.with("type", ["string", "number", "boolean"]).with("minLength", 1)
 
-    /// Names of something, of which those that can be none are passed over.
+    /// Names; invalid ones are ignored.
     static func names(_ countMax: Int) -> Schema {
         Schema.list(Schema([("type", Schema.scalarOrNull)]), 0...countMax).orAbsent
     }
@@ -163,7 +164,7 @@ enum PivotalSchema {
     /// Also `all`.
     static let targetOS = Schema.caseless(osWords + ["all", ""]).orNull
 
-    /// In a query, where there is no null.
+    /// In a query, which has no null.
     static let listedOS = Schema.caseless(osWords + ["all", ""])
 
     /// Also empty, which is absent.

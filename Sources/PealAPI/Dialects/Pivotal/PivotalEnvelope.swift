@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// The error body of the Spring server that this API came from: `{"timestamp","status","error","message","path"}`.
+/// The error body of the original Spring server: `{"timestamp","status","error","message","path"}`.
 struct PivotalEnvelope: Envelope {
     func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
         let status = HTTPResponse.Status(code: error.code.httpStatus)

@@ -2,13 +2,13 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// `/v1/geofence`: what backends manage, and `GET /v1/geofences`: what phones have of it.
+/// `/v1/geofence`, where backends manage geofences, and `GET /v1/geofences`, from which phones fetch them.
 struct PivotalGeofences: Sendable {
     private let services: APIServices
 
     init(_ services: APIServices) { self.services = services }
 
-    /// The plural is managed too, but to read it is the phones'.
+    /// Backends may use the plural too, except to list: `GET` on it is for phones.
     var endpoints: [Endpoint] {
         let managed = ["/v1/geofence", "/v1/geofences"].flatMap { path in
             [
@@ -42,7 +42,7 @@ struct PivotalGeofences: Sendable {
             })
     }
 
-    /// With `triggered`, how often phones told that they crossed a border: an addition.
+    /// With `triggered`, how often phones reported a crossing: an addition to the original API.
     private func get(_ call: Call) async throws -> Answer {
         let (app, id) = (try call.app().key, try call.number("id", of: "geofence"))
         let found = try await services.store.read { store in
@@ -71,7 +71,7 @@ struct PivotalGeofences: Sendable {
         return Answer(.noContent)
     }
 
-    /// What changed for the device since `timestamp`; 0 = everything. The platform is the key's.
+    /// What changed for the device since `timestamp`; everything for 0. The platform is the key's.
     private func share(_ call: Call) async throws -> Answer {
         let app = try call.app()
         guard let platform = call.caller.key?.platform else {
@@ -88,7 +88,7 @@ struct PivotalGeofences: Sendable {
 }
 
 extension APIServices {
-    /// The verbs of one request: their announcement is a message of its own.
+    /// The verbs of one request: it announces its change by one message.
     func geofences(_ app: App, at now: Timestamp) -> GeofenceVerbs {
         let update = PivotalGeofenceUpdate(
             app: app, id: newMessageID(at: now), lifeSecondsMax: options.messageLifeSeconds, now: now)
@@ -100,15 +100,15 @@ extension APIServices {
 
 extension Call {
     /// A number in the path.
-    /// - Throws: `not_found` for what is none: nothing can have it.
+    /// - Throws: `not_found` for an invalid number: nothing can have it.
     func number(_ name: String, of what: String) throws(PealError) -> Int64 {
         guard let number = Int64(parameter(name)), number > 0 else { throw .notFound(what) }
         return number
     }
 }
 
-/// Writes the push that has the SDKs ask for their geofences: silent on iOS, a data message on Android. It is the push
-/// that a backend could send through `/v1/push`, and takes the same way.
+/// Writes the push that makes the SDKs fetch their geofences: silent on iOS, a data message on Android. A backend could
+/// send the same push through `/v1/push`; it is read by the same code.
 struct PivotalGeofenceUpdate: Sendable {
     let app: App
     let id: MessageID
@@ -117,7 +117,7 @@ struct PivotalGeofenceUpdate: Sendable {
 
     /// What the SDKs look for at the top level of a payload.
     private static let flag = "pivotal.push.geofence_update_available"
-    /// Of several that wait for a device that is away, the last is enough.
+    /// If several wait for an offline device, the last is enough.
     private static let collapseKey = "pivotal.push.geofence_update"
 
     func draft(_ audience: GeofenceAudience) throws(PealError) -> MessageDraft {

@@ -1,12 +1,12 @@
 internal import Logging
 package import PealCore
 
-/// The heartbeat of the original server: each minute a push to the devices in the topic `pcf.push.heartbeat` of every
-/// app that has some and allows it, so that people see from a phone that the whole way works.
+/// The heartbeat of the original server: once a minute, a push to the devices in the topic `pcf.push.heartbeat` of
+/// every app whose settings allow it. A phone that receives it shows that the whole path works.
 package struct PivotalHeartbeat: Sendable {
     private let services: APIServices
 
-    /// The topic, and what a heartbeat's messages have as campaign id.
+    /// The topic, and the campaign id of the heartbeat's messages.
     package static let topic = "pcf.push.heartbeat"
     private static let interval = Limits.pivotalHeartbeatSeconds * 1000
 
@@ -65,7 +65,7 @@ package struct PivotalHeartbeat: Sendable {
             "expiryTime": .integer(now.milliseconds + Self.interval),
         ]
         var app = app
-        // Without it a phone cannot answer.
+        // Without it, a phone cannot send a receipt.
         app.settings[PivotalSettings.sendReceipt] = true
         let reader = PivotalReader(lifeSecondsMax: services.options.messageLifeSeconds)
         var draft = try reader.draft(push, id: Self.id(app, at: now), app: app, createdAt: now, now: now).draft
@@ -75,7 +75,7 @@ package struct PivotalHeartbeat: Sendable {
     }
 
     /// The same in every process for one app and minute, so that only one of them sends: a UUID of version 8 (RFC 9562
-    /// §5.8) that lies among the others by its time.
+    /// §5.8), which sorts by time among the others.
     static func id(_ app: App, at now: Timestamp) -> MessageID {
         let minute = UInt64(bitPattern: now.milliseconds.floorDivided(by: interval) * interval)
         return MessageID(

@@ -23,7 +23,7 @@ struct PivotalLocations: Sendable {
                 return try await verbs.create(place, app: app, call.verb)
             },
             change: { id, body, app, call in
-                // Geofences have locations: devices are told of the change.
+                // Geofences use locations: devices must fetch them again.
                 try await services.geofences(try call.app(), at: call.now).updateLocation(id, app: app, call.verb) {
                     place throws(PealError) in
                     try PivotalGeofenceShapes.location.apply(body, to: &place, .pivotal, now: call.now)
@@ -51,13 +51,13 @@ struct PivotalLocations: Sendable {
     }
 }
 
-/// The endpoints of what backends manage by number: list, create, read, change, remove.
+/// The endpoints of objects that backends manage by number: list, create, read, change, delete.
 struct PivotalCollection<Item: Sendable>: Sendable {
-    /// All mean the same.
+    /// Several paths for the same objects.
     let paths: [String]
-    /// What one is called in refusals.
+    /// The name of one in refusals.
     let noun: String
-    /// The members of a page that hold the items and how many there are.
+    /// The members of a page that hold the items and their number.
     let listName: String
     let totalName: String
     let json: @Sendable (Item) -> JSON

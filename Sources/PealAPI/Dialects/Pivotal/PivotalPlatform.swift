@@ -1,9 +1,9 @@
 internal import PealCore
 internal import PealShapes
 
-/// The dialect's words for platforms.
+/// The dialect's names of platforms.
 enum PivotalPlatform {
-    /// What `os` of a registration means; letter case does not matter. nil for an unknown word.
+    /// The platform that `os` of a registration names, in any letter case; nil for an unknown name.
     static func platform(os: String) -> Platform? {
         switch os.lowercased() {
         case "ios": .ios
@@ -45,8 +45,8 @@ enum PivotalPlatform {
 }
 
 extension PivotalPlatform {
-    /// The routes to devices of a platform by its word, as `os` of a registration; `all` means every one.
-    /// - Throws: `invalid_field` for an unknown word.
+    /// The routes to devices of a platform by its name, such as `os` of a registration; `all` means every platform.
+    /// - Throws: `invalid_field` for an unknown name.
     static func routes(named name: String) throws(PealError) -> [Route] {
         guard name.lowercased() != "all" else { return allRoutes }
         guard let platform = platform(os: name) else { throw .invalid("platform", "platform \(name) is unknown") }

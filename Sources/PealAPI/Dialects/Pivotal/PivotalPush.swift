@@ -27,8 +27,8 @@ struct PivotalPush: Sendable {
     }
 }
 
-/// Reads a push into a message. The message's id is the `receiptId` in its payloads and the receipt in the answer; a
-/// scheduled one is known by its first 16 digits.
+/// Reads a push into a message. The message's id is the `receiptId` in its payloads and the receipt in the answer; the
+/// id of a schedule is its first 16 digits.
 struct PivotalReader {
     let lifeSecondsMax: Int64
 
@@ -57,10 +57,10 @@ struct PivotalReader {
 }
 
 extension Identifier where Of == Message {
-    /// The dialect's name of a scheduled push: 16 hexadecimal digits.
+    /// The dialect's id of a scheduled push: 16 hexadecimal digits.
     var scheduleID: String { Hex.encode(bytes.prefix(8)) }
 
-    /// The message that the dialect calls so, among those that suit the filter; nil when there is none.
+    /// The message with that id among those that match the filter; nil if there is none.
     static func named(
         _ scheduleID: String, app: AppKey, _ filter: MessageFilter, in store: any StoreReading
     ) throws -> MessageID? {
@@ -71,8 +71,8 @@ extension Identifier where Of == Message {
     }
 }
 
-/// Reads who a push is for. `devices` overrides everything else; custom user ids and topics are joined; platforms
-/// narrow both, or stand alone for everybody on them.
+/// Reads the target of a push. `devices` overrides everything else; custom user ids and topics are united; platforms
+/// narrow both, or alone address every device on them.
 enum PivotalTarget {
     static func audience(_ body: Tolerance) throws(PealError) -> Audience {
         guard let target = try body.object("target") else { throw .missing("target") }
@@ -82,10 +82,10 @@ enum PivotalTarget {
         let users = try target.names("custom_user_ids", countMax: Limits.pivotalUsersMax)
         let topics = try target.names("topics", "tags", countMax: Limits.audienceTopicsMax)
         guard topics.count <= Limits.audienceTopicsMax else {
-            throw .invalid("target.topics", "a target may hold \(Limits.audienceTopicsMax) topics at most")
+            throw .invalid("target.topics", "a target may have at most \(Limits.audienceTopicsMax) topics")
         }
         if isGiven(target, ["devices"]) {
-            // What is no UUID was never given by this server: no device has it.
+            // Every id from this server is a UUID: no device has any other.
             var seen: Set<DeviceID> = []
             audience.devices = devices.compactMap { DeviceID($0) }.filter { seen.insert($0).inserted }
             return audience
@@ -105,12 +105,12 @@ enum PivotalTarget {
         return audience
     }
 
-    /// Whether one of the lists has elements. A list of nothing but empty names is for nobody, never for everybody.
+    /// Whether one of the lists has elements. A list of only empty names addresses nobody, never everybody.
     private static func isGiven(_ target: Tolerance, _ names: [String]) -> Bool {
         names.contains { target[$0]?.value.arrayValue?.isEmpty == false }
     }
 
-    /// Whether a user or a topic can be called so; what cannot names nobody.
+    /// Whether a user or a topic can have this name; other names address nobody.
     private static func isName(_ text: String, bytesMax: Int) -> Bool {
         text.utf8.count <= bytesMax && text.isPrintable
     }
@@ -137,11 +137,11 @@ enum PivotalTarget {
 
 /// Reads when a push starts and ends.
 struct PivotalTiming {
-    /// nil = at once.
+    /// nil to start at once.
     let startAt: Timestamp?
-    /// As given; nil = the platforms' own.
+    /// As given; nil for the platforms' own.
     let expiresAt: Timestamp?
-    /// Whether `scheduleIn` looks like milliseconds though it means seconds.
+    /// Whether `scheduleIn` looks like milliseconds although its unit is seconds.
     let isSuspicious: Bool
 
     private static let monthSeconds: Int64 = 30 * 24 * 3600
@@ -168,7 +168,7 @@ struct PivotalTiming {
     }
 }
 
-/// `GET /v1/receipts/{id}`: what became of a push. One that was scheduled has its schedule's id too.
+/// `GET /v1/receipts/{id}`: the result of a push. The id of its schedule finds it too.
 struct PivotalReceipts: Sendable {
     private let services: APIServices
 

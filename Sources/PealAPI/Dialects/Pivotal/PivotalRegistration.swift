@@ -102,11 +102,12 @@ struct PivotalRegistration: Sendable {
         return Answer(.ok, .integer(count))
     }
 
-    /// The vendor's SDKs cap the id at 255 characters, whatever their bytes.
+    /// The vendor's SDKs limit the id to 255 characters, not bytes.
     private func checked(_ id: String) throws(PealError) -> String {
         let text = try Shape.text(bytes: Limits.userIDBytesMax).value(of: id, named: "custom_user_id")
         guard text.unicodeScalars.count <= Limits.nameCharactersMax else {
-            throw .invalid("custom_user_id", "custom_user_id may be \(Limits.nameCharactersMax) characters long")
+            throw .invalid(
+                "custom_user_id", "custom_user_id may be at most \(Limits.nameCharactersMax) characters long")
         }
         return text
     }
@@ -132,11 +133,11 @@ struct PivotalRegistration: Sendable {
     }
 }
 
-/// A user's id signed by the app's backend: a compact JWS (RFC 7515) with HS256 over `{"custom_user_id":"…"}`, its key
-/// the bytes behind the shared secret's hexadecimal digits.
+/// A user's id signed by the app's backend: a compact JWS (RFC 7515) with HS256 over `{"custom_user_id":"…"}`. The key
+/// is the shared secret, decoded from hexadecimal digits.
 enum CustomUserID {
-    /// The id in `signed`, if one of the secrets signed it and it has not expired. Where the payload tells its end, in
-    /// `exp` (RFC 7519 §4.1.4), that counts; extensions that must be understood (`crit`, RFC 7515 §4.1.11) are not.
+    /// The id in `signed`, if one of the secrets signed it and it has not expired according to `exp` (RFC 7519 §4.1.4).
+    /// Tokens with critical extensions (`crit`, RFC 7515 §4.1.11) are refused.
     /// - Parameter secrets: hexadecimal text.
     static func verified(_ signed: String, secrets: [String], now: Timestamp) -> String? {
         let parts = signed.split(separator: ".", omittingEmptySubsequences: false)
@@ -176,7 +177,7 @@ struct PivotalRegistrations: Sendable {
         ]
     }
 
-    /// Narrowed by `q`, `platform`, `platformUuid` and `topic`, all of them together.
+    /// Devices that match all of `q`, `platform`, `platformUuid` and `topic`.
     private func list(_ call: Call) async throws -> Answer {
         let app = try call.app().key
         let asked = try PivotalPage(call.query, sizeMin: 0)

@@ -17,13 +17,13 @@ struct PivotalRoutes: Sendable {
     }
 }
 
-/// What tells clients which server they talk to.
+/// Version and health of the server.
 struct PivotalServer: Sendable {
     private let services: APIServices
 
     init(_ services: APIServices) { self.services = services }
 
-    /// From 1.3.2 on the vendor's SDKs report what becomes of notifications.
+    /// From 1.3.2 on, the vendor's SDKs report what happens to notifications.
     private static let version = "1.8.1"
 
     var endpoints: [Endpoint] {
@@ -33,7 +33,7 @@ struct PivotalServer: Sendable {
         ]
     }
 
-    /// Under the names of the parts that the original server had.
+    /// Under the names of the original server's parts.
     private func health(_ call: Call) async throws -> Answer {
         let failures = await services.operations.readiness().filter { $0.failure != nil }.map(\.subsystem)
         let state: JSON = [
@@ -46,19 +46,19 @@ struct PivotalServer: Sendable {
     }
 }
 
-/// The part of a listing that a request asks for: `?page=&size=`.
+/// The page of a list that a request asks for: `?page=&size=`.
 struct PivotalPage {
     let page: PageNumber
 
-    /// - Parameter sizeMin: 0 where the total alone may be asked for.
-    /// - Throws: `invalid_field` for a number out of its range.
+    /// - Parameter sizeMin: 0 if clients may ask for the total alone.
+    /// - Throws: `invalid_field` for a number out of range.
     init(_ query: Query, sizeMin: Int) throws(PealError) {
         page = PageNumber(
             number: try Self.number("page", query, in: 1...Self.pageMax) ?? 1,
             size: try Self.number("size", query, in: sizeMin...Limits.pageItemsMax) ?? Limits.pageItemsDefault)
     }
 
-    /// No listing is longer; a larger number is no page of any.
+    /// No list is longer.
     private static let pageMax = Int(Int32.max)
 
     private static func number(
@@ -72,7 +72,7 @@ struct PivotalPage {
     }
 
     /// The page under `name`, with its totals.
-    /// - Parameter total: the name of the number of all items.
+    /// - Parameter total: the name of the member that counts all items.
     func json<Item>(_ result: ResultPage<Item>, _ name: String, total: String, item: (Item) -> JSON) -> JSON {
         let pages = page.size == 0 ? 0 : (result.total + page.size - 1) / page.size
         return .object(

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// `/v1/schedules` (and `/v1/schedule`, as the documents also call it): pushes that have not started.
+/// `/v1/schedules`, and `/v1/schedule`, which the documents use too: pushes that have not started.
 struct PivotalSchedules: Sendable {
     private let services: APIServices
 
@@ -70,8 +70,8 @@ struct PivotalSchedules: Sendable {
         return Answer(.ok, Self.json(changed))
     }
 
-    /// The start is one thing under two names: a new one removes the old, and what sets none leaves it. Null leaves
-    /// everything but the expiry, which it takes away.
+    /// The two names of the start are one setting: a new value under either name replaces both, and a body with neither
+    /// keeps them. Null changes nothing, except that it removes the expiry.
     private static func merge(_ given: JSON.Members, over push: JSON.Members) -> JSON.Members {
         let unset: [JSON] = [.null, 0, "0", ""]
         let starts = ["scheduleAt", "scheduleIn"]
@@ -95,10 +95,10 @@ struct PivotalSchedules: Sendable {
         return draft
     }
 
-    /// Whether a push that has not started is a schedule: what was changed to go at once is none any more.
+    /// Whether a push that has not started is a schedule. One that was changed to start at once no longer is.
     private static func isSchedule(_ draft: MessageDraft) -> Bool { draft.source != nil }
 
-    /// The push as it was sent, with its start as an instant.
+    /// The push as received, with its start as an instant.
     private static func push(of draft: MessageDraft) -> JSON.Members {
         var push = draft.source.flatMap { try? JSONParser.parse($0) }?.objectValue ?? .init()
         push["scheduleAt"] = draft.startAt.map { .integer($0.milliseconds) }

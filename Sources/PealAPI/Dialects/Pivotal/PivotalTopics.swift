@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// `/v2/topics`: topics by number, made and removed one by one or in batches.
+/// `/v2/topics`: topics by number, created and deleted one by one or in batches.
 struct PivotalTopics: Sendable {
     private let services: APIServices
 
@@ -51,7 +51,7 @@ struct PivotalTopics: Sendable {
             ]))
     }
 
-    /// - Throws: `not_found` for a number that no living topic has.
+    /// - Throws: `not_found` for a number without a current topic.
     private func delete(_ call: Call) async throws -> Answer {
         guard let number = Int64(call.parameter("id")),
             try await services.topics.delete([number], app: try call.app().key, call.verb) == 1
@@ -141,7 +141,7 @@ enum PivotalTopicShapes {
     }
 }
 
-/// `/v1/tags…`: topics as the API's versions up to 1.5 called them, by name.
+/// `/v1/tags…`: topics by name, which the API called tags up to version 1.5.
 struct PivotalTags: Sendable {
     private let services: APIServices
 
@@ -156,12 +156,12 @@ struct PivotalTags: Sendable {
             Endpoint(.post, "/v1/tags/batch", .pivotalApplication(.devices), subscribe),
             Endpoint(.post, "/v1/tags/:tag", .pivotalApplication(.devices), make),
             Endpoint(.delete, "/v1/tags/:tag", .pivotalApplication(.devices), delete),
-            // A tag may be called so: only POST means batches.
+            // A tag may be named `batch`: only POST is for batches.
             Endpoint(.delete, "/v1/tags/batch", .pivotalApplication(.devices), delete),
         ]
     }
 
-    /// The tag that the path ends with, in lower case.
+    /// The tag at the end of the path, in lower case.
     private static func tag(_ call: Call) throws(PealError) -> String {
         let name = call.path.segments.last ?? ""
         return try Shape.text(bytes: Limits.topicBytesMax).value(of: name, named: "tag").lowercased()
@@ -187,7 +187,7 @@ struct PivotalTags: Sendable {
         return Answer(.ok, .array(found.items.map { PivotalDevice.taggedJSON($0, now: call.now) }))
     }
 
-    /// A bare integer: on every platform, or on that which the path names by its uuid or its word.
+    /// A bare integer: on every platform, or on the one that the path gives by UUID or name.
     private func count(_ call: Call) async throws -> Answer {
         let (app, tag) = (try call.app().key, try Self.tag(call))
         let platform = call.parameters["platform"]
@@ -213,7 +213,7 @@ struct PivotalTags: Sendable {
         return Answer(.noContent)
     }
 
-    /// All of the batch or none of it; which devices could not be subscribed is told one by one.
+    /// All of the batch or none of it. The answer lists each device that could not be subscribed.
     private func subscribe(_ call: Call) async throws -> Answer {
         let batch = try PivotalTagBatch(try call.array(), rules: services.addressRules)
         guard batch.faults.isEmpty else { return Answer(.badRequest, .array(batch.faults)) }
@@ -237,13 +237,13 @@ struct PivotalTagBatch {
     }
 
     private(set) var items: [Item] = []
-    /// As the answer shows them.
+    /// As in the answer.
     private(set) var faults: [JSON] = []
 
-    /// - Throws: `invalid_field` for what is no list of objects, or too long.
+    /// - Throws: `invalid_field` for anything except a list of objects, and for too long a list.
     init(_ elements: [JSON], rules: AddressRules) throws(PealError) {
         guard elements.count <= Limits.devicesPerBatchMax else {
-            throw .invalid("body", "the body may hold \(Limits.devicesPerBatchMax) elements at most")
+            throw .invalid("body", "the body may have at most \(Limits.devicesPerBatchMax) elements")
         }
         for (index, element) in elements.enumerated() {
             let fields = try Tolerance(element, path: "[\(index)]")
@@ -275,7 +275,7 @@ struct PivotalTagBatch {
             guard let id = DeviceID(value) else { throw .notFound("device") }
             return SubscriptionDraft(target: .device(id), topics: topics)
         }
-        // The text alone does not tell the push network.
+        // The token alone does not show the push network.
         let addresses = PivotalPlatform.allRoutes.filter { $0 != .webPush }.compactMap { route in
             try? rules.address(.string(value), platform: route.platform, environment: route.environment)
         }

@@ -1,12 +1,12 @@
 internal import PealCore
 
-/// Puts what a push says to Windows and to Windows Phone into the native API's form. Templates are not checked here: a
-/// push to other platforms is not refused for them.
+/// Converts the Windows and Windows Phone parts of a push to the native API's form. Templates are not checked here, so
+/// that they cannot get a push to other platforms refused.
 enum PivotalWindows {
-    /// The toast of a text alone (Microsoft: "The toast template catalog").
+    /// The toast with one text (Microsoft: "The toast template catalog").
     private static let toastTemplate: JSON = "ToastText01"
 
-    /// - Parameter body: the message's, for a push that gives Windows nothing of its own.
+    /// - Parameter body: the message's, for a push without a part for Windows.
     static func windows(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { _ in
@@ -25,7 +25,7 @@ enum PivotalWindows {
         }
         fields["template"] = custom["template_name", "template"]?.value
         let isToast = type == nil || type == "toast"
-        // A toast without a text says the message's; what else shows texts is the template's business.
+        // A toast without a text shows the message's; other templates show only their own texts.
         if !given.isEmpty { fields["fields"] = templateFields(given, text: isToast ? body : nil) }
         if isToast, fields["template"] == nil, fields["fields"] == nil, fields["xml"] == nil, fields["value"] == nil {
             fields["type"] = "toast"
@@ -38,7 +38,7 @@ enum PivotalWindows {
         custom[name].flatMap { Tolerance.plainText($0.value)?.lowercased() }
     }
 
-    /// `textFieldN` stands at N − 1 of the texts and `imageFieldN` of the images; what no field is for is null, and
+    /// `textFieldN` is at index N − 1 of the texts and `imageFieldN` of the images; what no field is for is null, and
     /// members of other names follow the texts in the order of their names.
     /// - Parameter text: where there would be none.
     private static func templateFields(_ given: JSON.Members, text fallback: String?) -> JSON {
@@ -77,7 +77,7 @@ enum PivotalWindows {
         value.isNull ? .null : .string(Tolerance.plainText(value) ?? value.text)
     }
 
-    /// - Parameter body: the message's, for a push that gives Windows Phone nothing of its own.
+    /// - Parameter body: the message's, for a push without a part for Windows Phone.
     static func phone(_ custom: Tolerance?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { body in

@@ -7,7 +7,7 @@ struct RichieContent {
     private(set) var content = Content()
     /// `payloads` of the report.
     private(set) var reported: JSON.Members = .init()
-    /// What is odd without being refused, in words that hold nothing of what was sent.
+    /// Warnings about what is accepted although it is unusual. They contain nothing of the request.
     private(set) var warnings: [String] = []
 
     init(_ payloads: RichiePayloads, taskID: String, allowsHTTP: Bool) throws(PealError) {
@@ -49,7 +49,7 @@ struct RichieCheck {
         }
     }
 
-    /// Notes what the documentation rules out and clients do all the same, of one whole notification.
+    /// Collects warnings about what the documentation rules out although clients do it.
     mutating func look(at notification: JSON.Members, _ path: String) {
         let names = notification.names
         let documented = Set(RichieObject.texts + [RichieObject.link, RichieObject.page]).union(Self.apple)
@@ -63,9 +63,9 @@ struct RichieCheck {
     mutating func warn(_ words: String) { warnings.append(words) }
 }
 
-/// The iOS payload of a task: every key stays where it was sent, in the alert, in `aps` or beside it.
+/// The iOS payload of a task: every key stays where it is, in the alert, in `aps` or at the top level.
 struct RichieApple {
-    /// As sent, checked, without a task id.
+    /// As received, checked, without a task id.
     private let members: JSON.Members
 
     init(_ ios: Located<RichieApplePayload>, _ check: inout RichieCheck) throws(PealError) {
@@ -101,7 +101,7 @@ struct RichieApple {
         }
     }
 
-    /// What the device gets; without the task id where that no longer fits.
+    /// What the device receives; without the task id if it would not fit.
     func payload(taskID: String) -> JSON.Members {
         let named = named(taskID)
         return JSON.object(named).bytes.count <= Limits.apnsPayloadBytesMax ? named : members
@@ -119,13 +119,13 @@ struct RichieApple {
     }
 }
 
-/// The Android payload of a task. Clients send the keys flat in `data`, within `data.alert`, or in both; FCM carries
-/// texts only. Apps find them in either form: `alert` as JSON text, and each key by itself.
+/// The Android payload of a task. Clients send the keys in `data`, in `data.alert`, or in both; FCM carries only
+/// strings. Apps receive them in both forms: `alert` as JSON text, and each key by itself.
 struct RichieAndroid {
     private static let alert = "alert"
     private static let taskID = "task_id"
 
-    /// As sent, checked.
+    /// As received, checked.
     private let submitted: JSON.Members
     /// The documented form: everything in one object, where `alert` wins over the flat keys.
     private let merged: JSON.Members
@@ -152,8 +152,8 @@ struct RichieAndroid {
         self.merged = merged
     }
 
-    /// What the device gets: both forms where they fit, else the one that was sent; without the task id where that no
-    /// longer fits.
+    /// What the device receives: both forms if they fit, otherwise the one that was sent; without the task id if it
+    /// would not fit.
     func data(taskID: String) -> JSON.Members {
         var both = Self.texts(merged)
         both[Self.alert] = .string(JSON.object(merged).text)
@@ -178,8 +178,8 @@ struct RichieAndroid {
         return texts
     }
 
-    /// Keys that FCM keeps for itself, https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages
-    /// (`data`); within `alert` they may stand.
+    /// Keys that FCM reserves, https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages
+    /// (`data`); inside `alert` they are allowed.
     private static func isReserved(_ name: String) -> Bool {
         ["from", "message_type"].contains(name) || name.hasPrefix("google.") || name.hasPrefix("gcm.notification.")
     }

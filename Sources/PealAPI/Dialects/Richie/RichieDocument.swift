@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// The Richie Push API, told to the outside.
+/// The OpenAPI description of the Richie Push API.
 enum RichieDocument {
     static func document(_ describing: Describing, _ options: APIOptions) -> DialectDocument {
         DialectDocument(
@@ -15,7 +15,7 @@ enum RichieDocument {
     private static func send(_ body: Schema) -> APIOperation {
         APIOperation(
             id: "richieSend", method: .post, path: "/push/v2/admin/task", summary: "Send to topics and to users",
-            text: "By the time of the answer the task is durable. A repeated task is a new one.",
+            text: "The task is durable before the answer. A repeated task is a new task.",
             body: APIBody(schema: body, examples: [("topics", toTopics), ("users", toUsers)]),
             answers: [
                 APIAnswer(201, "The task is taken.", .component("RichieTaken", .object([.required("task_id", .uuid)])))

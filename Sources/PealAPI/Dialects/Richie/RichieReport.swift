@@ -24,7 +24,7 @@ struct RichieReport: ReportComposer {
         ])
     }
 
-    /// What of the report is known when the task is accepted, and kept with the message.
+    /// The part of the report that is known when the task is accepted. It is stored with the message.
     static func part(_ task: RichieTask, payloads: JSON.Members) -> JSON {
         func list(_ names: [String]?) -> JSON? { names.map { .array($0.map(JSON.string)) } }
         return .compact([

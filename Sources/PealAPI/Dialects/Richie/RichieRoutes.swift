@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import Logging
 internal import PealCore
+internal import PealShapes
 
 /// The path of the Richie Push API.
 struct RichieRoutes: Sendable {
@@ -38,8 +39,8 @@ struct RichieTasks: Sendable {
         return Answer(reply)
     }
 
-    /// - Parameter name: the app's in the request: its `richie_app_id` or its id.
-    /// - Throws: `forbidden` for another app of this server, `not_found` for one that it does not have.
+    /// - Parameter name: the app's name in the request: its `richie_app_id` or its id.
+    /// - Throws: `forbidden` for another app of this server, `not_found` for an unknown one.
     private func check(_ name: String, of app: App) async throws {
         let own = [app.dialectIDs[.richie], app.id.description].compactMap { $0 }
         if own.contains(where: { $0.utf8.elementsEqual(name.utf8) }) { return }
@@ -51,7 +52,7 @@ struct RichieTasks: Sendable {
             : PealError(.notFound, "app not found", field: "app_id")
     }
 
-    /// What an operator may want to know of a task that was accepted, without anything that it says.
+    /// Logs warnings about an accepted task for the operator, without any of its content.
     private static func log(_ warnings: [String], _ draft: MessageDraft, _ logger: Logger) {
         for warning in warnings {
             logger.warning(

@@ -143,7 +143,7 @@ extension RichieShapes {
         }
         let host = link.dropFirst(lowered.hasPrefix("https") ? 8 : 7).prefix { !"/?#".contains($0) }
         guard !host.isEmpty, link.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
-            throw reading.refusal("must be a full URL without blanks")
+            throw reading.refusal("must be a full URL without spaces")
         }
         return link
     }.described { _ in .secureLink }

@@ -9,7 +9,7 @@ import PealTesting
 import Testing
 
 /// A server without sockets over a real store, with an app and a key of each kind in it.
-struct House: Sendable {
+struct Fixture: Sendable {
     static let adminToken = "an-admin-token-of-more-than-32-characters"
 
     let services: APIServices
@@ -40,10 +40,10 @@ struct House: Sendable {
         func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
     }
 
-    /// Runs `body` against a fresh house; `.live` gives it a socket.
+    /// Runs `body` against a fresh server; `.live` gives it a socket.
     static func open(
         options: APIOptions = APIOptions(), operations: FakeOperations = FakeOperations(),
-        over setup: TestingSetup = .router, _ body: @escaping @Sendable (House) async throws -> Void
+        over setup: TestingSetup = .router, _ body: @escaping @Sendable (Fixture) async throws -> Void
     ) async throws {
         let file = try await StoreUnderTest.sqlite.open(composers: reportComposers)
         let store: any Store = file.store
@@ -61,7 +61,7 @@ struct House: Sendable {
         _ = try await store.write(.control) { try $0.insertApp(app) }
         try await Application(router: buildRouter(services)).test(setup) { client in
             try await body(
-                House(
+                Fixture(
                     services: services, store: store, clock: clock, engine: engine, provider: provider,
                     client: client, app: id))
         }

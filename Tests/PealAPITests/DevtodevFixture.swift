@@ -2,36 +2,36 @@ import HTTPTypes
 import PealCore
 import Testing
 
-/// A house with a devtodev key and credentials, to push in. Nobody in it is registered unless a test does so: a push to
-/// an unknown user ends at once.
-struct DevtodevDesk: Sendable {
+/// A server with a devtodev key and credentials, to push through. No device is registered unless a test does so: a push
+/// to an unknown user ends at once.
+struct DevtodevFixture: Sendable {
     static let userToken = "devtodev-user-token"
     static let appID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"
     static let nobody = #"[{"userId":"nobody"}]"#
     private static let apns: JSON = CredentialTests.forms[0].body
 
-    let house: House
+    let fixture: Fixture
 
     static func open(
         credentials: [String] = ["apns/production", "apns/sandbox", "fcm", "wns"],
-        _ body: @escaping @Sendable (DevtodevDesk) async throws -> Void
+        _ body: @escaping @Sendable (DevtodevFixture) async throws -> Void
     ) async throws {
-        try await House.open { house in
-            _ = try await house.admin(.patch, "…", ["devtodev_app_id": .string(appID)])
-            _ = try await house.key("devtodev", [("user_token", .string(userToken))])
+        try await Fixture.open { fixture in
+            _ = try await fixture.admin(.patch, "…", ["devtodev_app_id": .string(appID)])
+            _ = try await fixture.key("devtodev", [("user_token", .string(userToken))])
             let bodies = [
                 "apns/production": apns, "apns/sandbox": apns, "fcm": CredentialTests.forms[3].body,
                 "wns": CredentialTests.forms[4].body,
             ]
             for path in credentials {
-                let reply = try await house.admin(.put, "…/credentials/\(path)", bodies[path])
+                let reply = try await fixture.admin(.put, "…/credentials/\(path)", bodies[path])
                 try #require(reply.status == 200, "\(reply.text)")
             }
-            try await body(DevtodevDesk(house: house))
+            try await body(DevtodevFixture(fixture: fixture))
         }
     }
 
-    /// A request of that message (`"ios":{…}`), to nobody unless told, with more members in front.
+    /// A request of that message (`"ios":{…}`), to nobody by default, with more members in front.
     static func body(_ message: String, audience: String = nobody, _ more: String = "") -> String {
         """
         {"user_token":"\(userToken)","app_id":"\(appID)",\(more)"audience":\(audience)\(message.isEmpty ? "" : ",")\
@@ -40,19 +40,19 @@ struct DevtodevDesk: Sendable {
     }
 
     func post(_ text: String, path: String = "/api/v1/push/send", headers: [String: String] = [:]) async throws
-        -> House.Reply
+        -> Fixture.Reply
     {
-        try await house.call(.post, path, body: text, authorization: nil, headers: headers)
+        try await fixture.call(.post, path, body: text, authorization: nil, headers: headers)
     }
 
-    func push(_ message: String, audience: String = nobody, _ more: String = "") async throws -> House.Reply {
+    func push(_ message: String, audience: String = nobody, _ more: String = "") async throws -> Fixture.Reply {
         try await post(Self.body(message, audience: audience, more))
     }
 
-    /// The message that an answer tells of, as it was stored.
-    func draft(_ reply: House.Reply) async throws -> MessageDraft {
+    /// The message of an answer, as stored.
+    func draft(_ reply: Fixture.Reply) async throws -> MessageDraft {
         let id = try #require(MessageID(reply["data.message_id"]?.stringValue ?? ""), "\(reply.text)")
-        return try #require(await house.draft(id))
+        return try #require(await fixture.draft(id))
     }
 
     func content(_ platform: Platform, _ message: String) async throws -> Content.PlatformContent {
@@ -61,7 +61,7 @@ struct DevtodevDesk: Sendable {
     }
 }
 
-extension House.Reply {
+extension Fixture.Reply {
     /// The number of a refusal in devtodev's words.
     var number: Int64? { self["errors.0.code"]?.integerValue }
 }

@@ -2,7 +2,7 @@ internal import PealCore
 internal import Synchronization
 
 /// A credential that opens a route of an app, and the name by which connection pools know it.
-struct Access: Sendable {
+struct RouteAccess: Sendable {
     let credential: Credential
     let fingerprint: String
     let providerAppID: String
@@ -27,7 +27,7 @@ final class AccessCache: Sendable {
 
     private struct Entry {
         /// nil = the app has none.
-        var access: Access?
+        var access: RouteAccess?
         let readAt: Duration
         var isHealthy: Bool
     }
@@ -58,11 +58,11 @@ final class AccessCache: Sendable {
 
     /// What was read; without access when the app has no credential there.
     struct Found: Sendable {
-        let access: Access?
+        let access: RouteAccess?
     }
 
     /// Keeps what was read when the version was as given, unless the credential changed since.
-    func keep(_ access: Access?, for key: Key, version: Int, now: Duration) {
+    func keep(_ access: RouteAccess?, for key: Key, version: Int, now: Duration) {
         state.withLock { state in
             guard state.changes[key] ?? state.changesBefore == version else { return }
             if state.entries.count >= Self.countMax { state.entries.removeAll() }
