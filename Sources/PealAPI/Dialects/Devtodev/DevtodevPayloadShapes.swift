@@ -134,7 +134,7 @@ enum DevtodevAppleShapes {
         try reading.checkContent(json)
         return .array((json.arrayValue ?? [json]).map { .string(Tolerance.plainText($0) ?? $0.text) })
     } describe: { _ in
-        Schema.content.with("type", ["array", "string", "number", "boolean"])
+        Schema.content.with("type", ["array", "string", "number", "boolean"]).with("items", [:])
     }
 
     private static let interactive = ObjectShape("DevtodevAppleButtons", DevtodevInteractive()) {
