@@ -192,7 +192,7 @@ package struct Describing: Sendable {
     package func optional(_ schema: Schema) -> Schema {
         guard schema != .anything else { return schema }
         guard policy.isTolerant else { return schema.orNull }
-        guard let type = schema["type"], type != "object", schema["enum"] == nil else {
+        guard let type = schema["type"], type != "object", schema["enum"] == nil, schema["format"] == nil else {
             return schema.or(.component("Absent", Schema([("type", ["string", "null"]), ("maxLength", 0)])))
         }
         var types = type.arrayValue ?? [type]

@@ -36,3 +36,16 @@ extension Schema {
     /// Also what counts as absent: null and "".
     var orAbsent: Schema { Describing(policy: .tolerant, now: Timestamp(milliseconds: 0)).optional(self) }
 }
+
+extension Schema {
+    /// What has a text of its own, and null.
+    static let scalarOrNull: JSON = ["string", "number", "boolean", "null"]
+
+    /// One of these words in any letter case.
+    static func caseless(_ words: [String]) -> Schema {
+        let patterns = words.map { word in
+            word.map { $0.isLetter ? "[\($0.uppercased())\($0.lowercased())]" : String($0) }.joined()
+        }
+        return .text(pattern: "(\(patterns.joined(separator: "|")))")
+    }
+}

@@ -12,18 +12,8 @@ struct DevtodevAudience {
     ]
     private static let users = ["userId", "customUid"]
 
-    /// - Throws: `missing_field` without elements, `invalid_field` for too many.
-    static func elements(_ body: Tolerance) throws(PealError) -> [JSON] {
-        guard let elements = body[DevtodevRefusals.audience]?.value.arrayValue, !elements.isEmpty else {
-            throw PealError(
-                .missingField, "audience must be an array of one element at least", field: DevtodevRefusals.audience)
-        }
-        guard elements.count <= Limits.devtodevAudienceMax else {
-            throw .invalid(
-                DevtodevRefusals.audience, "audience may hold \(Limits.devtodevAudienceMax) elements at most")
-        }
-        return elements
-    }
+    /// The members of an element that are looked at.
+    static let names = ["token"] + identifiers.map { $0.name } + users
 
     /// - Parameter content: has the objects of the push's platforms.
     init(_ elements: [JSON], content: Content, rules: AddressRules) {

@@ -1,4 +1,5 @@
 package import PealCore
+internal import PealShapes
 
 /// The devtodev Push API. Its documents name no media type, and its clients send none or any.
 struct DevtodevDialect: Dialect {
@@ -14,7 +15,9 @@ struct DevtodevDialect: Dialect {
 
     func spelling(of field: MessageField) -> String { DevtodevSpelling().path(of: field) }
 
-    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { DevtodevDocument.document }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
+        DevtodevDocument.document(Describing(policy: .tolerant, now: now))
+    }
 }
 
 extension DialectName {

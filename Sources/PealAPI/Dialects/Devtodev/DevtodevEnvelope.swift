@@ -34,12 +34,6 @@ enum DevtodevRefusals {
         PealError(
             .conflict, "the app has no credential to push to \(names.joined(separator: ", "))", field: credentials)
     }
-
-    /// The refusal of a member that a hidden push must not have.
-    static func hidden(_ message: Tolerance, _ name: String) -> PealError {
-        let field = message.path(hiddenSuffix)
-        return .invalid(field, "\(field) allows no \(name)")
-    }
 }
 
 /// The members of a request that hold the fields of a message.

@@ -2,6 +2,7 @@ internal import Crypto
 internal import HTTPTypes
 internal import Logging
 internal import PealCore
+internal import PealShapes
 
 /// `POST /api/v1/push/send`: accepts a push, waits for the push networks' answers, and returns the counts.
 struct DevtodevPush: Sendable {
@@ -12,12 +13,15 @@ struct DevtodevPush: Sendable {
     var endpoints: [Endpoint] { [Endpoint(.post, "/api/v1/push/send", .userToken, send)] }
 
     private func send(_ call: Call) async throws -> Answer {
-        let body = try Tolerance(try call.object())
-        let named = try await app(body)
+        let body = try call.object()
+        let given = try DevtodevShapes.caller.value(of: body, .tolerant, now: call.now)
+        let named = try await app(given.app)
         let caller = try await Gatekeeper(services).admit(
-            secret: Self.userToken(body, call.query), .userToken, for: named, now: call.now)
-        let app = try Self.app(body, named, caller)
-        let pack = try DevtodevPack.request(body, call, app: app)
+            // The body's where both are given.
+            secret: given.userToken ?? call.query["user_token"], .userToken, for: named, now: call.now)
+        let app = try Self.app(given.app, named, caller)
+        let pack = try DevtodevPack.request(
+            DevtodevShapes.pack.value(of: body, .tolerant, now: call.now), call, app: app)
         do {
             return try await send(body, app: app, VerbCall(actor: caller.name, now: call.now, request: pack))
         } catch let refusal as PealError where refusal.code.httpStatus < 500 && refusal.code != .idempotencyMismatch {
@@ -29,9 +33,12 @@ struct DevtodevPush: Sendable {
         }
     }
 
-    private func send(_ body: Tolerance, app: App, _ verb: VerbCall) async throws -> Answer {
-        let reader = DevtodevReader(rules: services.addressRules, lifeSecondsMax: services.options.messageLifeSeconds)
-        let request = try reader.request(body, id: services.newMessageID(at: verb.now), app: app, now: verb.now)
+    private func send(_ body: JSON, app: App, _ verb: VerbCall) async throws -> Answer {
+        let reader = DevtodevReader(
+            rules: services.addressRules, lifeSecondsMax: services.options.messageLifeSeconds)
+        let given = try DevtodevShapes.push.value(of: body, .tolerant, now: verb.now)
+        let request = try reader.request(
+            given, id: services.newMessageID(at: verb.now), app: app, now: verb.now)
         let records = try await services.credentialRecords(app)
         try request.check(records)
         try services.preview.check(
@@ -64,24 +71,20 @@ struct DevtodevPush: Sendable {
         }
     }
 
-    /// If both are given, the body's.
-    private static func userToken(_ body: Tolerance, _ query: Query) -> String? {
-        body["user_token"].flatMap { Tolerance.plainText($0.value) } ?? query["user_token"]
-    }
-
-    /// The app that the request names; nil if it names none or an unknown one.
-    private func app(_ body: Tolerance) async throws -> App? {
-        guard let name = body["app_id"].flatMap({ Tolerance.plainText($0.value) }) else { return nil }
+    /// The app that the request names; nil for none, or one that there is not.
+    private func app(_ name: String?) async throws -> App? {
+        guard let name else { return nil }
         return try await services.store.read { store in
             try store.app(dialect: .devtodev, id: name) ?? AppID(name).flatMap { try store.app($0) }
         }
     }
 
-    /// The key's app, also if several apps have the name.
-    /// - Throws: `not_found` for an unknown app, `forbidden` for an app that is not the key's.
-    private static func app(_ body: Tolerance, _ named: App?, _ caller: Caller) throws(PealError) -> App {
-        let name = body["app_id"].flatMap { Tolerance.plainText($0.value) }
-        if let app = caller.app, let name, app.dialectIDs[.devtodev]?.lowercased() == name.lowercased() { return app }
+    /// - Throws: `not_found` for an app that there is not, `forbidden` for one that is not the key's.
+    /// Of several apps of that name it is the key's.
+    private static func app(_ name: String?, _ named: App?, _ caller: Caller) throws(PealError) -> App {
+        if let app = caller.app, let name, app.dialectIDs[.devtodev]?.lowercased() == name.lowercased() {
+            return app
+        }
         guard let named else {
             throw PealError(.notFound, "app_id is missing or unknown", field: DevtodevRefusals.app)
         }
@@ -97,9 +100,9 @@ struct DevtodevPush: Sendable {
 enum DevtodevPack {
     private static let acceptedStatus = 202
 
-    /// nil without a `pack_id`.
-    static func request(_ body: Tolerance, _ call: Call, app: App) throws(PealError) -> IdempotentRequest? {
-        guard let name = try body.text("pack_id") else { return nil }
+    /// nil where the request names itself not.
+    static func request(_ name: String?, _ call: Call, app: App) -> IdempotentRequest? {
+        guard let name else { return nil }
         let scope = SHA256.hash(data: Array("devtodev\n\(app.id)".utf8))
         return IdempotentRequest(
             scope: Array(scope), key: name, digest: Array(SHA256.hash(data: call.body)),
@@ -160,34 +163,33 @@ struct DevtodevReader {
         }
     }
 
-    func request(_ body: Tolerance, id: MessageID, app: App, now: Timestamp) throws(PealError) -> Request {
-        let elements = try DevtodevAudience.elements(body)
-        let campaign = try body.text("campaign_tag", bytesMax: Limits.campaignIDBytesMax)
+    func request(
+        _ given: DevtodevRequest, id: MessageID, app: App, now: Timestamp
+    ) throws(PealError) -> Request {
         var notes: [String] = []
         var content = Content()
-        if let ios = try body.object("ios") {
+        if let ios = given.ios {
             content.platforms[.ios] = try DevtodevApple.content(ios, id: id, notes: &notes)
         }
-        if let android = try body.object("android") {
-            content.platforms[.android] = try DevtodevAndroid.content(android, id: id, notes: &notes)
+        if let android = given.android {
+            content.platforms[.android] = DevtodevAndroid.content(android, id: id, notes: &notes)
         }
-        var windowsName: String?
-        for name in ["uwp", "win", "windows"] {
-            guard let windows = try body.object(name) else { continue }
-            // The first counts, but an error in the others is refused too.
+        for (name, windows) in given.windows {
+            // The first counts, but nothing wrong is passed over.
             let read = try DevtodevWindows.content(windows, isLegacy: name != "uwp")
-            if windowsName == nil { (windowsName, content.platforms[.windows]) = (name, read) }
+            if content.platforms[.windows] == nil { content.platforms[.windows] = read }
         }
-        guard !content.platforms.isEmpty else { throw DevtodevRefusals.noPlatform }
-        let audience = DevtodevAudience(elements, content: content, rules: rules)
+        let audience = DevtodevAudience(given.elements, content: content, rules: rules)
         var options = MessageOptions()
         if content.platforms.count == 1 { options.life = content.platforms.values.first?.options.life }
         let draft = MessageDraft(
-            id: id, app: app.key, dialect: .devtodev, campaignID: campaign, audience: audience.audience,
+            id: id, app: app.key, dialect: .devtodev, campaignID: given.campaign,
+            audience: audience.audience,
             content: content, options: options, createdAt: now,
             expiresAt: MessageLife(options, content, start: now, secondsMax: lifeSecondsMax).end)
         return Request(
-            draft: draft, skipped: audience.skipped, notes: notes, windowsName: windowsName ?? "uwp")
+            draft: draft, skipped: audience.skipped, notes: notes,
+            windowsName: given.windows.first?.name ?? "uwp")
     }
 }
 

@@ -4,8 +4,10 @@ internal import PealCore
 enum DevtodevWindows {
     /// - Parameter isLegacy: whether the templates must be those of Windows 8.1.
     /// - Throws: `missing_field` for an object without content; `invalid_field`.
-    static func content(_ message: Tolerance, isLegacy: Bool) throws(PealError) -> Content.PlatformContent {
-        let options = try DevtodevOptions(message, platform: .windows)
+    static func content(
+        _ given: DevtodevWindowsMessage, isLegacy: Bool
+    ) throws(PealError) -> Content.PlatformContent {
+        let (message, options) = (given.members, given.options)
         let own: WNSContent
         if let (value, path) = message["toast"] {
             own = try DevtodevToast.content(value, path, isLegacy: isLegacy)

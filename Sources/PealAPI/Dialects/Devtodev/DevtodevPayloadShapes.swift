@@ -1,0 +1,288 @@
+internal import PealCore
+internal import PealShapes
+
+/// `options` of one platform's message.
+enum DevtodevOptionsShapes {
+    static let apple = ObjectShape(
+        "DevtodevAppleOptions", DevtodevOptions(environment: .production), rules: [hiddenIsNotHigh]
+    ) {
+        hidden
+        Entry(including: shared(collapseKeyBytesMax: Limits.devtodevCollapseKeyBytesMax), \.self)
+        Entry("sandbox", .flag) { $0.delivery.environment = $1 ?? false ? .sandbox : .production }
+    }
+
+    static let android = ObjectShape("DevtodevAndroidOptions", DevtodevOptions()) {
+        hidden
+        Entry(including: windows, \.self)
+    }
+
+    static let windows = shared(collapseKeyBytesMax: Limits.nameCharactersMax)
+
+    private static let hidden = Entry<DevtodevOptions>("hidden", .flag) { options, isHidden in
+        options.isHidden = isHidden ?? false
+        if options.isHidden { options.delivery.isBackground = true }
+    }
+
+    private static func shared(collapseKeyBytesMax: Int) -> ObjectShape<DevtodevOptions> {
+        ObjectShape("DevtodevWindowsOptions", DevtodevOptions()) {
+            Entry("priority", priority) { $0.delivery.priority = $1 ?? .normal }
+            Entry("expire", life) { $0.delivery.life = $1 ?? DevtodevOptions.usualLife }
+            Entry("collapse_key", .text(bytes: collapseKeyBytesMax)) { $0.delivery.collapseKey = $1 }
+        }
+    }
+
+    private static let hiddenIsNotHigh = Rule<DevtodevOptions>(
+        "What is hidden cannot have the priority high."
+    ) {
+        options, _, reading throws(PealError) in
+        guard options.isHidden, options.delivery.priority == .high else { return }
+        let field = reading.path("hidden: true")
+        throw .invalid(field, "\(field) allows no priority high on iOS")
+    }
+
+    private static let priority = Shape<MessageOptions.Priority>.words(
+        "DevtodevPriority", [("high", .high), ("normal", .normal)], expected: "high or normal")
+
+    private static let life = Shape<Int64>.integer(Int64.min...Int64.max).checked {
+        number, reading throws(PealError) -> MessageOptions.Life in
+        guard let life = DevtodevOptions.life(number) else {
+            throw reading.refusal("must be seconds from now, or an instant")
+        }
+        return life
+    }.described { _ in
+        .any(of: [
+            .integer(0...DevtodevOptions.latestSeconds),
+            .integer(DevtodevOptions.earliestMilliseconds...DevtodevOptions.latestSeconds * 1000),
+            .text(pattern: "(0|[1-9][0-9]{0,10}|[1-9][0-9]{12,13})"),
+        ]).described(
+            "Seconds from now below 1000000000, else an instant: in seconds below 1000000000000, else in milliseconds."
+        )
+    }
+}
+
+/// What several payloads take.
+enum DevtodevPartShapes {
+    /// What a tap does: the first of the three that is given, under the key that the vendor's SDKs read.
+    static let action = ObjectShape(
+        "DevtodevAction", DevtodevAction(), "The first of the three that is given counts."
+    ) {
+        for (name, key) in [("url", "_u"), ("deeplink", "_d"), ("share", "_s")] {
+            Entry(name, .content) { action, text in
+                if let text, action.member == nil { action.member = (key, .string(text)) }
+            }
+        }
+    }
+
+    static let badge = Shape<Int64>.integer(0...Int64(Int32.max))
+    static let data = Shape.data.located()
+
+    /// A list, null among it passed over, or one element by itself.
+    static func oneOrMore<Element>(_ name: String, _ element: Shape<Element>) -> Shape<[Element]> {
+        Shape { json, reading throws(PealError) in
+            if json.objectValue != nil { return [try element.read(json, &reading)] }
+            guard let list = json.arrayValue else { throw reading.wrongType(json, "an array") }
+            var elements: [Element] = []
+            for (index, json) in list.enumerated() where !json.isNull {
+                reading.enter(index)
+                elements.append(try element.read(json, &reading))
+                reading.leave()
+            }
+            return elements
+        } describe: { describing in
+            let one = element.describe(describing)
+            return .component(name, .any(of: [one, .list(one.orNull)]))
+        }
+    }
+}
+
+enum DevtodevAppleShapes {
+    static let visible = ["title", "text", "title-loc-key", "loc-key", "attachment", "interactive"]
+
+    static let shown = ObjectShape("DevtodevAppleShown", DevtodevApplePayload(), rules: [hasText]) {
+        for (name, key) in [
+            ("title", "title"), ("text", "body"), ("title-loc-key", "title-loc-key"),
+            ("action-loc-key", "action-loc-key"), ("loc-key", "loc-key"),
+            ("launch-image", "launch-image"),
+        ] {
+            Entry(name, .content) { $0.alert[key] = $1.map(JSON.string) }
+        }
+        for name in ["title-loc-args", "loc-args"] { Entry(name, arguments) { $0.alert[name] = $1 } }
+        Entry("badge", DevtodevPartShapes.badge) { $0.badge = $1 }
+        Entry("sound", .content) { $0.sound = $1 }
+        Entry("action", DevtodevPartShapes.action.shape) { $0.action = $1 }
+        Entry("interactive", interactive.shape) { $0.interactive = $1 }
+        Entry("attachment", attachments) { $0.attachments = $1 ?? [] }
+        Entry("data", DevtodevPartShapes.data) { $0.data = $1 }
+    }
+
+    static let hidden = ObjectShape(
+        "DevtodevAppleHidden", DevtodevApplePayload(), rules: [.nothing(visible)]
+    ) {
+        Entry("badge", DevtodevPartShapes.badge) { $0.badge = $1 }
+        Entry("data", DevtodevPartShapes.data) { $0.data = $1 }
+    }
+
+    private static let hasText = Rule<DevtodevApplePayload>.text(
+        ["text", "title", "loc-key", "title-loc-key"]
+    ) { payload in
+        ["title", "body", "title-loc-key", "loc-key"].contains { payload.alert[$0] != nil }
+    }
+
+    /// A single text counts as a list of one.
+    private static let arguments = Shape<JSON> { json, reading throws(PealError) in
+        guard json.objectValue == nil else { throw reading.refusal("must be an array of strings") }
+        try reading.checkContent(json)
+        return .array((json.arrayValue ?? [json]).map { .string(Tolerance.plainText($0) ?? $0.text) })
+    } describe: { _ in
+        Schema.content.with("type", ["array", "string", "number", "boolean"]).with("items", [:])
+    }
+
+    private static let interactive = ObjectShape("DevtodevAppleButtons", DevtodevInteractive()) {
+        Entry(required: "template", template) { $0.template = $1 }
+        Entry(
+            "buttons", DevtodevPartShapes.oneOrMore("DevtodevAppleButtonList", button.shape.located())
+        ) {
+            $0.buttons = $1 ?? []
+        }
+    }
+
+    private static let template = Shape.text().checked {
+        name, reading throws(PealError) -> DevtodevTemplate in
+        guard let template = DevtodevTemplates.all.first(where: { $0.id == name }) else {
+            throw reading.refusal("is unknown")
+        }
+        return template
+    }.described { _ in .component("DevtodevTemplateName", .words(DevtodevTemplates.all.map(\.id))) }
+
+    private static let button = ObjectShape("DevtodevAppleButton", DevtodevAppleButton()) {
+        Entry(
+            "id",
+            Shape.text().described { _ in .component("DevtodevButtonName", .words(DevtodevLabels.buttons))
+            }
+        ) {
+            $0.id = $1
+        }
+        Entry("action", DevtodevPartShapes.action.shape) { $0.action = $1 }
+    }
+
+    private static let attachments = DevtodevPartShapes.oneOrMore(
+        "DevtodevAttachments",
+        ObjectShape("DevtodevAttachment", DevtodevAttachment(), rules: [wholeAttachment]) {
+            Entry("type", type) { $0.type = $1 }
+            Entry("url", url) { $0.url = $1 }
+        }.shape)
+
+    private static let types = ["image", "audio", "video"]
+
+    private static let type = Shape.text().checked { type, reading throws(PealError) in
+        guard types.contains(type) else { throw reading.refusal("must be image, audio or video") }
+        return type
+    }.described { _ in .component("DevtodevAttachmentType", .words(types)) }
+
+    private static let url = Shape.text(bytes: Limits.imageURLBytesMax).matching(
+        #"[Hh][Tt][Tt][Pp][Ss]://[^\u0000-\u0020\u007f]*"#, "must be an https URL"
+    ) { $0.lowercased().hasPrefix("https://") && !$0.contains(" ") }.stating(("type", "string"))
+
+    private static let wholeAttachment = Rule<DevtodevAttachment>(
+        "Both are required.",
+        violation: { describing in ["not": .present(["type", "url"], describing)] }
+    ) { attachment, _, reading throws(PealError) in
+        if attachment.type == nil {
+            throw .invalid(reading.path("type"), "\(reading.path("type")) must be image, audio or video")
+        }
+        if attachment.url == nil {
+            throw .invalid(reading.path("url"), "\(reading.path("url")) must be an https URL")
+        }
+    }
+}
+
+enum DevtodevAndroidShapes {
+    static let visible = ["title", "text", "image", "interactive"]
+
+    static let shown = ObjectShape("DevtodevAndroidShown", DevtodevAndroidPayload(), rules: [hasText]) {
+        Entry(including: payload, \.self)
+    }
+
+    static let hidden = ObjectShape(
+        "DevtodevAndroidHidden", DevtodevAndroidPayload(), rules: [.nothing(visible)]
+    ) {
+        Entry(including: payload, \.self)
+    }
+
+    /// Members of the payload, and the SDK's names of them.
+    private static let names = [
+        ("title", "title"), ("text", "alert"), ("small_icon", "icon"), ("icon", "_largeIcon"),
+        ("color", "color"),
+        ("sound", "sound"), ("image", "_banner"), ("led_color", "_led"), ("tag", "tag"),
+        ("group", "_group"),
+        ("channel_id", "_channel_id"), ("badge_icon_type", "_badge_icon_type"),
+    ]
+
+    private static let payload = ObjectShape("DevtodevAndroidPayload", DevtodevAndroidPayload()) {
+        Entry("data", DevtodevPartShapes.data) { $0.data = $1 }
+        for (name, key) in names {
+            Entry(name, name.hasSuffix("color") ? color : .content) { $0.keys[key] = $1.map(JSON.string) }
+        }
+        Entry("badge", .integer(Int64.min...Int64.max)) {
+            $0.keys["badge"] = $1.map { .string(String($0)) }
+        }
+        Entry("vibration", .flag) { $0.keys["_vibration"] = $1.map { $0 ? "true" : "false" } }
+        Entry("action", DevtodevPartShapes.action.shape) { $0.action = $1 }
+        Entry("interactive", interactive) { $0.buttons = $1 ?? [] }
+    }
+
+    private static let hasText = Rule<DevtodevAndroidPayload>.text(["text", "title"]) { payload in
+        payload.keys["alert"] != nil || payload.keys["title"] != nil
+    }
+
+    private static let color = Shape.content.matching("#[0-9A-Fa-f]{6}", "must be written #RRGGBB") {
+        $0.hasPrefix("#") && $0.utf8.count == 7 && Hex.decode(String($0.dropFirst())) != nil
+    }.stating(("type", "string"))
+
+    private static let interactive = ObjectShape("DevtodevAndroidButtons", [DevtodevAndroidButton]()) {
+        Entry("buttons", DevtodevPartShapes.oneOrMore("DevtodevAndroidButtonList", button.shape)) {
+            $0 = $1 ?? []
+        }
+    }.shape
+
+    private static let button = ObjectShape("DevtodevAndroidButton", DevtodevAndroidButton()) {
+        Entry(required: "id", .text()) { $0.id = $1 }
+        Entry("handling", handling) { $0.handling = $1 ?? $0.handling }
+        Entry("icon", .content) { $0.icon = $1 }
+        Entry("text", .content) { $0.text = $1 }
+        Entry("action", DevtodevPartShapes.action.shape) { $0.action = $1 }
+    }
+
+    private static let handlings = ["foreground", "background"]
+
+    private static let handling = Shape.text().checked { word, reading throws(PealError) in
+        guard handlings.contains(word) else {
+            throw reading.refusal("must be foreground or background")
+        }
+        return word
+    }.described { _ in .component("DevtodevHandling", .words(handlings)) }
+}
+
+extension Rule {
+    /// A text to show must be there.
+    fileprivate static func text(
+        _ names: [String], _ isThere: @escaping @Sendable (Root) -> Bool
+    ) -> Rule {
+        Rule(
+            "A text is required.",
+            violation: { describing in
+                ["not": ["anyOf": .array(names.map { .present([$0], describing) })]]
+            }
+        ) { root, _, reading throws(PealError) in
+            guard isThere(root) else { throw .missing(reading.path("text")) }
+        }
+    }
+
+    /// None of these members may be there; the reader has already refused them.
+    fileprivate static func nothing(_ names: [String]) -> Rule {
+        Rule(
+            "Without \(names.map { "`\($0)`" }.joined(separator: ", ")).",
+            violation: { describing in ["anyOf": .array(names.map { .present([$0], describing) })] }
+        ) { _, _, _ in }
+    }
+}

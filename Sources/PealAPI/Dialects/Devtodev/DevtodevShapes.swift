@@ -1,0 +1,132 @@
+internal import PealCore
+internal import PealShapes
+
+/// What a push may be. Everything but the audience goes into the objects of the platforms.
+enum DevtodevShapes {
+    /// Who asks, and for which app: read before anything else, and never refused here.
+    static let caller = ObjectShape("DevtodevCaller", DevtodevCaller()) {
+        Entry("user_token", scalar) { $0.userToken = $1 ?? nil }
+        Entry("app_id", scalar) { $0.app = $1 ?? nil }
+    }
+
+    /// Read before the rest: a repetition gets its first answer whatever else it says.
+    static let pack = ObjectShape("DevtodevPackID", String?.none) {
+        Entry("pack_id", .text()) { $0 = $1 }
+    }
+
+    static let push = ObjectShape("DevtodevPush", DevtodevRequest(), rules: [namesPlatform]) {
+        // A key of dialect devtodev; it wins over the query's.
+        Entry("user_token", .anything) { _, _ in }
+        Entry(required: "app_id", .anyText) { _, _ in }
+        Entry(including: pack, \.pack)
+        Entry(required: "audience", audience) { $0.elements = $1 }
+        Entry("campaign_tag", .text(bytes: Limits.campaignIDBytesMax)) { $0.campaign = $1 }
+        Entry("ios", ios) { $0.ios = $1 }
+        Entry("android", android) { $0.android = $1 }
+        // The first counts, but nothing wrong is passed over.
+        for name in DevtodevRequest.windowsNames {
+            Entry(name, windows) { if let message = $1 { $0.windows.append((name, message)) } }
+        }
+    }
+
+    private static let scalar = Shape<String?>(
+        read: { json, _ throws(PealError) in Tolerance.plainText(json) }, describe: { _ in .anything })
+
+    private static let audience = Shape<[JSON]> { json, reading throws(PealError) in
+        guard let elements = json.arrayValue, !elements.isEmpty else {
+            throw PealError(
+                .missingField, "\(reading.path) must be an array of at least one element",
+                field: reading.path)
+        }
+        guard elements.count <= Limits.devtodevAudienceMax else {
+            throw reading.refusal("may contain at most \(Limits.devtodevAudienceMax) elements")
+        }
+        return elements
+    } describe: { _ in
+        .list(.component("DevtodevAudience", element), 1...Limits.devtodevAudienceMax)
+    }
+
+    /// What cannot be read is passed over, and told in the answer: no type is stated.
+    private static let element = Schema.object(
+        DevtodevAudience.names.map { .optional($0, .anything) }
+    ).without("type")
+
+    private static let namesPlatform = Rule<DevtodevRequest>(
+        "Name one of `ios`, `android`, `uwp` and `win`.",
+        violation: { describing in
+            let names = ["ios", "android"] + DevtodevRequest.windowsNames
+            return ["not": ["anyOf": .array(names.map { .present([$0], describing) })]]
+        }
+    ) { request, _, _ throws(PealError) in
+        guard request.ios == nil, request.android == nil, request.windows.isEmpty else { return }
+        throw DevtodevRefusals.noPlatform
+    }
+
+    private static let ios = message(
+        "DevtodevApple", DevtodevOptionsShapes.apple, shown: DevtodevAppleShapes.shown,
+        hidden: DevtodevAppleShapes.hidden,
+        visible: DevtodevAppleShapes.visible, environment: .production)
+
+    private static let android = message(
+        "DevtodevAndroid", DevtodevOptionsShapes.android, shown: DevtodevAndroidShapes.shown,
+        hidden: DevtodevAndroidShapes.hidden, visible: DevtodevAndroidShapes.visible)
+
+    /// One platform's message: what its payload may be depends on whether it is hidden.
+    private static func message<Payload>(
+        _ name: String, _ options: ObjectShape<DevtodevOptions>, shown: ObjectShape<Payload>,
+        hidden: ObjectShape<Payload>, visible: [String], environment: Environment? = nil
+    ) -> Shape<DevtodevMessage<Payload>> {
+        let payload = Shape.anything.described { describing in
+            .component("\(name)Payload", .any(of: [shown.schema(describing), hidden.schema(describing)]))
+        }
+        var start = DevtodevOutline()
+        start.options.delivery.environment = environment
+        let outline = ObjectShape(name, start) {
+            Entry("options", options.shape) { if let options = $1 { $0.options = options } }
+            Entry("payload", payload) { $0.payload = $1 ?? [:] }
+        }.shape
+        let (shown, hidden) = (shown.shape, hidden.shape)
+        return Shape(
+            read: { json, reading throws(PealError) in
+                let given = try outline.read(json, &reading)
+                let refusal = reading.path(DevtodevRefusals.hiddenSuffix)
+                if given.options.isHidden {
+                    let members = given.payload.objectValue ?? .init()
+                    let shown = visible.first { name in
+                        members[name].map { !$0.isNull && $0 != .string("") } ?? false
+                    }
+                    if let shown { throw .invalid(refusal, "\(refusal) allows no \(shown)") }
+                }
+                reading.enter("payload")
+                let payload = try (given.options.isHidden ? hidden : shown).read(given.payload, &reading)
+                reading.leave()
+                return DevtodevMessage(options: given.options, payload: payload)
+            }, describe: outline.describe)
+    }
+
+    private static let windows = Shape<DevtodevWindowsMessage> { json, reading throws(PealError) in
+        guard json.objectValue != nil else { throw reading.wrongType(json, "an object") }
+        let options = try windowsOutline.read(json, &reading)
+        return DevtodevWindowsMessage(
+            options: options, members: try Tolerance(json, path: reading.path))
+    } describe: { describing in
+        windowsOutline.describe(describing)
+    }
+
+    private static let windowsOutline = ObjectShape(
+        "DevtodevWindows", DevtodevOptions(),
+        "One of `toast`, `tile`, `badge` and `raw`, in this order."
+    ) {
+        Entry("options", DevtodevOptionsShapes.windows.shape) { if let options = $1 { $0 = options } }
+        for name in ["toast", "tile"] {
+            Entry(name, Shape.anything.described { _ in notification }) { _, _ in }
+        }
+        for name in ["badge", "raw"] { Entry(name, .anything) { _, _ in } }
+    }.shape
+
+    private static let notification = Schema.component(
+        "DevtodevNotification",
+        .any(of: [
+            .text(pattern: #"[ \t\r\n]*<[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*"#), .openObject,
+        ]))
+}
