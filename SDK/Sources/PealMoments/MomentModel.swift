@@ -77,7 +77,8 @@ public struct MomentModel: Sendable, Hashable {
         score(features, firstWeight: FeatureSchema.knownCount)
     }
 
-    /// The probability that a message shown now is opened.
+    /// The probability by which a phone decides that a message shown now is opened. It orders moments; for reports use
+    /// `calibration`.
     public func probability(known: [Double], sensed: [Double]) -> Double {
         Logistic.probability(knownScore(known[...]) + sensedScore(sensed[...]))
     }
