@@ -46,10 +46,13 @@ struct MomentLabTests {
 
     @Test("finds good moments in the second world, and no use for them in the third")
     func otherWorlds() throws {
-        let second = try Evaluation(busyDays: .second(seed: 1, people: 30), windowHours: 6)
-        #expect(try #require(second.lift["model_all"]) > 0.2)
-        let third = try Evaluation(busyDays: .third(seed: 1, people: 30), windowHours: 6)
-        #expect(try #require(third.lift["model_all"]) < 0)
+        func lift(_ settings: BusyDays.Settings) throws -> Double {
+            let trial = BusyDaysTrial(settings)
+            let immediate = trial.run(PlannedPolicy.immediate(trial.world)).value
+            return try trial.run(trial.phone(labels: nil)).value / immediate - 1
+        }
+        #expect(try lift(.second(seed: 1, people: 25)) > 0.2)
+        #expect(try lift(.third(seed: 1, people: 25)) < 0)
     }
 
     @Test("keeps the promises of experiment statistics")

@@ -89,8 +89,8 @@ public struct MomentTrainer: Sendable {
         ).weights
     }
 
-    /// Factor on the scores by which phones decide. A model overrates what it waits for, since the best of many uncertain
-    /// moments is partly an error; halved scores make it wait less.
+    /// Factor on the scores by which phones decide. A model overrates what it waits for, since the best of many
+    /// uncertain moments is partly an error; halved scores make it wait less.
     public static let caution = 0.5
 
     /// The model with these weights, as phones get it.
