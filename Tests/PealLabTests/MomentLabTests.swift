@@ -6,11 +6,11 @@ import Testing
 /// Small worlds, so that they are quick; what they measure is too uncertain for more than rough bounds.
 @Suite("The laboratory of moments")
 struct MomentLabTests {
-    private static func evaluation(_ schema: Int = 2) throws -> Evaluation {
+    private static func evaluation() throws -> Evaluation {
         var settings = PocketDayTrial.Settings()
-        (settings.seed, settings.people) = (7, 120)
+        (settings.seed, settings.people) = (7, 40)
         var options = EvaluationOptions()
-        (options.schema, options.draws) = (schema, 1)
+        options.draws = 1
         return try Evaluation(pocketDay: settings, options)
     }
 
@@ -28,7 +28,8 @@ struct MomentLabTests {
 
     @Test("prints the agreed JSON")
     func json() throws {
-        let evaluation = try Self.evaluation(1)
+        let lift = Dictionary(uniqueKeysWithValues: Evaluation.policies.map { ($0, 0.5) })
+        let evaluation = Evaluation(seed: 7, windowHours: 6, users: 100, lift: lift)
         let decoded = try JSONSerialization.jsonObject(with: Data(evaluation.json().utf8)) as? [String: Any]
         let object = try #require(decoded)
         #expect(Set(object.keys) == ["seed", "window_hours", "users", "lift", "E"])
@@ -45,17 +46,20 @@ struct MomentLabTests {
 
     @Test("finds good moments in the second world, and no use for them in the third")
     func otherWorlds() throws {
-        let second = try Evaluation(busyDays: .second(seed: 1, people: 80), windowHours: 6)
-        #expect(try #require(second.lift["model_all"]) > 0.2)
-        let third = try Evaluation(busyDays: .third(seed: 1, people: 80), windowHours: 6)
-        #expect(try #require(third.lift["model_all"]) < 0)
+        func lift(_ settings: BusyDays.Settings) throws -> Double {
+            let trial = BusyDaysTrial(settings)
+            let immediate = trial.run(PlannedPolicy.immediate(trial.world)).value
+            return try trial.run(trial.phone(labels: nil)).value / immediate - 1
+        }
+        #expect(try lift(.second(seed: 1, people: 25)) > 0.2)
+        #expect(try lift(.third(seed: 1, people: 25)) < 0)
     }
 
     @Test("keeps the promises of experiment statistics")
     func statistics() throws {
-        let figures = try ExperimentFigures(seed: 1, runs: 12, users: 600, days: 14, people: 0)
+        let figures = try ExperimentFigures(seed: 1, runs: 6, users: 300, days: 8, people: 0)
         let noise = try #require(figures.rows.first)
-        #expect(noise.lift == 0 && noise.alwaysValid <= 1.0 / 12)
+        #expect(noise.lift == 0 && noise.alwaysValid <= 1.0 / 6)
         #expect(figures.cupedVariance < 0.95)
         #expect(figures.sampleRatio[0].caught == 0)
         #expect(figures.sampleRatio[2].caught == 1)
@@ -64,7 +68,7 @@ struct MomentLabTests {
     @Test("draws a report without anything from elsewhere")
     func report() throws {
         var settings = PocketDayTrial.Settings()
-        (settings.seed, settings.people) = (7, 40)
+        (settings.seed, settings.people, settings.windowHours) = (7, 20, 3)
         let html = try MomentReport(settings).html()
         #expect(html.contains("<svg"))
         #expect(!html.contains("http"))

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import PealMoments
 
-/// A fit that asks the labels how far to trust the prior. Some campaigns are like those before them, others are not, and
-/// a handful of earlier campaigns cannot tell how much they differ. So the prior's variances are tried at several
+/// A fit that asks the labels how far to trust the prior. Some campaigns are like those before them, others are not,
+/// and a handful of earlier campaigns cannot tell how much they differ. So the prior's variances are tried at several
 /// scales, hours apart from the rest, and the weights are averaged by how well each scale explains the labels.
 public struct AdaptedFit: Sendable {
     /// The weights.

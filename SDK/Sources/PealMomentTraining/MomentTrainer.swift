@@ -89,12 +89,17 @@ public struct MomentTrainer: Sendable {
         ).weights
     }
 
+    /// Factor on the scores by which phones decide. A model overrates what it waits for, since the best of many
+    /// uncertain moments is partly an error; halved scores make it wait less.
+    public static let caution = 0.5
+
     /// The model with these weights, as phones get it.
     /// - Parameter wakes: from which the distribution of the sensed score is taken.
     public func model(
         _ identity: ModelIdentity, weights: [Double], calibration: CalibrationMap = .identity, wakes: LoggedWakes
     ) throws -> MomentModel {
-        let sensedWeights = Array(weights.dropFirst(FeatureSchema.knownCount))
+        let cautious = weights.map { $0 * Self.caution }
+        let sensedWeights = Array(cautious.dropFirst(FeatureSchema.knownCount))
         let offset = FeatureSchema.knownCount - 1
         let scores = (0..<wakes.sensed.count).map { row in
             var score = 0.0
@@ -112,8 +117,10 @@ public struct MomentTrainer: Sendable {
         return try MomentModel(
             app: identity.app, campaign: identity.campaign, version: identity.version, trainedAt: identity.trainedAt,
             expires: identity.trainedAt + ModelIdentity.lifetime, parent: identity.parent,
-            means: audience.standardization.means, scales: audience.standardization.scales, weights: weights,
-            calibration: calibration, table: table, template: audience.template,
+            means: audience.standardization.means, scales: audience.standardization.scales, weights: cautious,
+            calibration: CalibrationMap(
+                slope: calibration.slope / Self.caution, intercept: calibration.intercept), table: table,
+            template: audience.template,
             audienceOpens: audience.audienceOpens, arrival: audience.arrival)
     }
 }

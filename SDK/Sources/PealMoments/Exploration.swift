@@ -29,8 +29,8 @@ public struct ExplorationShares: Sendable, Hashable {
     }
 }
 
-/// The chance in a message's delivery. All of it follows from the message's id, so that server and phone agree on it and
-/// a course of events can be replayed.
+/// The chance in a message's delivery. All of it follows from the message's id, so that server and phone agree on it
+/// and a course of events can be replayed.
 public struct ExplorationDraw: Sendable, Hashable {
     /// How sharply a soft message follows the stopping rule.
     public static let sharpness = 8.0

@@ -80,7 +80,7 @@ public struct HeldMessage: Sendable, Hashable {
 public struct WakeTrace: Sendable, Hashable {
     /// The message's id.
     public let messageID: String
-    /// The probability of an open now.
+    /// The probability of an open now, on the scale of decisions.
     public let probability: Double
     /// What waiting is worth.
     public let threshold: Double

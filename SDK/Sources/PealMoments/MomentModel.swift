@@ -1,8 +1,8 @@
 internal import Foundation
 
 /// A logistic regression of "opens when shown now". The part of the score that is known ahead and the part that is
-/// sensed add up, which is what lets the stopping rule look ahead. Its numbers are rounded to what a model file carries,
-/// so that the server computes with exactly what phones get.
+/// sensed add up, which is what lets the stopping rule look ahead. Its numbers are rounded to what a model file
+/// carries, so that the server computes with exactly what phones get.
 public struct MomentModel: Sendable, Hashable {
     /// The app that the model belongs to.
     public var app: String
@@ -77,7 +77,8 @@ public struct MomentModel: Sendable, Hashable {
         score(features, firstWeight: FeatureSchema.knownCount)
     }
 
-    /// The probability that a message shown now is opened.
+    /// The probability by which a phone decides that a message shown now is opened. It orders moments; for reports use
+    /// `calibration`.
     public func probability(known: [Double], sensed: [Double]) -> Double {
         Logistic.probability(knownScore(known[...]) + sensedScore(sensed[...]))
     }

@@ -32,6 +32,21 @@ struct JudgementTests {
         #expect(report.gain > 2 * report.gainError)
     }
 
+    @Test("phones decide by halved scores, and reports take the half out")
+    func caution() throws {
+        var weights = Self.zero
+        (weights[0], weights[12]) = (-3, 0.8)
+        var sensed = FeatureMatrix(width: FeatureSchema.sensedCount)
+        sensed.append(([1] + [Double](repeating: 0, count: 23))[...])
+        let wakes = LoggedWakes(sensed: sensed, ownHours: [OwnHour(hour: 9, isWeekend: false)])
+        let model = try Self.trainer(means: Self.zero).model(
+            ModelIdentity(app: "a", campaign: nil, version: 1, trainedAt: 0), weights: weights, wakes: wakes)
+        let known = [1] + [Double](repeating: 0, count: 11)
+        let score = model.knownScore(known[...]) + model.sensedScore(sensed[0])
+        #expect(abs(score + 1.1) < 1e-3)
+        #expect(abs(model.calibration.probability(score) - Logistic.probability(-2.2)) < 1e-3)
+    }
+
     @Test("a model is not promoted for nothing")
     func noBetter() {
         let report = Self.trainer(means: Self.zero).judge(Self.labels(0, count: 4000, seed: 4))

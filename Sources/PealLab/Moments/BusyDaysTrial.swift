@@ -165,7 +165,7 @@ struct BusyDaysTrial {
             var random = WorldRandom(seed: world.settings.seed, stream: 60 + campaign)
             var rows = FeatureMatrix(width: 2 + FeatureSchema.sensedCount)
             var opened: [Double] = []
-            for _ in 0..<60_000 {
+            for _ in 0..<min(60_000, 100 * people) {
                 let (person, slot) = (random.below(people), daytimeSlot(&random))
                 let mean = means[(campaign * people + person) * 24 + Int(PocketDay.hour(slot))]
                 rows.append { row in

@@ -66,7 +66,7 @@ struct FirstSchemaPolicy: TrialPolicy {
             let opened = picked.map { trial.labels[$0].opened ? 1.0 : 0 }
             weights = LogisticFit(labels.picking(picked), opened: opened, prior: prior).weights
         }
-        weights = weights.map { $0 * distortion.slope }
+        weights = weights.map { $0 * distortion.slope * MomentTrainer.caution }
         weights[0] += distortion.intercept
         let (known, sensed) = (weights.prefix(FirstSchema.knownCount), weights.dropFirst(FirstSchema.knownCount))
         func sum(_ weights: ArraySlice<Double>, _ features: ArraySlice<Double>) -> Double {

@@ -59,7 +59,7 @@ struct MomentReport {
         for message in stride(from: 0, to: trial.test.count, by: 3) {
             for (wake, score) in policy.predictions(model, message: message).scores.enumerated() {
                 pairs.append(
-                    (Logistic.probability(score), trial.probabilities[message * trial.test.wakeCount + wake]))
+                    (model.calibration.probability(score), trial.probabilities[message * trial.test.wakeCount + wake]))
             }
         }
         pairs.sort { $0.expected < $1.expected }
@@ -96,8 +96,9 @@ struct MomentReport {
         <p>Predicted and true open rate in tenths of all wakes, with all labels. On the line they agree.</p>
         \(calibrationPlot())
         <h2>Why shown then</h2>
-        <p>Sample windows: the probability of an open at each wake (dots; hollow where the wake did not arrive), what
-        waiting is worth (line), and where the message was shown (ring). The last dot is the deadline.</p>
+        <p>Sample windows: the probability of an open at each wake, on the scale of decisions (dots; hollow where the wake
+        did not arrive), what waiting is worth (line), and where the message was shown (ring). The last dot is the
+        deadline.</p>
         <div class="windows">\(windows.map(windowPlot).joined(separator: "\n"))</div>
         </body></html>
         """

@@ -22,8 +22,8 @@ public enum AlwaysValid {
     }
 }
 
-/// Whether the arms have the sizes that they should: a sequential Bayes factor against every other split. An alarm means
-/// that assignment or logging is broken and nothing that the experiment shows can be trusted.
+/// Whether the arms have the sizes that they should: a sequential Bayes factor against every other split. An alarm
+/// means that assignment or logging is broken and nothing that the experiment shows can be trusted.
 public struct SampleRatioAlarm: Sendable, Hashable {
     /// The prior of other splits counts as this many users.
     private static let priorUsers = 100.0
