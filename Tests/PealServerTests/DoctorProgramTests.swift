@@ -21,7 +21,7 @@ struct DoctorProgramTests {
         let checks = report["checks"]?.arrayValue ?? []
         #expect(report["state"] == "ok")
         let id = app.split(separator: "/").last ?? ""
-        #expect(checks.contains { $0["subject"] == .string("credential apns production of fixture (\(id))") })
+        #expect(checks.contains { $0["subject"] == .string("credential apns production of Test (\(id))") })
 
         let stranger = try await doctor(environment.merging(["PEAL_API_KEY": "nobody"]) { $1 })
         #expect(stranger.code == 0)
