@@ -75,7 +75,7 @@ extension APNsPools.Entry {
     static let notInCertificate = "TopicNotInCertificate"
 
     /// Refuses here what the certificate does not allow: APNs would answer `TopicDisallowed`, which stops the whole app
-    /// for one message's mistake. The first variant stands for all, because variants differ only in their texts.
+    /// for one message's mistake. Checks only the first variant, because variants differ only in their texts.
     func refusal(of order: PageOrder) -> Answer? {
         guard let certificateTopics, !order.slice.route.isBroadcast, let first = order.notifications.first else {
             return nil

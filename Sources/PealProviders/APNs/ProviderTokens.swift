@@ -215,7 +215,7 @@ final class ProviderTokenHistory: Sendable {
     struct State {
         var present: Minted?
         var previous: Minted?
-        /// Made too early for APNs, and used once the present one ends.
+        /// Signed too early for APNs; used when the current one expires.
         var early: Minted?
         /// No new token before this time, because APNs saw too many updates.
         var heldUntil = Duration.zero

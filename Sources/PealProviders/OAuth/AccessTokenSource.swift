@@ -76,7 +76,8 @@ extension AccessTokenReply {
             && accessToken.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
-    /// The error code if it is short and alphanumeric, because it goes into logs and lists; otherwise nil.
+    /// The error code if it is short and consists of letters, digits and underscores, because it goes into logs and
+    /// lists; otherwise nil.
     private static func word(_ error: String) -> String? {
         let isWord = error.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
         return isWord && (1...Limits.logReasonBytesMax).contains(error.utf8.count) ? error : nil

@@ -80,8 +80,8 @@ final class GuardedHosts: Sendable {
         self.countMax = countMax
     }
 
-    /// Returns a recent finding or resolves the name. If any address is not public, the host is refused, because a
-    /// connection by name might use that address.
+    /// Returns a recent finding or resolves the name. If any address is not public, the host is refused: a private
+    /// address among public ones is probably an attack.
     func find(_ host: String) async -> Finding {
         let now = time.uptime
         if let entry = known.withLock({ $0[host] }), Self.isFresh(entry, now) { return entry.finding }

@@ -2,8 +2,8 @@ import PealCore
 
 /// What a provider adds to a pool of single requests: each device's request, and the meaning of the replies.
 protocol RequestExchange: Sendable {
-    /// Names the peer behind an address, as `EndpointURI.origin` does. Devices of one origin share a bound and are held
-    /// together; an address that cannot be read may have any name, `request` refuses it.
+    /// Names the peer behind an address, as `EndpointURI.origin` does. Devices of one origin share a limit and are held
+    /// together. An unreadable address may have any name, because `request` refuses it.
     func origin(of address: ArraySlice<UInt8>) -> String
 
     /// Returns a device's request. Called immediately before sending, so that it checks the address again and computes

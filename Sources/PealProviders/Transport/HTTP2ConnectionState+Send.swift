@@ -69,7 +69,7 @@ extension HTTP2ConnectionState {
         }
     }
 
-    /// The general way: header blocks cut at the peer's frame size, bodies at its windows.
+    /// The general case: splits header blocks at the peer's frame size and bodies at its flow-control windows.
     private mutating func beginByParts(
         _ template: RequestTemplate, address: UnsafeRawBufferPointer, id: (high: UInt64, low: UInt64),
         streamID: UInt32, into out: inout ByteBuffer

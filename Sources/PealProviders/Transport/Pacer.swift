@@ -43,8 +43,9 @@ struct Pacer: Sendable {
         usedAt = max(usedAt, uptime)
     }
 
-    /// The provider asked to wait: no request begins until then, and the ramp restarts at half the rate. Many requests
-    /// get that answer at the same time, so one wait halves the rate only once.
+    /// The provider asked to wait: no request begins until then, and the ramp restarts at half the start rate, or at
+    /// half the current rate if that is lower. Many requests get that answer at the same time, so one wait halves the
+    /// rate only once.
     mutating func throttle(for wait: Duration, at uptime: Duration) {
         let until = uptime + max(wait, .seconds(1))
         if uptime >= heldUntil { low = max(1, min(rates.start, rate(at: uptime)) / 2) }
