@@ -71,6 +71,7 @@ struct PKCS12Contents {
         let isEncrypted: Bool
     }
 
+    /// Object identifiers of content types, bags and certificate types.
     enum Name {
         static let data: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 7, 1]
         static let encryptedData: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 7, 6]

@@ -26,6 +26,7 @@ enum MPNSToast {
 /// Writes tiles: Windows Phone 7's, and the flip, cycle and iconic tiles of Windows Phone 8 (Microsoft: "Flip Tile
 /// template for Windows Phone 8" and the pages of the other templates).
 enum MPNSTile {
+    /// The tile templates; `plain` is Windows Phone 7's.
     enum Template: String, CaseIterable, Sendable {
         case plain, flip, cycle, iconic
 

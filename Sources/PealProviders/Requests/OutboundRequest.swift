@@ -14,7 +14,8 @@ struct OutboundRequest: Sendable {
     /// The only address of the URL's host that may be connected to, already checked; nil if the name is resolved as
     /// usual.
     var address: IPAddress?
-    /// The maximum size of the reply's body in bytes; the rest is dropped.
+    /// The maximum size of the reply's body in bytes. `OutboundClient` does not read it: it always keeps up to
+    /// `Limits.outboundReplyBytesMax`.
     var replyBytesMax = Limits.outboundReplyBytesMax
 }
 
@@ -22,7 +23,7 @@ struct OutboundRequest: Sendable {
 struct OutboundReply: Sendable, Equatable {
     var status: Int
     var headers: HTTPHeaders
-    /// The body, at most `OutboundRequest.replyBytesMax` bytes.
+    /// The body, at most `Limits.outboundReplyBytesMax` bytes; the rest is dropped.
     var body: [UInt8]
 
     /// The wait that Retry-After asks for (RFC 9110 §10.2.3), at most one day.

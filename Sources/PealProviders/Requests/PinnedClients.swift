@@ -52,6 +52,7 @@ final class PinnedClients: OutboundSender {
 /// Finds an address for an untrusted host: receives host names and returns one checked address each. A connection must
 /// use that address, because the name may resolve to another one a moment later.
 final class GuardedHosts: Sendable {
+    /// The result of checking a host.
     enum Finding: Sendable, Hashable {
         case address(IPAddress)
         /// At least one of the name's addresses is not public.

@@ -67,6 +67,7 @@ struct RequestJudgement: Sendable {
 
 /// Sends one device's notification through an exchange: a request, and a second one if the credential was renewed.
 struct RequestAttempt: Sendable {
+    /// How the attempt ended.
     struct Ending: Sendable {
         var answer: Answer
         var originHold: Duration?

@@ -7,6 +7,7 @@ import PealCore
 /// The devices of an order are grouped by origin into lots, and lots take turns, so that neither a large page nor a
 /// slow peer delays the others. Direct orders go first; bulk orders leave them an eighth of every limit.
 struct RequestQueue {
+    /// Maximum numbers of requests in flight, in total and per origin.
     struct Bounds: Sendable {
         var inFlightMax = Limits.outboundRequestsInFlightMax
         var perOriginMax = Limits.outboundConnectionsPerHostMax
@@ -131,22 +132,22 @@ struct RequestQueue {
         held[origin] = max(held[origin] ?? .zero, uptime + duration)
     }
 
-    /// Answers devices whose requests may no longer begin, even if no request is pulled.
+    /// Removes the devices whose requests may no longer begin, and returns them with their answers.
     mutating func sweep(uptime: Duration) -> [Refusal] {
         remove { queue, lot in queue.refusal(lot, uptime) }
     }
 
-    /// Answers the queued devices of an order with `answer`.
+    /// Removes the queued devices of an order, and returns them with `answer`.
     mutating func remove(_ order: PageOrder, _ answer: Answer) -> [Refusal] {
         remove { _, lot in lot.order === order ? answer : nil }
     }
 
-    /// Answers the queued devices at an origin with `answer`.
+    /// Removes the queued devices at an origin, and returns them with `answer`.
     mutating func remove(origin: String, _ answer: Answer) -> [Refusal] {
         remove { _, lot in lot.origin == origin ? answer : nil }
     }
 
-    /// Answers all queued devices with `answer`.
+    /// Removes all queued devices, and returns them with `answer`.
     mutating func removeAll(_ answer: Answer) -> [Refusal] { remove { _, _ in answer } }
 
     private mutating func remove(_ answer: (Self, Lot) -> Answer?) -> [Refusal] {

@@ -6,6 +6,7 @@ import Synchronization
 /// The connections to one endpoint under one credential. Receives page orders, lets its connections pull devices from
 /// them, opens and replaces connections, and hands each device's answer to the order's flight exactly once.
 final class ConnectionPool: Sendable {
+    /// The limits and intervals of a pool.
     struct Settings: Sendable {
         var connectionsMax = Limits.connectionsPerPoolMax
         /// Minimum time between two openings, so that a new connection can show its capacity first.

@@ -154,6 +154,7 @@ struct PeerSettings: Hashable, Sendable {
     var initialWindow = 65_535
     var frameBytesMax = HTTP2Frame.payloadBytesMin
 
+    /// The identifiers of the settings.
     enum Name {
         static let headerTableBytes: UInt16 = 1
         static let enablePush: UInt16 = 2

@@ -26,6 +26,7 @@ struct PoolQueue {
         let indices: Indices
         let resends: UInt8
 
+        /// Positions of the devices in the order's page.
         enum Indices {
             case range(Range<Int32>)
             case list([Int32])
@@ -65,6 +66,7 @@ struct PoolQueue {
         var rest: [Int32] { Array(next..<Int32(order.count)) }
     }
 
+    /// A device whose request the peer proved unprocessed; `count` is how often the peer has refused it.
     struct Resend {
         let order: OpenOrder
         let index: Int32

@@ -3,6 +3,7 @@ import PealCore
 /// The state of a pool and its reaction to each event. A value: the pool holds the lock and performs the effects
 /// outside it.
 struct PoolState {
+    /// What the pool must do outside the lock after an event.
     struct Effects {
         var refusals: [PoolQueue.Refusal] = []
         var wakes: [ConnectionHandle] = []

@@ -6,6 +6,7 @@ struct StreamEndings {
     var accepted: [StreamTicket] = []
     var others: [Ending] = []
 
+    /// The end of a request that is not a plain acceptance.
     struct Ending: Hashable {
         let ticket: StreamTicket
         let kind: Kind

@@ -11,6 +11,7 @@ struct StreamTicket: Hashable, Sendable {
 /// The open streams of a connection, in a ring by stream number: no hashing and no allocation per request. A stream
 /// that stays open for long keeps its slot, and new streams skip ids that map to it.
 struct StreamTable {
+    /// One stream of the ring.
     struct Slot {
         /// 0 = free.
         var id: UInt32 = 0
@@ -62,7 +63,7 @@ struct StreamTable {
         set { slots[place] = newValue }
     }
 
-    /// The lowest id of an open stream; nil when none is open.
+    /// The lowest id of an open stream; nil if none is open.
     var oldestOpenID: UInt32? {
         guard openCount > 0 else { return nil }
         return slots.lazy.map(\.id).filter { $0 != 0 }.min()

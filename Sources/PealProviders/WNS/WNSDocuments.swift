@@ -3,6 +3,7 @@ import PealCore
 /// Writes toasts: adaptive ones (`ToastGeneric`, Windows 10 and later), and those of Windows 8's template catalogue
 /// (Microsoft: "The toast template catalog").
 enum WNSToast {
+    /// The toast templates; the raw value is the name in the document.
     enum Template: String, CaseIterable, Sendable {
         case generic = "ToastGeneric"
         case text01 = "ToastText01"
@@ -104,6 +105,7 @@ enum WNSToast {
 /// Writes tiles: adaptive ones in every size by default, in one size if the author names it, or a template of Windows
 /// 8's catalogue (Microsoft: "Create adaptive tiles", "The tile template catalog").
 enum WNSTile {
+    /// The sizes of adaptive tiles; the raw value is the name in the document.
     enum Size: String, CaseIterable, Sendable {
         case small = "TileSmall"
         case medium = "TileMedium"
@@ -250,6 +252,7 @@ enum WNSBadge {
 /// The `fields` of a template with numbered texts and images: `{"text":[…],"image":[…]}`. A null makes a text empty. An
 /// image is a URL, or `{"src":…,"alt":…}`.
 struct TemplateFields: Sendable {
+    /// An image's URL and its alternative text.
     struct Image: Sendable {
         let source: XMLText
         let alternative: XMLText?
