@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import PealCore
 
-/// The broadcast channels of apps, asked for where APNs keeps them ("Sending channel management requests to APNs").
+/// Manages the broadcast channels of apps at APNs, which stores them ("Sending channel management requests to APNs").
 final class APNsChannels: ChannelDirectory {
     private let production: Endpoint
     private let sandbox: Endpoint
@@ -11,10 +11,10 @@ final class APNsChannels: ChannelDirectory {
     private let tokens: ProviderTokenTable
     private let time: any TimeSource
     private let randomness: any Randomness
-    /// For provider tokens. A certificate has a client of its own for as long as it is asked under.
+    /// For provider tokens. Each request with a certificate uses its own client.
     private let client: OutboundClient
 
-    /// - Throws: when the CA file cannot be read.
+    /// - Throws: if the CA file cannot be read.
     init(
         production: Endpoint, sandbox: Endpoint, caFile: String?, group: any EventLoopGroup,
         tokens: ProviderTokenTable, time: any TimeSource, randomness: any Randomness
@@ -59,7 +59,7 @@ final class APNsChannels: ChannelDirectory {
         _ = try await ask(.DELETE, "channels", channel: channel, access)
     }
 
-    /// Ends every connection.
+    /// Closes every connection.
     func close() async { await client.close() }
 
     private func ask(
@@ -94,7 +94,7 @@ final class APNsChannels: ChannelDirectory {
             let reply = try await send(request, client)
             guard let refusal = APNsChannelRefusal(reply, now: time.now) else { return reply }
             if refusal.reason == "TooManyProviderTokenUpdates" { tokens.updatedTooOften() }
-            // An old provider token is worth another try; a young one is not.
+            // Retry once if the provider token was old; a young one cannot be the reason.
             guard !isLast, refusal.reason == "ExpiredProviderToken", tokens.expired() else {
                 throw refusal.error(isOfChannel: isOfChannel)
             }
@@ -137,14 +137,14 @@ final class APNsChannels: ChannelDirectory {
     }
 }
 
-/// A channel request that APNs did not fulfil ("Handling error responses from Apple Push Notification service").
+/// APNs' refusal of a channel request ("Handling error responses from Apple Push Notification service").
 struct APNsChannelRefusal {
     let status: Int
-    /// Apple's word; empty without one.
+    /// Apple's reason; empty if there is none.
     let reason: String
     private let retryAfterSeconds: Int?
 
-    /// nil when it was fulfilled.
+    /// nil if the request succeeded.
     init?(_ reply: OutboundReply, now: Timestamp) {
         guard !(200..<300).contains(reply.status) else { return nil }
         status = reply.status
@@ -158,7 +158,7 @@ struct APNsChannelRefusal {
         let words = reason.isEmpty ? "APNs answered \(status)" : "APNs answered \(status) \(reason)"
         switch (status, reason) {
         case (400, "ChannelNotRegistered"): return PealError(.notFound, "channel not found: \(words)")
-        // What APNs says of a channel that was deleted: the path itself is always the same.
+        // The path is always the same, so a 404 can only mean that the channel was deleted.
         case (404, _) where isOfChannel: return PealError(.notFound, "channel not found: \(words)")
         case (400, "BadChannelId"), (400, "MissingChannelId"): return .invalid("id", words)
         case (400, "CannotCreateChannelConfig"):

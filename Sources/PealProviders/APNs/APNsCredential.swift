@@ -4,9 +4,9 @@ import PealCore
 import SwiftASN1
 import X509
 
-/// Checks what an app shows APNs.
+/// Checks an app's APNs credential: receives it and returns what may be shown of it.
 enum APNsCredential {
-    /// - Throws: `invalid_field`, naming the field; `not_supported` for another network's.
+    /// - Throws: `invalid_field`, naming the field; `not_supported` for another network's credential.
     static func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
         switch credential.apns {
         case .token(let signing):
@@ -32,7 +32,7 @@ enum APNsCredential {
         _ = try signingKey(credential.privateKey)
     }
 
-    /// The key of a `.p8` file: PEM, PKCS#8, P-256.
+    /// The key in a `.p8` file: PEM, PKCS#8, P-256.
     static func signingKey(_ pem: String) throws(PealError) -> P256.Signing.PrivateKey {
         guard pem.contains("-----BEGIN PRIVATE KEY-----"),
             let key = try? P256.Signing.PrivateKey(pemRepresentation: pem)
@@ -42,7 +42,7 @@ enum APNsCredential {
         return key
     }
 
-    /// Names become part of header values and paths.
+    /// Allows only characters that are safe in header values and paths, where names end up.
     static func checkName(_ name: String, field: String) throws(PealError) {
         let isLegal = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
         guard isLegal, (1...Limits.nameCharactersMax).contains(name.utf8.count) else {
@@ -91,13 +91,14 @@ enum APNsCertificateExamination {
         do throws(PealError) {
             return try examine(certificate, now: now)
         } catch {
-            // Neither field is in the request: both came in `data`.
+            // The request has neither field: both came in `data`.
             let isInArchive = error.field == "certificate" || error.field == "private_key"
             throw isInArchive ? .invalid("data", error.message) : error
         }
     }
 
-    /// A certificate may be for some kinds of push only, such as VoIP: then only topics with their suffix are in it.
+    /// Whether a topic fits the bundle id. A certificate may be for some push types only, such as VoIP, and then holds
+    /// only topics with their suffixes.
     private static func isAllowed(_ bundleID: String, _ topics: [String]) -> Bool {
         APNsPushType.allCases.contains { topics.contains(bundleID + $0.topicSuffix) }
     }
@@ -114,10 +115,10 @@ enum APNsCertificateExamination {
     }
 }
 
-/// What an APNs client certificate says of itself: receives a chain in PEM, hands on what Apple wrote into its leaf
-/// ("Establishing a certificate-based connection to APNs").
+/// Reads an APNs client certificate: receives a chain in PEM and hands on what Apple wrote into its leaf ("Establishing
+/// a certificate-based connection to APNs").
 struct APNsCertificateReader {
-    /// Apple's extensions: a certificate for development, for production, and the topics that it may send to.
+    /// Apple's extensions: development, production, VoIP, and the topics that the certificate may send to.
     private enum Extension {
         static let development: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 1]
         static let production: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 2]
@@ -145,7 +146,7 @@ struct APNsCertificateReader {
 
     var subject: String { "\(leaf.subject)" }
 
-    /// What the certificate may send to; empty where it says nothing, such as one of a test authority.
+    /// The topics that the certificate may send to; empty if it names none, such as one from a test authority.
     var topics: [String] {
         var topics: [String] = []
         for name in [Extension.topics, Extension.voIP] {
@@ -155,7 +156,7 @@ struct APNsCertificateReader {
         return topics.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// Empty where it says nothing.
+    /// The environments that the certificate names; may be empty.
     var environments: [Environment] {
         let marks: [(Environment, ASN1ObjectIdentifier)] = [
             (.production, Extension.production), (.sandbox, Extension.development),
@@ -167,7 +168,8 @@ struct APNsCertificateReader {
         leaf.subject.lazy.flatMap { $0 }.first { $0.type == Self.userID }.flatMap { String($0.value) }
     }
 
-    /// A sequence of topics, each followed by a sequence of names for it; some wrap the whole in an octet string.
+    /// Reads a sequence of topics, each followed by a sequence of its names. Some certificates wrap it in an octet
+    /// string.
     private static func topics(in value: ArraySlice<UInt8>) -> [String] {
         guard let node = try? DER.parse(value) else { return [] }
         switch node.content {

@@ -1,22 +1,23 @@
 import PealCore
 
-/// What APNs connections of one credential add to each request, and how their answers are read.
+/// What a credential's APNs connections add to each request, and how their responses are judged.
 struct APNsExchange: Exchange {
-    /// nil where the connection itself shows a certificate.
+    /// nil if the connection itself presents a certificate.
     let tokens: ProviderTokens?
     var environment = Environment.production
     /// Whether the addresses are broadcast channels.
     var isBroadcast = false
 
-    /// Broadcasts have their own name for it ("Sending broadcast push notification requests to APNs").
+    /// Broadcasts have their own field ("Sending broadcast push notification requests to APNs").
     var idName: String? { isBroadcast ? "apns-request-id" : "apns-id" }
 
-    /// The key to Apple's Push Notifications Console: the sandbox gives it for every notification, production for
-    /// broadcasts alone.
+    /// The notification's key in Apple's Push Notifications Console. The sandbox returns it for every notification,
+    /// production for broadcasts only.
     var remarkName: String? { isBroadcast || environment == .sandbox ? Self.uniqueIDName : nil }
     private static let uniqueIDName = "apns-unique-id"
 
-    /// Apple: one stream until a request with a valid provider token was answered; certificates are checked before.
+    /// Apple allows one stream until a request with a valid provider token is answered; TLS checks certificates
+    /// earlier.
     var provesFirst: Bool { tokens != nil }
     func authorization() -> Authorization? { tokens?.authorization }
 
@@ -40,7 +41,7 @@ struct APNsExchange: Exchange {
         return Answer(.verdict(verdict), reason: isClock ? "\(word) ClockSkew" : word, status: response.status)
     }
 
-    /// Whether a provider token is refused that a wrong clock has made, by the `date` of the answer.
+    /// Whether the response's `date` shows that APNs refused a provider token because the local clock is wrong.
     private func blamesClock(_ reason: String, _ date: Timestamp?) -> Bool {
         guard let tokens, let date, ["ExpiredProviderToken", "InvalidProviderToken"].contains(reason) else {
             return false
@@ -48,27 +49,27 @@ struct APNsExchange: Exchange {
         return tokens.isClock(beside: date)
     }
 
-    /// `BadPath` and `MethodNotAllowed`: neither depends on what an author wrote.
+    /// `BadPath` and `MethodNotAllowed`: neither depends on the author's content.
     func isOurFault(_ response: ProviderResponse) -> Bool { response.status == 404 || response.status == 405 }
 
     func answer(toGoAway reason: String) -> Answer? {
         APNsVerdicts.verdict(goAway: reason).map { Answer(.verdict(known($0)), reason: reason) }
     }
 
-    /// Another provider token is worth a try only when the last one was old; else a clock or the key is wrong.
+    /// Another provider token can only help if the last one was old. Otherwise a clock or the key is wrong.
     private func known(_ verdict: Verdict) -> Verdict {
         guard verdict == .refreshCredential else { return verdict }
         return tokens?.expired() == true ? verdict : .stopApp
     }
 
-    /// Apple's reasons are words of letters and digits; `Service Unavailable` is one with a blank. What is none would
-    /// end up in logs and lists, and counts as absent.
+    /// Apple's reasons consist of letters and digits; `Service Unavailable` also has a space, which is removed.
+    /// Anything else is ignored, because reasons end up in logs and lists.
     static func word(_ reason: String) -> String? {
         let word = reason.filter { $0 != " " }
         return word.utf8.allSatisfy(\.isASCIIAlphanumeric) && word.utf8.count <= 64 ? word : nil
     }
 
-    /// Milliseconds, within the years that RFC 3339 can write.
+    /// Milliseconds, within the years that RFC 3339 can represent.
     private static func instant(_ milliseconds: Int64) -> Timestamp? {
         (0...253_402_300_799_999).contains(milliseconds) ? Timestamp(milliseconds: milliseconds) : nil
     }

@@ -4,14 +4,14 @@ import NIOSSL
 import PealCore
 import Synchronization
 
-/// The connections to APNs: one pool per route and credential, so that a connection never sees two teams, two keys, or
-/// an app that its team got after the connection was made ("Establishing a token-based connection to APNs").
+/// The connections to APNs: one pool per route and credential. A connection never serves two teams, two keys, or an app
+/// that was transferred to its team after it opened ("Establishing a token-based connection to APNs").
 final class APNsPools: Sendable {
-    /// What pools are made with.
+    /// What every pool of the provider shares.
     struct Settings: Sendable {
         let production: APNsConfiguration.Endpoints
         let sandbox: APNsConfiguration.Endpoints
-        /// PEM file with trust roots in addition to the system's; nil = none.
+        /// PEM file with trust roots in addition to the system's; nil for none.
         let caFile: String?
         let pool: ConnectionPool.Settings
         let group: any EventLoopGroup
@@ -20,10 +20,10 @@ final class APNsPools: Sendable {
         let logger: Logger
     }
 
-    /// A pool, and what may be sent over it.
+    /// A pool, and the topics that may be sent over it.
     struct Entry: Sendable {
         let pool: ConnectionPool
-        /// Of a certificate, and empty where it names none; nil = whatever the credential's team may send to.
+        /// A certificate's topics, empty if it names none; nil if any topic of the credential's team is allowed.
         let certificateTopics: [String]?
     }
 
@@ -32,14 +32,14 @@ final class APNsPools: Sendable {
         let fingerprint: String
     }
 
-    /// Does not hold its pool, so that pool and private key go with the last connection.
+    /// Weak, so that the pool and its private key are released with the last connection.
     private struct Drained {
         weak var pool: ConnectionPool?
     }
 
     private struct State {
         var entries: [Key: Entry] = [:]
-        /// Those whose credential went.
+        /// Pools of removed credentials.
         var drained: [Drained] = []
         var isClosed = false
     }
@@ -49,7 +49,7 @@ final class APNsPools: Sendable {
     private let tls: NIOSSLContext
     private let state = Mutex(State())
 
-    /// - Throws: when the CA file cannot be read.
+    /// - Throws: if the CA file cannot be read.
     init(_ settings: Settings) throws {
         self.settings = settings
         tokens = ProviderTokenTable(time: settings.time, randomness: settings.randomness)
@@ -58,7 +58,7 @@ final class APNsPools: Sendable {
 
     var isClosed: Bool { state.withLock(\.isClosed) }
 
-    /// nil when the credential's key cannot be read, or everything is closed.
+    /// The pool of a route and credential; nil if the credential's key cannot be read or everything is closed.
     func entry(_ route: Route, _ credential: Credential, fingerprint: String) -> Entry? {
         let key = Key(route: route, fingerprint: fingerprint)
         return state.withLock { state in
@@ -69,7 +69,7 @@ final class APNsPools: Sendable {
         }
     }
 
-    /// Lets connections under that credential finish and go.
+    /// Lets the connections of that credential finish and close.
     func drain(fingerprint: String) {
         let pools = state.withLock { state in
             let keys = state.entries.keys.filter { $0.fingerprint == fingerprint }
@@ -81,7 +81,7 @@ final class APNsPools: Sendable {
         for pool in pools { pool.drain() }
     }
 
-    /// Ends every connection and returns when they are gone.
+    /// Closes every connection and returns when all are gone.
     func close() async {
         let pools = state.withLock { state in
             state.isClosed = true

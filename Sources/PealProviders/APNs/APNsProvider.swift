@@ -2,8 +2,8 @@ package import Logging
 package import NIOCore
 package import PealCore
 
-/// Apple's push network: renders messages for it and sends pages of them, over connections that are kept per
-/// environment and credential.
+/// Apple's push network: renders messages for it and sends pages of them over connections kept per environment and
+/// credential.
 package final class APNsProvider: Provider {
     /// The broadcast channels of apps.
     package let channels: any ChannelDirectory
@@ -12,7 +12,7 @@ package final class APNsProvider: Provider {
     private let time: any TimeSource
     private let randomness: any Randomness
 
-    /// - Throws: `APNsConfigurationError` when a URL cannot be used; another error when the CA file cannot.
+    /// - Throws: `APNsConfigurationError` if a URL is unusable; another error if the CA file is.
     package init(
         configuration: APNsConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,
         randomness: any Randomness, logger: Logger
@@ -71,11 +71,11 @@ package final class APNsProvider: Provider {
 }
 
 extension APNsPools.Entry {
-    /// Our own word for a push that the certificate cannot carry.
+    /// Peal's own reason for a push that the certificate does not allow.
     static let notInCertificate = "TopicNotInCertificate"
 
-    /// What a certificate does not carry is refused here: APNs would answer `TopicDisallowed`, which stops the whole
-    /// app, for a mistake of one message. Variants of a message differ in their texts alone.
+    /// Refuses here what the certificate does not allow: APNs would answer `TopicDisallowed`, which stops the whole app
+    /// for one message's mistake. Checks only the first variant, because variants differ only in their texts.
     func refusal(of order: PageOrder) -> Answer? {
         guard let certificateTopics, !order.slice.route.isBroadcast, let first = order.notifications.first else {
             return nil
@@ -89,17 +89,17 @@ extension APNsPools.Entry {
 }
 
 extension APNsProvider {
-    /// How many signing keys are held: none without a connection that uses it. For tests.
+    /// How many signing keys are held; a key is released with its last connection. For tests.
     var signingKeyCount: Int { pools.tokens.keyCount }
 }
 
 extension APNsProvider {
-    /// Apple answers alike to a malformed device token and to one of the other environment.
+    /// Apple gives a malformed device token and one of the other environment the same answer.
     package func doubtsEnvironment(_ reason: String) -> Bool { reason == "BadDeviceToken" }
 }
 
-/// Asks APNs whether it accepts a credential: a background push without content to a device token of zeros, which no
-/// device has. It goes the way of every push, so that the rules of connections hold for it too.
+/// Asks APNs whether it accepts a credential: sends a background push without content to a device token of zeros, which
+/// no device has. It uses the normal send path, so that the same connection rules apply.
 struct APNsVerification {
     let credential: Credential
     let fingerprint: String
@@ -108,7 +108,7 @@ struct APNsVerification {
     let randomness: any Randomness
     let send: (PageOrder) -> Void
 
-    /// How often an answer that only asks for another provider token or connection is followed up.
+    /// Maximum number of attempts while the answer only asks for another provider token or connection.
     private static let attemptsMax = 2
 
     func run() async -> CredentialVerification {
@@ -145,8 +145,8 @@ struct APNsVerification {
         return flight.snapshot.exceptions[0] ?? .accepted
     }
 
-    /// The plainest push that the credential may send: a certificate may be for VoIP alone. nil when its topics are
-    /// none of the app's.
+    /// The plainest push that the credential may send; a certificate may be for VoIP only. nil if none of its topics is
+    /// the app's.
     private var notification: Notification? {
         let bundleID = credential.providerAppID
         var types: [APNsPushType] = [.background]
@@ -166,8 +166,8 @@ struct APNsVerification {
             body: .init(Array(#"{"aps":{"content-available":1}}"#.utf8)))
     }
 
-    /// APNs judges credential and topic before the device token: a verdict on the device token means that the
-    /// credential was accepted.
+    /// APNs checks the credential and the topic before the device token, so a verdict on the device token means that
+    /// the credential was accepted.
     private static func meaning(_ answer: Answer) -> CredentialVerification {
         func verification(_ result: CredentialVerification.Result, _ detail: String) -> CredentialVerification {
             CredentialVerification(result, status: answer.status, reason: answer.reason, detail: detail)
@@ -189,15 +189,15 @@ struct APNsVerification {
     }
 }
 
-/// Where APNs is and how it is reached. Admin configuration only: no request may choose any of it.
+/// Where APNs is and how it is reached. Set by the administrator only: no request may choose any of it.
 package struct APNsConfiguration: Sendable {
     /// The URLs of one environment, each `https://host[:port]`.
     package struct URLs: Sendable {
         /// Sends to devices.
         package var send: String
-        /// Sends to broadcast channels; nil = as to devices.
+        /// Sends to broadcast channels; nil to use `send`.
         package var broadcast: String?
-        /// Makes and deletes broadcast channels.
+        /// Creates and deletes broadcast channels.
         package var management: String
 
         package init(send: String, broadcast: String? = nil, management: String) {
@@ -209,9 +209,9 @@ package struct APNsConfiguration: Sendable {
 
     package var production: URLs
     package var sandbox: URLs
-    /// PEM file with trust roots in addition to the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil for none.
     package var caFile: String?
-    /// Connections per (environment, credential).
+    /// Maximum number of connections per environment and credential.
     package var connectionsPerPoolMax: Int
 
     package init(
@@ -226,7 +226,7 @@ package struct APNsConfiguration: Sendable {
 }
 
 extension APNsConfiguration.URLs {
-    /// Apple's ("Sending notification requests to APNs", "Sending channel management requests to APNs").
+    /// Apple's hosts ("Sending notification requests to APNs", "Sending channel management requests to APNs").
     package static let production = Self(
         send: "https://api.push.apple.com", management: "https://api-manage-broadcast.push.apple.com:2196")
     package static let sandbox = Self(
@@ -234,9 +234,9 @@ extension APNsConfiguration.URLs {
         management: "https://api-manage-broadcast.sandbox.push.apple.com:2195")
 }
 
-/// A configuration that cannot be used.
+/// A URL in the configuration is unusable.
 package struct APNsConfigurationError: Error, CustomStringConvertible {
-    /// Which of an environment's URLs it is about.
+    /// Which of an environment's URLs it concerns.
     package enum Purpose: String, Sendable {
         case send, broadcast, management
     }
@@ -245,7 +245,7 @@ package struct APNsConfigurationError: Error, CustomStringConvertible {
     package let purpose: Purpose
     let url: String
 
-    /// One line for the person who starts the server.
+    /// One line for whoever starts the server.
     package var description: String { "must be https://host[:port], not \"\(url)\"" }
 }
 

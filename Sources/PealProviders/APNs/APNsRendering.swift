@@ -1,7 +1,8 @@
 import PealCore
 
-/// Renders a message for APNs: the payload of "Generating a remote notification", the headers of "Sending notification
-/// requests to APNs", and for channels those of "Sending broadcast push notification requests to APNs".
+/// Renders a message for APNs: receives the order and returns the payload ("Generating a remote notification") and the
+/// headers ("Sending notification requests to APNs"; for channels "Sending broadcast push notification requests to
+/// APNs").
 enum APNsRendering {
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
@@ -44,8 +45,8 @@ enum APNsRendering {
         return headers
     }
 
-    /// To a channel: the app is in the path, without the suffix of any push type, and the channel in a header. Channels
-    /// that store nothing refuse every expiry but 0, which is what a message without a life of its own says.
+    /// To a channel: the path holds the app without a push type's suffix, and a header holds the channel. Channels that
+    /// store nothing refuse every expiry except 0, so a message without its own lifetime gets 0.
     private static func broadcast(_ order: RenderOrder, _ body: [UInt8]) -> Notification {
         let type = APNsPushType.liveactivity
         return Notification(
@@ -58,13 +59,13 @@ enum APNsRendering {
             body: .init(body), addressHeader: "apns-channel-id")
     }
 
-    /// 0 = try once and never store.
+    /// 0 means that APNs tries once and does not store the notification.
     private static func expiration(_ order: RenderOrder) -> String {
         if case .seconds(0) = order.options.life { return "0" }
         return String(max(0, order.expiresAt.seconds))
     }
 
-    /// What the author says that the push is; nil leaves it to the payload.
+    /// The push type that the author gave; nil if it follows from the payload.
     private static func pushType(_ own: APNsContent, _ order: RenderOrder) throws(ContentRefusal) -> APNsPushType? {
         let given = own.pushType
         let type = given?.stringValue.flatMap(APNsPushType.init(rawValue:))
@@ -80,10 +81,10 @@ enum APNsRendering {
     }
 }
 
-/// The JSON that a device gets: the common fields as Apple names them, and the author's own payload laid deep over
-/// them, unknown members included.
+/// The JSON that a device receives: the common fields under Apple's names, with the author's own payload deep-merged
+/// over them, including unknown members.
 enum APNsPayload {
-    /// - Parameter given: the push type that is known before the payload is; nil = it follows from the payload.
+    /// - Parameter given: the push type, if it is known before the payload; nil if it follows from the payload.
     /// - Throws: `invalid_field`, naming the field.
     static func make(
         _ order: RenderOrder, _ content: APNsContent, given: APNsPushType?
@@ -124,7 +125,7 @@ enum APNsPayload {
             aps["content-available"] = 1
             return aps
         }
-        // The alert of a Live Activity holds its sound.
+        // The alert of a Live Activity contains its sound.
         var alert = JSON.Members(
             [("title", text(content.title)), ("subtitle", text(content.subtitle)), ("body", text(content.body))]
                 .compactMap { name, value in value.map { (name, $0) } })
@@ -140,7 +141,7 @@ enum APNsPayload {
         return aps
     }
 
-    /// The field that takes most of the payload.
+    /// The field that takes up most of the payload.
     static func largestField(_ order: RenderOrder, _ own: APNsContent) -> MessageField {
         let content = order.content
         func size(_ text: LocalizedText?) -> Int {
@@ -157,13 +158,13 @@ enum APNsPayload {
     }
 }
 
-/// The kinds of push that APNs knows ("Sending notification requests to APNs", "Know when to use push types"). The raw
-/// value is what `apns-push-type` says.
+/// The push types of APNs ("Sending notification requests to APNs", "Know when to use push types"). The raw value is
+/// the value of `apns-push-type`.
 enum APNsPushType: String, CaseIterable, Sendable {
     case alert, background, controls, complication, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
 
-    /// What the bundle id is followed by in `apns-topic`. Of `mdm` the topic is the UID of the certificate's subject,
-    /// which the credential then has as its bundle id.
+    /// What follows the bundle id in `apns-topic`. For `mdm` the topic is the UID of the certificate's subject, which
+    /// is then the credential's bundle id.
     var topicSuffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -180,11 +181,11 @@ enum APNsPushType: String, CaseIterable, Sendable {
 
     var payloadBytesMax: Int { self == .voip ? Limits.apnsVoIPPayloadBytesMax : Limits.apnsPayloadBytesMax }
 
-    /// Certificates carry only the topics that Apple wrote into them, and never location queries.
+    /// Certificates allow only the topics that Apple wrote into them, and never location queries.
     var needsToken: Bool { self == .location }
 
-    /// `apns-priority`: 10 at once, 5 as power allows, 1 without ever waking the device. Background pushes must have 5
-    /// (10 is an error), push-to-talk ones 10; Live Activities and location queries know 10 and 5 only.
+    /// `apns-priority`: 10 delivers immediately, 5 considers power, 1 never wakes the device. Background pushes must
+    /// have 5 (10 is an error), push-to-talk pushes 10; Live Activities and location queries allow only 10 and 5.
     func priority(_ priority: MessageOptions.Priority) -> String {
         switch (self, priority) {
         case (.background, _): "5"
@@ -194,7 +195,7 @@ enum APNsPushType: String, CaseIterable, Sendable {
         }
     }
 
-    /// Derives the type where the author gave none.
+    /// Derives the type if the author gave none.
     static func derived(from aps: JSON, isBackground: Bool) -> APNsPushType {
         if aps["event"]?.stringValue != nil { return .liveactivity }
         let isVisible = ["alert", "badge", "sound"].contains { aps[$0].map { !$0.isNull } ?? false }
@@ -203,13 +204,12 @@ enum APNsPushType: String, CaseIterable, Sendable {
     }
 }
 
-/// What a push for a Live Activity must say ("Starting and updating Live Activities with ActivityKit push
-/// notifications"). Only what APNs or the device would pass over without a word is checked here; the rest is the
-/// author's.
+/// Completes the payload of a Live Activity ("Starting and updating Live Activities with ActivityKit push
+/// notifications"). Checks only what APNs or the device would silently ignore; the rest is up to the author.
 enum APNsLiveActivity {
     static let field = APNsContent.field.member("payload").member("aps")
 
-    /// Fills in the time, by which the device drops updates that were overtaken, and checks what a start needs.
+    /// Adds the timestamp, by which the device drops outdated updates, and checks the members that a start needs.
     /// - Throws: `invalid_field`, naming the member.
     static func complete(_ payload: JSON, _ order: RenderOrder) throws(ContentRefusal) -> JSON {
         guard var members = payload.objectValue else { return payload }

@@ -1,18 +1,18 @@
 import PealCore
 
-/// Apple's answers and what they mean, after "Handling notification responses from APNs", and for broadcasts "Handling
-/// error responses from Apple Push Notification service" (developer.apple.com/documentation/usernotifications).
-/// `docs/providers/apns.md` has the table.
+/// Maps Apple's answers to verdicts. Sources: "Handling notification responses from APNs", and for broadcasts "Handling
+/// error responses from Apple Push Notification service" (developer.apple.com/documentation/usernotifications). The
+/// table is in `docs/providers/apns.md`.
 enum APNsVerdicts {
-    /// How long one device waits after `TooManyRequests`.
+    /// How long a device is held after `TooManyRequests`.
     static let deviceHold = Duration.seconds(30)
-    /// How long a message waits after `TooManyProviderTokenUpdates`, which the previous provider token mends.
+    /// How long a message waits after `TooManyProviderTokenUpdates`, until the previous provider token is used again.
     static let tokenUpdatesPause = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - reason: the word in the body; empty when there was none. An unknown one is judged by the status class and
+    ///   - reason: the reason in the body; empty if there was none. An unknown one is judged by the status class and
     ///     never retires an address.
-    ///   - timestamp: of a 410, when APNs last knew the address to be dead.
+    ///   - timestamp: in a 410, when APNs last confirmed that the address was invalid.
     ///   - isBroadcast: whether the address is a channel.
     static func verdict(
         status: Int, reason: String, timestamp: Timestamp? = nil, isBroadcast: Bool = false
@@ -31,8 +31,8 @@ enum APNsVerdicts {
         }
     }
 
-    /// What the word in a GOAWAY means for whatever waits, where the connection answered nothing: only a word that says
-    /// that the credential is refused. nil for any other.
+    /// What a GOAWAY's reason means for queued requests if the connection answered nothing. nil unless the reason says
+    /// that the credential was refused.
     static func verdict(goAway reason: String) -> Verdict? {
         let verdict = forbidden(reason)
         return verdict == .stopApp || verdict == .refreshCredential ? verdict : nil
@@ -47,7 +47,7 @@ enum APNsVerdicts {
         }
     }
 
-    /// The channel is the address; what the app may not do at all stops its broadcasts.
+    /// The channel is the address. A feature that the app lacks stops its broadcasts.
     private static func badBroadcast(_ reason: String) -> Verdict {
         switch reason {
         case "ChannelNotRegistered", "BadChannelId": .retireAddress(since: nil, isSuspicious: false)

@@ -5,15 +5,15 @@ import PealCore
 import SwiftASN1
 import X509
 
-/// Takes the certificate chain and the private key out of a PKCS#12 archive (RFC 7292).
+/// Extracts the certificate chain and the private key from a PKCS#12 archive (RFC 7292).
 ///
-/// The decoder of BoringSSL, which NIOSSL wraps, knows every cipher that archives come with, but ends the process when
-/// an archive lacks the key or a certificate for it. So the key is taken out here, and the decoder is shown the rest
-/// beside an identity of our own, which it always finds.
+/// BoringSSL's decoder, which NIOSSL wraps, supports every cipher in use, but terminates the process if an archive
+/// lacks the key or a certificate for it. So Peal extracts the key itself, and gives the decoder the rest together with
+/// Peal's own identity, which the decoder always finds.
 enum PKCS12Archive {
     /// - Throws: `invalid_field` `passphrase` or `data`.
     static func identity(in data: [UInt8], passphrase: String) throws(PealError) -> Credential.TLSIdentity {
-        // NIOSSL traps on others, and programs do not agree on how to write them.
+        // NIOSSL traps on other bytes, and programs encode them differently.
         guard passphrase.utf8.allSatisfy({ $0 > 0 && $0 < 0x80 }) else {
             throw .invalid("passphrase", "a passphrase may hold ASCII characters only: export the archive with another")
         }
@@ -28,7 +28,7 @@ enum PKCS12Archive {
         guard let bundle = try? NIOSSLPKCS12Bundle(buffer: rebuilt, passphrase: Array(passphrase.utf8)) else {
             throw .invalid("passphrase", "the archive's certificates cannot be opened with this passphrase")
         }
-        // The first is our own.
+        // The first is Peal's own.
         let certificates = bundle.certificateChain.dropFirst().compactMap { certificate in
             (try? certificate.toDERBytes()).flatMap { try? Certificate(derEncoded: $0) }
         }
@@ -62,8 +62,8 @@ enum PKCS12Archive {
     private static func fault(_ message: String) -> PealError { .invalid("data", message) }
 }
 
-/// The unencrypted parts of a PKCS#12 archive (RFC 7292 §4): which of them are encrypted, and the private
-/// key, which has an encryption of its own.
+/// The unencrypted structure of a PKCS#12 archive (RFC 7292 §4): its encrypted parts, its plain bags, and the private
+/// keys, which have their own encryption.
 struct PKCS12Contents {
     struct Key {
         /// PKCS#8: `EncryptedPrivateKeyInfo` or `PrivateKeyInfo`.
@@ -71,6 +71,7 @@ struct PKCS12Contents {
         let isEncrypted: Bool
     }
 
+    /// Object identifiers of content types, bags and certificate types.
     enum Name {
         static let data: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 7, 1]
         static let encryptedData: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 7, 6]
@@ -81,13 +82,13 @@ struct PKCS12Contents {
     }
 
     private(set) var keys: [Key] = []
-    /// Content infos that only the passphrase opens, as they came.
+    /// Content infos that need the passphrase, unchanged.
     private(set) var encrypted: [ArraySlice<UInt8>] = []
-    /// Unencrypted safe bags that hold no key, as they came.
+    /// Unencrypted safe bags without a key, unchanged.
     private(set) var bags: [ArraySlice<UInt8>] = []
 
-    /// nil when it is not an archive, or one that is locked by a public key in place of a passphrase. Tools write both
-    /// BER and DER.
+    /// nil if the bytes are not an archive, or if the archive is locked by a public key rather than a passphrase. Tools
+    /// write both BER and DER.
     init?(_ archive: [UInt8]) {
         guard let infos = Self.infos(in: archive) else { return nil }
         for info in infos {
@@ -119,7 +120,7 @@ struct PKCS12Contents {
         return true
     }
 
-    /// A sequence of a name and `[0]` around a value: a content info and a safe bag are both of that form.
+    /// Parses a sequence of a name and `[0]` around a value, the form of both content infos and safe bags.
     private static func content(_ node: ASN1Node) -> (name: ASN1ObjectIdentifier, value: ASN1Node)? {
         guard let parts = children(node), parts.count >= 2,
             let name = try? ASN1ObjectIdentifier(derEncoded: parts[0]), let value = children(parts[1])?.first
@@ -127,7 +128,7 @@ struct PKCS12Contents {
         return (name, value)
     }
 
-    /// The elements of a sequence that an octet string holds.
+    /// The elements of a sequence inside an octet string.
     private static func nested(_ node: ASN1Node) -> [ASN1Node]? {
         guard let octets = octets(node), let inner = try? BER.parse(octets) else { return nil }
         return children(inner)
@@ -138,7 +139,7 @@ struct PKCS12Contents {
         return Array(children)
     }
 
-    /// In BER an octet string may come in pieces.
+    /// In BER an octet string may be split into pieces.
     private static func octets(_ node: ASN1Node) -> [UInt8]? {
         switch node.content {
         case .primitive(let bytes): return node.identifier == .octetString ? Array(bytes) : nil
@@ -153,7 +154,7 @@ struct PKCS12Contents {
     }
 }
 
-/// Builds an archive from another's certificates and an identity of our own in place of its key: see `PKCS12Archive`.
+/// Builds an archive from another's certificates, with Peal's own identity in place of its key: see `PKCS12Archive`.
 enum PKCS12Rebuilding {
     private static let salt: [UInt8] = Array("salt".utf8)
     private static let sha256: ASN1ObjectIdentifier = [2, 16, 840, 1, 101, 3, 4, 2, 1]
@@ -173,8 +174,8 @@ enum PKCS12Rebuilding {
         }
     }
 
-    /// A key that is not secret, and a certificate for it that nothing trusts. It comes last, where the decoder looks
-    /// first for the certificate of the key.
+    /// A key that is not secret and an untrusted certificate for it. They come last, where the decoder first looks for
+    /// the key's certificate.
     private static var ownBags: [[UInt8]] {
         guard let key = try? P256.Signing.PrivateKey(rawRepresentation: Array(repeating: 1, count: 32)),
             let name = try? DistinguishedName(builder: { CommonName("none") }),
@@ -194,9 +195,10 @@ enum PKCS12Rebuilding {
         ]
     }
 
-    /// The `MacData` of RFC 7292 §4, with HMAC-SHA256 and one round: the archive never leaves this process.
+    /// The `MacData` of RFC 7292 §4, with HMAC-SHA256 and one iteration, because the archive never leaves this process.
     private static func seal(_ safe: [UInt8], _ passphrase: String) -> [UInt8] {
-        // Appendix B.2: diversifier 3, then salt and passphrase (UTF-16, ended by zero), each repeated to whole blocks.
+        // Appendix B.2: diversifier 3, then salt and passphrase (UTF-16, zero-terminated), each repeated to whole
+        // blocks.
         var text = passphrase.utf16.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
         text += [0, 0]
         let material = Array(repeating: UInt8(3), count: 64) + blocks(salt) + blocks(text)
@@ -217,8 +219,8 @@ enum PKCS12Rebuilding {
         return (0..<count).map { bytes[$0 % bytes.count] }
     }
 
-    /// A name and `[0]` around a value.
-    /// - Parameter isBare: without the sequence around both.
+    /// Encodes a name and `[0]` around a value.
+    /// - Parameter isBare: omits the sequence around both.
     private static func content(_ name: ASN1ObjectIdentifier, _ value: [UInt8], isBare: Bool = false) -> [UInt8] {
         var coder = DER.Serializer()
         try? coder.serialize(name)

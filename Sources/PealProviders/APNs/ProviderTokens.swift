@@ -2,17 +2,18 @@ import Crypto
 import PealCore
 import Synchronization
 
-/// The provider token of one (team, key): made when first needed, the same for every connection of the process,
-/// replaced at 40 to 50 minutes (Apple: at most every 20, at least every 60), never because APNs complained of too
-/// many. A wall clock that jumps is the one reason to replace it sooner: APNs compares `iat` with its own.
+/// The provider token of one (team, key). Signed when first needed, shared by all connections of the process, and
+/// replaced after 40 to 50 minutes (Apple: at most every 20, at least every 60 minutes). A complaint from APNs about
+/// too many tokens never causes a new one. Only a jump of the wall clock replaces it sooner, because APNs compares
+/// `iat` with its own clock.
 final class ProviderTokens: Sendable {
     private typealias Minted = ProviderTokenHistory.Minted
     private typealias Instant = ProviderTokenHistory.Instant
 
-    /// Apple's bounds.
+    /// Apple's limits, in seconds.
     static let updateSecondsMin = 20 * 60
     static let lifeSecondsMax = 60 * 60
-    /// How far `iat` may lie ahead of the wall clock: clocks are set back by less all the time.
+    /// How far `iat` may be ahead of the wall clock: clocks are often set back by less.
     static let skewMax = Duration.seconds(60)
 
     private let keyID: String
@@ -22,7 +23,7 @@ final class ProviderTokens: Sendable {
     private let time: any TimeSource
     private let randomness: any Randomness
 
-    /// - Parameter history: what is known of the key's earlier provider tokens.
+    /// - Parameter history: the key's earlier provider tokens.
     init(
         keyID: String, teamID: String, key: P256.Signing.PrivateKey, history: ProviderTokenHistory,
         time: any TimeSource, randomness: any Randomness
@@ -35,7 +36,7 @@ final class ProviderTokens: Sendable {
         self.randomness = randomness
     }
 
-    /// The value of `authorization` for requests that begin now; nil when signing failed.
+    /// The value of `authorization` for requests that begin now; nil if signing fails.
     var authorization: Authorization? {
         let instant = Instant(time)
         return history.state.withLock { state in
@@ -48,29 +49,29 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// APNs called the provider token expired. Returns whether another one is worth a try: not when the one it must
-    /// have meant was young, for then a clock is wrong.
+    /// APNs reported the provider token as expired. Returns whether another one can help. It cannot if the refused
+    /// token was young, because then a clock is wrong.
     func expired() -> Bool {
         let instant = Instant(time)
         return history.state.withLock { state in
             guard let present = state.present else { return true }
             if Self.isWornOut(present, instant) { return renew(&state, instant) != nil }
-            // Requests under the one before may still be answered.
+            // Requests with the previous token may still be answered.
             guard let previous = state.previous else { return false }
             return instant.uptime - present.minted.uptime < .seconds(2 * Limits.requestTimeoutSeconds)
                 && Self.isWornOut(previous, present.minted)
         }
     }
 
-    /// Whether the wall clock is off by more than APNs may mind.
-    /// - Parameter date: what time it is for APNs.
+    /// Whether the wall clock differs by more than APNs may tolerate.
+    /// - Parameter date: the time according to APNs.
     func isClock(beside date: Timestamp) -> Bool {
         let now = time.now
         return max(now, date) - min(now, date) > Self.skewMax
     }
 
-    /// APNs saw too many provider tokens on a connection: the one before is used again while it lives, and no other is
-    /// made for twenty minutes.
+    /// APNs saw too many provider tokens on a connection. The previous one is used again while it is valid, and no new
+    /// one is signed for twenty minutes.
     func updatedTooOften() {
         let instant = Instant(time)
         history.state.withLock { state in
@@ -87,18 +88,18 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// Whether one that APNs still takes may make way: Apple wants twenty minutes between two, whatever the wall clock
-    /// says, and more after a complaint.
+    /// Whether a token that APNs still accepts may be replaced. Apple requires twenty minutes between two, whatever the
+    /// wall clock says, and longer after a complaint.
     private static func mayReplace(_ present: Minted, _ state: ProviderTokenHistory.State, _ instant: Instant) -> Bool {
         instant.uptime >= state.heldUntil && instant.uptime - present.minted.uptime >= .seconds(updateSecondsMin)
     }
 
-    /// Whether APNs may have refused it for its age or for coming from the future.
+    /// Whether APNs may have refused the token because of its age or because it is ahead of the clock.
     private static func isWornOut(_ minted: Minted, _ instant: Instant) -> Bool {
         minted.age(at: instant) >= .seconds(updateSecondsMin) || minted.isAhead(of: instant)
     }
 
-    /// The one that came too early, or a new one.
+    /// Returns the token that was signed too early, or a new one.
     private func renew(_ state: inout ProviderTokenHistory.State, _ instant: Instant) -> Authorization? {
         guard let early = state.early.take(), early.age(at: instant) < early.life, !early.isAhead(of: instant) else {
             return mint(&state, instant)
@@ -118,7 +119,7 @@ final class ProviderTokens: Sendable {
         return authorization
     }
 
-    /// JWS in compact form, ES256: the signature is r and s end to end (RFC 7518 §3.4).
+    /// A JWS in compact form, ES256: the signature is r and s concatenated (RFC 7518 §3.4).
     private func sign(issuedAt now: Timestamp) -> String? {
         let header: JSON = ["alg": "ES256", "kid": .string(keyID)]
         let claims: JSON = ["iss": .string(teamID), "iat": .integer(now.seconds)]
@@ -128,10 +129,10 @@ final class ProviderTokens: Sendable {
     }
 }
 
-/// Holds one `ProviderTokens` per (team, key) for the whole process, whatever apps and environments use it. The signing
-/// key itself is kept by those who sign with it and goes with the last of them.
+/// Holds one `ProviderTokens` per (team, key) for the whole process, shared by all apps and environments. The users of
+/// a signing key keep it alive; it is released with the last of them.
 final class ProviderTokenTable: Sendable {
-    /// The public half names a key without telling it.
+    /// The public key identifies a key without revealing it.
     private struct Key: Hashable {
         let teamID: String
         let keyID: String
@@ -152,7 +153,7 @@ final class ProviderTokenTable: Sendable {
         self.randomness = randomness
     }
 
-    /// - Throws: `invalid_field` when the key cannot be read.
+    /// - Throws: `invalid_field` if the key cannot be read.
     func tokens(for credential: Credential.APNsToken) throws(PealError) -> ProviderTokens {
         let signingKey = try APNsCredential.signingKey(credential.privateKey)
         let key = Key(
@@ -175,9 +176,8 @@ final class ProviderTokenTable: Sendable {
     var keyCount: Int { entries.withLock { $0.values.count { $0.tokens != nil } } }
 }
 
-/// What is known of the provider tokens of one key, without the key itself. It outlives the connections that use them,
-/// so that a credential that is put anew under the same key goes on with the provider token that there is: Apple allows
-/// another only every twenty minutes.
+/// The provider tokens of one key, without the key itself. It outlives the connections that use them, so that a
+/// credential stored again with the same key keeps its provider token: Apple allows another only every twenty minutes.
 final class ProviderTokenHistory: Sendable {
     /// One provider token.
     struct Minted {
@@ -185,17 +185,17 @@ final class ProviderTokenHistory: Sendable {
         let minted: Instant
         let life: Duration
 
-        /// How old it is for APNs, which reads the wall clock: never younger than by the clock that does not jump.
+        /// The age as APNs sees it by the wall clock, but never less than by the monotonic clock.
         func age(at instant: Instant) -> Duration {
             max(instant.uptime - minted.uptime, instant.now - minted.now)
         }
 
-        /// Whether it was issued in what is the future since the wall clock was set back: APNs refuses it.
+        /// Whether its time of issue is in the future because the wall clock was set back: APNs refuses it.
         func isAhead(of instant: Instant) -> Bool {
             minted.now - instant.now > ProviderTokens.skewMax
         }
 
-        /// Whether APNs takes it.
+        /// Whether APNs accepts it.
         func isAlive(at instant: Instant) -> Bool {
             age(at: instant) < .seconds(ProviderTokens.lifeSecondsMax) && !isAhead(of: instant)
         }
@@ -215,16 +215,16 @@ final class ProviderTokenHistory: Sendable {
     struct State {
         var present: Minted?
         var previous: Minted?
-        /// Made too early for APNs, and used once the present one ends.
+        /// Signed too early for APNs; used when the current one expires.
         var early: Minted?
-        /// APNs saw too many updates: none before then.
+        /// No new token before this time, because APNs saw too many updates.
         var heldUntil = Duration.zero
         var versions = 0
     }
 
     let state = Mutex(State())
 
-    /// Whether nothing of it counts any more: its provider tokens are older than APNs takes, and none is forbidden.
+    /// Whether the history can be dropped: APNs no longer accepts its tokens, and no pause is in force.
     func isOver(at uptime: Duration) -> Bool {
         state.withLock { state in
             guard uptime >= state.heldUntil else { return false }

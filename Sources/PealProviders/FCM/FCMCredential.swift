@@ -1,7 +1,7 @@
 import CryptoExtras
 import PealCore
 
-/// Checks what an app shows FCM: the members of a Google service account's JSON file.
+/// Checks an app's FCM credential: the members of a Google service account's JSON file.
 enum FCMCredential {
     /// - Throws: `invalid_field`, naming the field under `service_account`.
     static func examine(
@@ -23,7 +23,7 @@ enum FCMCredential {
         return CredentialExamination(credential: .fcm(account), facts: facts.objectValue ?? .init())
     }
 
-    /// PEM, PKCS#8 as in Google's file or PKCS#1, RSA with at least 2,048 bits.
+    /// The RSA key of at least 2,048 bits in PEM: PKCS#8, which Google's file uses, or PKCS#1.
     static func signingKey(_ pem: String) throws(PealError) -> _RSA.Signing.PrivateKey {
         let isPrivate = ["-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----"].contains(where: pem.contains)
         guard isPrivate, pem.utf8.count <= Limits.privateKeyBytesMax,

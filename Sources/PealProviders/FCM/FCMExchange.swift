@@ -3,7 +3,7 @@ import CryptoExtras
 import NIOHTTP1
 import PealCore
 
-/// What FCM connections of one credential add to each request, and how their answers are read.
+/// What a credential's FCM connections add to each request, and how their responses are judged.
 struct FCMExchange: Exchange {
     let tokens: AccessTokens
     let time: any TimeSource
@@ -28,12 +28,12 @@ struct FCMExchange: Exchange {
     }
 }
 
-/// Asks Google for access tokens with a signed assertion (RFC 7523 §2.1;
+/// Requests access tokens from Google with a signed assertion (RFC 7523 §2.1;
 /// https://developers.google.com/identity/protocols/oauth2/service-account).
 struct FCMTokenSource: AccessTokenSource {
     private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
     private static let grantType = "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"
-    /// Google's most.
+    /// Google's maximum.
     private static let assertionLifeSeconds: Int64 = 3600
 
     private let account: Credential.FCMServiceAccount
@@ -41,7 +41,7 @@ struct FCMTokenSource: AccessTokenSource {
     private let client: OutboundClient
     private let time: any TimeSource
 
-    /// - Throws: `invalid_field` when the key cannot be read.
+    /// - Throws: `invalid_field` if the key cannot be read.
     init(
         _ account: Credential.FCMServiceAccount, client: OutboundClient, time: any TimeSource
     ) throws(PealError) {

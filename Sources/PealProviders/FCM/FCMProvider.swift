@@ -5,10 +5,10 @@ import NIOSSL
 package import PealCore
 import Synchronization
 
-/// Google's push network, HTTP v1: renders messages for it and sends pages of them, one request a device, over
-/// connections that are kept per credential and paced per Firebase project.
+/// Google's push network, HTTP v1: renders messages for it and sends pages of them, one request per device, over
+/// connections kept per credential and paced per Firebase project.
 package final class FCMProvider: Provider {
-    /// What one credential has.
+    /// The connections, access token and pace of one credential.
     struct Account: Sendable {
         let pool: ConnectionPool
         let tokens: AccessTokens
@@ -16,11 +16,11 @@ package final class FCMProvider: Provider {
     }
 
     private struct State {
-        /// By fingerprint.
+        /// By credential fingerprint.
         var accounts: [String: Account] = [:]
-        /// Pools whose credential went, until `close`.
+        /// Pools of removed credentials, until they are gone.
         var drained: [ConnectionPool] = []
-        /// By project: Google counts the requests of all its service accounts together.
+        /// By project, because Google counts the requests of all its service accounts together.
         var paces: [String: Pace] = [:]
         var isClosed = false
     }
@@ -37,7 +37,7 @@ package final class FCMProvider: Provider {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// - Throws: when the URL or the CA file cannot be used.
+    /// - Throws: if the URL or the CA file cannot be used.
     package init(
         configuration: FCMConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,
         randomness: any Randomness, logger: Logger
@@ -113,7 +113,7 @@ package final class FCMProvider: Provider {
         await client.close()
     }
 
-    /// nil when the credential's key cannot be read, or the provider is closed.
+    /// The account of a credential; nil if its key cannot be read or the provider is closed.
     func account(_ credential: Credential, fingerprint: String) -> Account? {
         guard let serviceAccount = credential.fcm else { return nil }
         return state.withLock { state in
@@ -148,8 +148,8 @@ extension FCMProvider {
     /// No registration token has this form.
     private static let noDevice = "peal-verifies-a-credential"
 
-    /// Asks for an access token, and FCM to check a message without delivering it, to a device that there is not: that
-    /// FCM finds fault with the device says that it let us in.
+    /// Requests an access token, then asks FCM to validate a message to a device that does not exist. If FCM rejects
+    /// only the device, it has accepted the credential.
     package func verify(
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
@@ -179,7 +179,7 @@ extension FCMProvider {
         }
     }
 
-    /// What the answer to such a message says of the credential.
+    /// What the answer to the validation message means for the credential.
     static func judge(_ reply: OutboundReply) -> CredentialVerification {
         let error = FCMError(reply.body)
         let reason = (200...299).contains(reply.status) ? "" : FCMVerdicts.reason(status: reply.status, error: error)
@@ -206,17 +206,17 @@ extension FCMProvider {
     }
 }
 
-/// Where FCM is and how it is reached. Admin configuration only: no request may choose any of it.
+/// Where FCM is and how it is reached. Set by the administrator only: no request may choose any of it.
 package struct FCMConfiguration: Sendable {
-    /// `https://host[:port][/prefix]`; the prefix comes before `/v1/projects/…`.
+    /// `https://host[:port][/prefix]`; the prefix precedes `/v1/projects/…`.
     package var url: String
-    /// `host`, `host:port` or `.suffix` that a service account's `token_uri` may name in addition to Google's.
+    /// Hosts that a service account's `token_uri` may name in addition to Google's: `host`, `host:port` or `.suffix`.
     package var tokenAllowedHosts: [String]
-    /// PEM file with trust roots in addition to the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil for none.
     package var caFile: String?
-    /// Connections per credential.
+    /// Maximum number of connections per credential.
     package var connectionsPerPoolMax: Int
-    /// Requests a second to one Firebase project at most, and those that a ramp begins with.
+    /// Requests per second to one Firebase project: the maximum, and the rate at which a ramp begins.
     package var ratePerSecond: Int
     package var startRatePerSecond: Int
 
@@ -234,21 +234,21 @@ package struct FCMConfiguration: Sendable {
     }
 }
 
-/// A configuration that cannot be used.
+/// The URL in the configuration is unusable.
 package struct FCMConfigurationError: Error, CustomStringConvertible {
-    /// One line for the person who starts the server.
+    /// One line for whoever starts the server.
     package let description: String
 }
 
 extension FCMConfiguration {
-    /// What a URL says, taken apart.
+    /// The parts of the configured URL.
     struct Base: Sendable, Hashable {
         let endpoint: Endpoint
-        /// Empty, or `/` and more without a `/` at its end.
+        /// Empty, or a path that starts with `/` and does not end with it.
         let pathPrefix: String
 
-        /// The path of the one request that is sent.
-        /// - Parameter projectID: made of characters that need no escaping in a path; see `FCMCredential`.
+        /// The path of every request that sends a message.
+        /// - Parameter projectID: characters that need no escaping in a path; see `FCMCredential`.
         func path(projectID: String) -> String { "\(pathPrefix)/v1/projects/\(projectID)/messages:send" }
     }
 
@@ -266,7 +266,7 @@ extension FCMConfiguration {
         return Base(endpoint: endpoint, pathPrefix: String(prefix))
     }
 
-    /// Google's token endpoints and those of the configuration.
+    /// Google's token endpoints and the configured ones.
     var tokenHosts: TokenHosts {
         TokenHosts(
             vendors: ["oauth2.googleapis.com", "accounts.google.com", ".googleapis.com"], allowed: tokenAllowedHosts)

@@ -1,9 +1,9 @@
 import PealCore
 
-/// Renders a message for FCM: the `Message` of HTTP v1 as JSON
+/// Renders a message for FCM: receives the order and returns the `Message` of HTTP v1 as JSON
 /// (https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages), with a gap for the device.
 enum FCMRendering {
-    /// - Parameter path: of the request, the same for every message of a project.
+    /// - Parameter path: the request's path, the same for every message of a project.
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     static func notification(_ order: RenderOrder, path: String) throws(ContentRefusal) -> Notification {
         let own = try FCMFields(order.content.own())
@@ -17,7 +17,7 @@ enum FCMRendering {
                 Array(#"{"message":{"\#(own.target.rawValue)":""#.utf8), gap: .addressText, suffix: suffix))
     }
 
-    /// What the common fields make; never empty.
+    /// The message from the common fields; never empty.
     private static func common(_ order: RenderOrder, _ own: FCMFields) throws(ContentRefusal) -> JSON {
         var message = JSON.Members()
         var android = delivery(order)
@@ -33,7 +33,7 @@ enum FCMRendering {
             message["data"] = .object(try FCMFields.texts(order.content.data, field: .data, isData: true))
         }
         if own.usesSecondForm {
-            // It knows no priority: what is shown goes at once (AndroidConfigV2).
+            // `AndroidConfigV2` has no priority: visible messages are always sent immediately.
             android["priority"] = nil
             message["androidV2"] = .object(android)
         } else {
@@ -54,7 +54,7 @@ enum FCMRendering {
         return members
     }
 
-    /// What Android alone knows of the common fields. `click_action` is what FCM itself took for APNs' category.
+    /// The common fields that only Android has. FCM itself mapped APNs' category to `click_action`.
     private static func look(_ content: Content) -> JSON.Members {
         var members = JSON.Members()
         members["sound"] = content.sound.map(JSON.string)
@@ -73,7 +73,7 @@ enum FCMRendering {
         return members
     }
 
-    /// Whole seconds that are left, as many as FCM takes; 0 = now or never.
+    /// The remaining lifetime in whole seconds, at most FCM's maximum; 0 means now or never.
     private static func ttlSeconds(_ order: RenderOrder) -> Int64 {
         if case .seconds(0) = order.options.life { return 0 }
         let left = (order.expiresAt.milliseconds - order.now.milliseconds) / 1000
@@ -81,8 +81,8 @@ enum FCMRendering {
     }
 }
 
-/// The author's own `android` object: FCM's `Message` without a target, besides Peal's `data_only` and `target`. Names
-/// may also be in snake_case, as protobuf's JSON takes them; what is unknown is passed on.
+/// The author's own `android` object: FCM's `Message` without a target, plus Peal's `data_only` and `target`. Names may
+/// also be in snake_case, as in protobuf's JSON; unknown members are passed on.
 struct FCMFields {
     /// Which member of the message names the device.
     enum Target: String, CaseIterable {
@@ -91,7 +91,7 @@ struct FCMFields {
         case fid
     }
 
-    /// In FCM's JSON names, checked as far as FCM documents it.
+    /// Under FCM's JSON names, checked as far as FCM documents it.
     let message: JSON.Members
     let isDataOnly: Bool
     let target: Target
@@ -127,8 +127,8 @@ struct FCMFields {
         self.message = message
     }
 
-    /// A map of texts, which is all that FCM takes: other values become their JSON.
-    /// - Parameter isData: whether FCM's reserved keys are refused.
+    /// Converts a map to strings, the only values that FCM accepts: other values become their JSON.
+    /// - Parameter isData: whether to refuse FCM's reserved keys.
     /// - Throws: `invalid_field`, naming the key.
     static func texts(_ members: JSON.Members, field: MessageField, isData: Bool) throws(ContentRefusal) -> JSON.Members
     {
@@ -153,7 +153,7 @@ struct FCMFields {
         members[map] = .object(try texts(own, field: field.member(map), isData: map == "data"))
     }
 
-    /// What FCM documents of `AndroidConfig`: the form and range of `ttl`, the form of a colour.
+    /// Checks what FCM documents about `AndroidConfig`: the form and range of `ttl`, and the form of a colour.
     private static func checkDelivery(_ members: inout JSON.Members, _ part: String) throws(ContentRefusal) {
         guard part.hasPrefix("android") else { return }
         let field = field.member(part)
@@ -170,7 +170,7 @@ struct FCMFields {
         }
     }
 
-    /// Seconds as protobuf's JSON writes a duration: digits, at most nine behind the point, `s`.
+    /// Checks for seconds in protobuf's JSON form: digits, at most nine decimals, then `s`.
     private static func checkTTL(_ ttl: JSON, _ field: MessageField) throws(ContentRefusal) {
         let text = ttl.stringValue ?? ""
         let parts = text.dropLast().split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
@@ -203,8 +203,8 @@ struct FCMFields {
     }
 }
 
-/// Spells the names of FCM's own members in one way, so that an author's `collapse_key` lies over the `collapseKey`
-/// that the common fields make. Only known names are touched, and nothing inside what FCM passes on.
+/// Spells FCM's own members in one way, so that an author's `collapse_key` overrides the `collapseKey` from the common
+/// fields. Changes only known names, and nothing inside members that FCM passes on.
 enum FCMNames {
     /// Known names of more than one word.
     private static let known: Set<String> = [
@@ -215,17 +215,17 @@ enum FCMNames {
         "notificationPriority", "remoteNotification", "restrictedPackageName", "restrictedSatelliteOk", "titleLocArgs",
         "titleLocKey", "useAsV1DataMessage", "vibrateTimings",
     ]
-    /// Objects whose members are the author's or another network's.
+    /// Objects whose members belong to the author or to another network.
     private static let opaque: Set<String> = ["data", "headers", "payload"]
 
-    /// - Parameter members: of a `Message`.
+    /// - Parameter members: the members of a `Message`.
     static func normalized(_ members: JSON.Members) -> JSON.Members { normalized(members, in: "") }
 
     private static func normalized(_ members: JSON.Members, in parent: String) -> JSON.Members {
         var out = JSON.Members()
         for (name, value) in members.pairs {
             let name = spelled(name)
-            // A web notification's members are those of the browser's own API.
+            // The members of a web notification are those of the browser's API.
             let isOpaque = opaque.contains(name) || parent == "webpush" && name == "notification"
             if !isOpaque, case .object(let inner) = value {
                 out[name] = .object(normalized(inner, in: name))
@@ -236,7 +236,7 @@ enum FCMNames {
         return out
     }
 
-    /// `collapse_key` is `collapseKey`; what is not known stays.
+    /// Turns `collapse_key` into `collapseKey`; unknown names stay unchanged.
     private static func spelled(_ name: String) -> String {
         guard name.utf8.contains(UInt8(ascii: "_")) else { return name }
         let words = name.split(separator: "_")
@@ -246,9 +246,9 @@ enum FCMNames {
     }
 }
 
-/// How FCM measures a message: the names and values of what reaches the device, 4,096 bytes at most.
+/// Measures a message as FCM does: the names and values that reach the device, at most 4,096 bytes.
 enum FCMSize {
-    /// - Throws: `payload_too_large`, naming the field that takes most.
+    /// - Throws: `payload_too_large`, naming the largest field.
     static func check(_ message: JSON, _ order: RenderOrder, _ own: FCMFields) throws(ContentRefusal) {
         let count = bytes(message)
         guard count > Limits.fcmPayloadBytesMax else { return }
@@ -296,7 +296,7 @@ enum FCMSize {
 }
 
 extension MessageField {
-    /// A member of the author's data, here or in an object of the network's own.
+    /// A member of the author's data, or of an object of FCM's.
     fileprivate func textMember(_ name: String) -> MessageField {
         self == .data ? .dataMember(name) : member(name)
     }

@@ -1,18 +1,18 @@
 import PealCore
 
-/// FCM's answers and what they mean (https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode,
-/// https://firebase.google.com/docs/cloud-messaging/error-codes): judged by FCM's own error code, where there is none
-/// by Google's status, else by HTTP's.
+/// Maps FCM's answers to verdicts (https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode,
+/// https://firebase.google.com/docs/cloud-messaging/error-codes): by FCM's own error code, otherwise by Google's
+/// status, otherwise by the HTTP status.
 enum FCMVerdicts {
-    /// Google's advice where a 429 does not say how long.
+    /// Google's advice for a 429 that does not say how long to wait.
     static let quotaPause = Duration.seconds(60)
-    /// How long one device waits whose iOS or web push the Firebase project holds no valid key for. Others of the
-    /// project are not concerned, so the app goes on.
+    /// How long a device is held if the Firebase project has no valid key for its iOS or web push. Other devices of the
+    /// project are not affected, so the app goes on.
     static let thirdPartyHold = Duration.seconds(3600)
 
     /// - Parameters:
-    ///   - error: what the body said.
-    ///   - retryAfter: of the Retry-After field, or else of the body.
+    ///   - error: the error in the body.
+    ///   - retryAfter: from the Retry-After field, otherwise from the body.
     static func verdict(status: Int, error: FCMError = FCMError(), retryAfter: Duration? = nil) -> Verdict {
         if (200...299).contains(status) { return .accepted }
         if let code = error.errorCode { return verdict(code: code, status, error, retryAfter) }
@@ -32,7 +32,7 @@ enum FCMVerdicts {
         case "UNAVAILABLE", "INTERNAL", "UNSPECIFIED_ERROR": .retry(after: retryAfter)
         case "UNAUTHENTICATED", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED":
             verdict(word: code, error, retryAfter) ?? .rejectMessage
-        // One that is not known yet: only its class counts, and 404 is no longer a sign of a wrong project.
+        // An unknown code is judged by the status class, except that 403 and 404 no longer indicate a wrong project.
         default: status == 404 || status == 403 ? .rejectMessage : verdict(http: status, error, retryAfter)
         }
     }
@@ -61,8 +61,8 @@ enum FCMVerdicts {
         }
     }
 
-    /// Whether the token or the message is wrong is known from the field alone; where many tokens of an app are, the
-    /// mistake is rather ours.
+    /// Only the named field (or the text, if no field is named) shows whether the token or the message is at fault. The
+    /// address is only suspicious: if FCM rejects many of an app's tokens, the mistake is probably Peal's.
     private static func invalidArgument(_ error: FCMError) -> Verdict {
         error.isAboutToken ? .retireAddress(since: nil, isSuspicious: true) : .rejectMessage
     }
@@ -72,7 +72,7 @@ enum FCMVerdicts {
         return error.isAboutDevice ? .holdAddress(after: pause) : .holdApp(after: pause)
     }
 
-    /// The word for the log: FCM's own, with the field where it names one, as `INVALID_ARGUMENT_android_ttl`.
+    /// The reason for the log: FCM's code, plus the field if it names one, such as `INVALID_ARGUMENT_android_ttl`.
     static func reason(status: Int, error: FCMError) -> String {
         guard let word = error.errorCode ?? error.status else { return "Status\(status)" }
         guard let field = error.field, !error.isAboutToken else { return word }
@@ -82,25 +82,25 @@ enum FCMVerdicts {
     }
 }
 
-/// The body of an answer that is not 200 (https://google.aip.dev/193, with FCM's own detail
+/// The body of a response that is not a success (https://google.aip.dev/193, with FCM's own detail
 /// `google.firebase.fcm.v1.FcmError`).
 struct FCMError: Sendable, Hashable {
-    /// `details[].errorCode`, such as `UNREGISTERED`; nil when there is none or it is not a word.
+    /// `details[].errorCode`, such as `UNREGISTERED`; nil if it is missing or malformed.
     var errorCode: String?
-    /// `error.status`, as `NOT_FOUND`; likewise.
+    /// `error.status`, such as `NOT_FOUND`; nil if it is missing or malformed.
     var status: String?
-    /// Whether the address is what is wrong.
+    /// Whether the address is at fault.
     var isAboutToken = false
-    /// Whether a quota of the one device is what is used up.
+    /// Whether the device's own quota is exhausted.
     var isAboutDevice = false
-    /// The field of the first `fieldViolations`.
+    /// The field of the first entry in `fieldViolations`.
     var field: String?
-    /// `google.rpc.RetryInfo`.
+    /// The delay in `google.rpc.RetryInfo`.
     var retryDelay: Duration?
 
     init() {}
 
-    /// A body that is not JSON, or was cut off, is ignored.
+    /// Ignores a body that is truncated or not JSON.
     init(_ body: [UInt8]) {
         guard let error = (try? JSONParser.parse(body))?["error"] else { return }
         let details = error["details"]?.arrayValue ?? []
@@ -124,13 +124,14 @@ struct FCMError: Sendable, Hashable {
 
     private static func says(_ words: String, _ text: String) -> Bool { text.lowercased().contains(words) }
 
-    /// Google's words; what is none would end up in logs and lists.
+    /// The code if it is short and consists of letters, digits and underscores, because it goes into logs and lists;
+    /// otherwise nil.
     private static func word(_ text: String) -> String? {
         let isWord = text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
         return isWord && (1...Limits.logReasonBytesMax).contains(text.utf8.count) ? text : nil
     }
 
-    /// `30s` or `1.5s`, rounded up to whole seconds.
+    /// Parses `30s` or `1.5s`, rounded up to whole seconds.
     private static func duration(_ text: String) -> Duration? {
         guard text.hasSuffix("s"), let seconds = Double(text.dropLast()), (0...86_400).contains(seconds) else {
             return nil

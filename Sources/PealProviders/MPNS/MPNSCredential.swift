@@ -3,8 +3,8 @@ import PealCore
 import SwiftASN1
 import X509
 
-/// Checks the certificate of an authenticated service. MPNS took notifications without one too, 500 a day for a
-/// channel.
+/// Checks the certificate of an authenticated service. MPNS also accepted notifications without one, up to 500 per day
+/// and channel.
 enum MPNSCredential {
     /// - Throws: `invalid_field`, naming the field.
     static func examine(_ credential: Credential.MPNSClient, now: Timestamp) throws(PealError) -> CredentialExamination

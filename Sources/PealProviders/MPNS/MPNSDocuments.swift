@@ -11,8 +11,8 @@ enum MPNSToast {
             "wp:Notification", [("xmlns:wp", "WPNotification")], [XMLElement("wp:Toast", [], parts)])
     }
 
-    /// The author's `title`, `subtitle` and `parameter`; without `fields` the title and the body, of which one alone
-    /// stands first.
+    /// The author's `title`, `subtitle` and `parameter`; without `fields`, the title and the body. If only one of them
+    /// is given, it comes first.
     private static func texts(_ fields: PlatformFields) throws(ContentRefusal) -> [XMLText?] {
         if let own = try fields.object("fields") {
             let members = MPNSFields(own, field: fields.field("fields"))
@@ -24,8 +24,9 @@ enum MPNSToast {
 }
 
 /// Writes tiles: Windows Phone 7's, and the flip, cycle and iconic tiles of Windows Phone 8 (Microsoft: "Flip Tile
-/// template for Windows Phone 8", and its siblings).
+/// template for Windows Phone 8" and the pages of the other templates).
 enum MPNSTile {
+    /// The tile templates; `plain` is Windows Phone 7's.
     enum Template: String, CaseIterable, Sendable {
         case plain, flip, cycle, iconic
 
@@ -39,7 +40,7 @@ enum MPNSTile {
             }
         }
 
-        /// The name in the document; nil = none, the first version.
+        /// The template's name in the document; nil for Windows Phone 7's tile.
         var name: XMLText? {
             switch self {
             case .plain: nil
@@ -49,7 +50,7 @@ enum MPNSTile {
             }
         }
 
-        /// What it shows, in the schema's order.
+        /// The elements of the tile, in the schema's order.
         var elements: [String] {
             switch self {
             case .plain: ["BackgroundImage", "Count", "Title", "BackBackgroundImage", "BackTitle", "BackContent"]
@@ -68,7 +69,7 @@ enum MPNSTile {
             }
         }
 
-        /// Where an image and a body of the common fields go; nil = nowhere.
+        /// The elements for the image and body of the common fields; nil if the template has none.
         var places: (image: String, body: String?) {
             switch self {
             case .plain, .flip: ("BackgroundImage", "BackContent")
@@ -115,8 +116,8 @@ enum MPNSTile {
     }
 }
 
-/// `fields` of a template that names its parts: an author's members, found under the name of the element, whatever
-/// their case and with or without underscores (`BackTitle`, `backTitle`, `back_title`).
+/// The `fields` of a template with named parts. Finds an author's member by the element's name, ignoring case and
+/// underscores (`BackTitle`, `backTitle`, `back_title`).
 struct MPNSFields: Sendable {
     private let members: JSON.Members
     private let field: MessageField
@@ -126,7 +127,7 @@ struct MPNSFields: Sendable {
         self.field = field
     }
 
-    /// One element for each of `names` that is given, in their order, then one for each other member as it is named.
+    /// One element for each of `names` that is given, in that order, then one for each other member under its own name.
     /// - Throws: `invalid_field`, naming the member.
     func elements(_ names: [String], except others: Set<String> = []) throws(ContentRefusal) -> [XMLElement] {
         var elements: [XMLElement] = []
@@ -153,7 +154,7 @@ struct MPNSFields: Sendable {
         members.pairs.first { Self.folded($0.0) == Self.folded(name) }
     }
 
-    /// A null empties what the tile shows there.
+    /// A null clears that part of the tile.
     private func element(_ name: String, _ written: String, _ value: JSON) throws(ContentRefusal) -> XMLElement {
         if value.isNull { return XMLElement("wp:\(name)", [("Action", "Clear")]) }
         let text = try text(written, value)

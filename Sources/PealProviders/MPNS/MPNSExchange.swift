@@ -2,7 +2,7 @@ import Logging
 import NIOHTTP1
 import PealCore
 
-/// Makes the requests of one app at MPNS, and reads the answers.
+/// Builds the requests of one app for MPNS, and judges the replies.
 struct MPNSExchange: RequestExchange {
     let rules: AddressRules
     let time: any TimeSource
@@ -34,7 +34,7 @@ struct MPNSExchange: RequestExchange {
         return RequestJudgement(MPNSVerdicts.answer(status: reply.status, state))
     }
 
-    /// The rendered headers, with a class that ends before what is left of the message's life does.
+    /// The rendered headers, with a notification class whose delay fits the remaining lifetime.
     static func headers(_ notification: Notification, now: Timestamp) -> HTTPHeaders {
         var headers = HTTPHeaders()
         for header in notification.headers {

@@ -2,8 +2,8 @@ package import Logging
 package import NIOCore
 package import PealCore
 
-/// Microsoft's push network for Windows Phone 7 and 8, which was switched off: renders messages for it and sends pages
-/// of them to channel URIs of whoever stands in for it, with connections and a queue for each credential.
+/// Microsoft's push network for Windows Phone 7 and 8, which Microsoft has shut down. Renders messages for it and sends
+/// pages of them to the channel URIs of compatible services, with connections and a queue per credential.
 package final class MPNSProvider: Provider {
     private let configuration: MPNSConfiguration
     private let group: any EventLoopGroup
@@ -62,10 +62,10 @@ package final class MPNSProvider: Provider {
     }
 }
 
-/// Which channel URIs MPNS may be sent to. Admin configuration only: no request may choose any of it.
+/// Which channel URIs MPNS messages may go to. Set by the administrator only: no request may choose any of it.
 package struct MPNSConfiguration: Sendable {
     package var addressRules: AddressRules
-    /// PEM file with trust roots in addition to the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil for none.
     package var caFile: String?
 
     package init(addressRules: AddressRules = .init(), caFile: String? = nil) {

@@ -1,7 +1,7 @@
 import PealCore
 
-/// Renders a message for MPNS (Microsoft: "Sending push notifications for Windows Phone 8", "Toasts for Windows Phone
-/// 8").
+/// Renders a message for MPNS: receives the order and returns the document and headers (Microsoft: "Sending push
+/// notifications for Windows Phone 8", "Toasts for Windows Phone 8").
 enum MPNSRendering {
     private static let declaration = Array(#"<?xml version="1.0" encoding="utf-8"?>"#.utf8)
 
@@ -32,9 +32,9 @@ enum MPNSRendering {
             expiresAt: expiresAt)
     }
 
-    /// MPNS knew no expiry. How long it may gather is chosen by the expiry that the author gave: the longest that ends
-    /// before the message does. A priority that he gave bounds it: what is urgent goes at once, what is normal within
-    /// 450 seconds. Without either a message goes at once.
+    /// MPNS has no expiry, only a delay in which it may batch. The author's lifetime selects the longest delay that
+    /// ends before the message expires. The author's priority limits it: high is sent immediately, normal within 450
+    /// seconds. Without either, the message is sent immediately.
     static func delay(
         _ options: MessageOptions, until expiresAt: Timestamp?, now: Timestamp
     ) -> MPNSType.Delay {
@@ -55,7 +55,7 @@ enum MPNSRendering {
     }
 
     private static func type(_ fields: PlatformFields, isBackground: Bool) throws(ContentRefusal) -> MPNSType {
-        // A tile may be called by its template: `flipTile`.
+        // The type may also be a tile template, such as `flipTile`.
         if let name = try fields.string("type"), MPNSType(rawValue: name) == nil, MPNSTile.Template(name: name) != nil {
             return .tile
         }
@@ -68,7 +68,7 @@ enum MPNSRendering {
         return hasText && !isBackground ? .toast : .raw
     }
 
-    /// `value` as it is; else `fields` as JSON; else the common fields as one JSON document.
+    /// `value` unchanged; otherwise `fields` as JSON; otherwise the common fields as one JSON document.
     private static func raw(_ fields: PlatformFields) throws(ContentRefusal) -> [UInt8] {
         if let value = try fields.string("value"), !value.isEmpty { return Array(value.utf8) }
         if let own = try fields.object("fields") { return JSON.object(own).bytes }
@@ -76,7 +76,7 @@ enum MPNSRendering {
     }
 }
 
-/// The kinds of notification that MPNS knew (Microsoft: "Sending push notifications for Windows Phone 8").
+/// The notification types of MPNS (Microsoft: "Sending push notifications for Windows Phone 8").
 enum MPNSType: String, CaseIterable, Sendable {
     case toast, tile, raw
 
@@ -89,7 +89,7 @@ enum MPNSType: String, CaseIterable, Sendable {
         }
     }
 
-    /// `X-NotificationClass` of an immediate notification; ten more each for 450 and 900 seconds.
+    /// The `X-NotificationClass` of an immediate notification. Each of 450 and 900 seconds adds ten.
     private var immediateClass: Int {
         switch self {
         case .tile: 1
@@ -98,7 +98,7 @@ enum MPNSType: String, CaseIterable, Sendable {
         }
     }
 
-    /// How soon MPNS hands a notification to the phone.
+    /// How soon MPNS delivers a notification to the phone.
     enum Delay: Int, CaseIterable, Sendable {
         case none, within450Seconds, within900Seconds
 
@@ -107,6 +107,6 @@ enum MPNSType: String, CaseIterable, Sendable {
 
     func notificationClass(_ delay: Delay) -> Int { immediateClass + 10 * delay.rawValue }
 
-    /// The delay that a class means.
+    /// The delay of a notification class.
     static func delay(ofClass number: Int) -> Delay { Delay(rawValue: number / 10) ?? .none }
 }

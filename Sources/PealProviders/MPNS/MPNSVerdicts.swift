@@ -1,15 +1,16 @@
 import PealCore
 
-/// MPNS' answers and what they meant (Microsoft: "Push notification service response codes for Windows Phone 8").
+/// Maps MPNS's answers to verdicts (Microsoft: "Push notification service response codes for Windows Phone 8").
 enum MPNSVerdicts {
-    /// How long one device waits whose queue is full.
+    /// How long a device with a full queue is held.
     static let queueHold = Duration.seconds(300)
-    /// How long one device waits that had its day's share, or is not there: Microsoft asks for one attempt an hour.
+    /// How long a device is held that is inactive or has reached its daily limit: Microsoft asks for one attempt per
+    /// hour.
     static let deviceHold = Duration.seconds(3600)
-    /// How long a message waits while MPNS is in trouble, where it does not say.
+    /// How long a message waits after a 503 without Retry-After.
     static let troublePause = Duration.seconds(120)
 
-    /// The headers of an answer that say what became of it, in lower case; empty = none.
+    /// The headers of an answer that describe its outcome, in lower case; empty if missing.
     struct State: Sendable, Hashable {
         /// `X-NotificationStatus`: received, queuefull, suppressed, dropped.
         var notification = ""
@@ -20,7 +21,7 @@ enum MPNSVerdicts {
         var retryAfter: Duration?
     }
 
-    /// - Returns: an answer whose reason is a word; of an acceptance a remark, mostly empty.
+    /// - Returns: an answer with a one-word reason; for an acceptance the reason is a remark, usually empty.
     static func answer(status: Int, _ state: State = .init()) -> Answer {
         switch status {
         case 200...299: accepted(status, state)
@@ -32,7 +33,7 @@ enum MPNSVerdicts {
         switch state.notification {
         case "queuefull":
             Answer(.verdict(.holdAddress(after: queueHold)), reason: "QueueFull", status: status)
-        // The app has switched this kind of notification off.
+        // The app has switched off this type of notification.
         case "suppressed": Answer(.verdict(.accepted), reason: "Suppressed", status: status)
         case "dropped": Answer(.verdict(.accepted), reason: "Dropped", status: status)
         default: Answer(.verdict(.accepted), reason: remark(state.device), status: status)
@@ -48,7 +49,7 @@ enum MPNSVerdicts {
         }
     }
 
-    /// An unknown status is judged by its class and never retires a channel.
+    /// Judges an unknown status by its class and never retires a channel for it.
     private static func verdict(_ status: Int, _ state: State) -> Verdict {
         switch status {
         case 401: .stopApp

@@ -1,25 +1,25 @@
 import PealCore
 
-/// Asks one token endpoint for access tokens under one credential.
+/// Requests access tokens from one token endpoint under one credential.
 protocol AccessTokenSource: Sendable {
-    /// One request, without a second attempt. Bounded in time; ends early when the task is cancelled.
+    /// Sends one request, without a retry. Limited in time; ends early if the task is cancelled.
     func fetch() async -> AccessTokenReply
 }
 
-/// What came back to a request for an OAuth access token (RFC 6749 §5).
+/// The reply to a request for an OAuth access token (RFC 6749 §5).
 enum AccessTokenReply: Sendable, Hashable {
-    /// - Parameter life: how long the token is good from the moment it was asked for.
+    /// - Parameter life: the token's lifetime, counted from the request.
     case granted(accessToken: String, life: Duration)
-    /// The credential is at fault: nothing but mending it helps.
+    /// The credential is at fault and must be replaced or repaired.
     case refused(Trouble)
-    /// The token endpoint is in trouble, or was not reached.
+    /// The token endpoint has a problem or was not reached.
     case failed(Trouble, retryAfter: Duration?)
 
     /// Why there is no token.
     struct Trouble: Sendable, Hashable {
-        /// The endpoint's own word, as `invalid_grant`; or ours.
+        /// The endpoint's error code, such as `invalid_grant`, or Peal's own reason.
         var reason: String
-        /// HTTP status, 0 without one.
+        /// HTTP status; 0 if there is none.
         var status = 0
         /// A sentence for people; may be empty.
         var detail = ""
@@ -27,15 +27,15 @@ enum AccessTokenReply: Sendable, Hashable {
 }
 
 extension AccessTokenReply {
-    /// Where a grant does not say how long it is good: what Google and Microsoft grant.
+    /// The lifetime of a grant without one: what Google and Microsoft grant.
     private static let lifeSecondsDefault: Int64 = 3600
     private static let lifeSecondsMax: Int64 = 24 * 3600
-    /// Words for trouble that passes, whatever status they come with (RFC 6749 §4.1.2.1, RFC 8628 §3.5).
+    /// Error codes of temporary problems, whatever their status (RFC 6749 §4.1.2.1, RFC 8628 §3.5).
     private static let passing: Set<String> = ["temporarily_unavailable", "server_error", "slow_down"]
 
-    /// Judges what a token endpoint answered. 400 and 401 are about the credential (RFC 6749 §5.2); a 403 is when it
-    /// says so in an `error`.
-    /// - Parameter now: what a Retry-After with a date is counted from.
+    /// Judges a token endpoint's reply. 400 and 401 concern the credential (RFC 6749 §5.2); so does 403 if the body has
+    /// an `error`.
+    /// - Parameter now: the time to count a Retry-After date from.
     init(_ reply: OutboundReply, now: Timestamp) {
         let document = (try? JSONParser.parse(reply.body)) ?? .null
         if (200...299).contains(reply.status) {
@@ -64,40 +64,41 @@ extension AccessTokenReply {
                 Trouble(reason: "BadTokenAnswer", status: status, detail: "the answer holds no access token"),
                 retryAfter: nil)
         }
-        // Microsoft also writes it as text.
+        // Microsoft also sends it as a string.
         let given = document["expires_in"]
         let seconds = given?.integerValue ?? given?.stringValue.flatMap { Int64($0) } ?? lifeSecondsDefault
         return .granted(accessToken: accessToken, life: .seconds(min(max(seconds, 1), lifeSecondsMax)))
     }
 
-    /// What a header field may hold after `Bearer` (RFC 6750 §2.1, a little wider).
+    /// Whether the token may follow `Bearer` in a header field (RFC 6750 §2.1, slightly wider).
     private static func isSafe(_ accessToken: String) -> Bool {
         (1...Limits.accessTokenBytesMax).contains(accessToken.utf8.count)
             && accessToken.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
-    /// The reason goes into logs and lists: anything but a word counts as absent.
+    /// The error code if it is short and consists of letters, digits and underscores, because it goes into logs and
+    /// lists; otherwise nil.
     private static func word(_ error: String) -> String? {
         let isWord = error.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
         return isWord && (1...Limits.logReasonBytesMax).contains(error.utf8.count) ? error : nil
     }
 
-    /// The first part of a description, printable.
+    /// The first 300 bytes of a description, with unprintable bytes replaced.
     private static func sentence(_ text: String) -> String {
         String(decoding: text.utf8.prefix(300).map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: " ") }, as: UTF8.self)
     }
 }
 
-/// Which addresses a credential may ask for access tokens at: a stored credential must not aim the server at any other.
+/// The hosts at which credentials may request access tokens. A stored credential must not direct the server to others.
 struct TokenHosts: Sendable, Hashable {
-    /// `host` or `.suffix`, over https at its own port.
+    /// `host` or `.suffix`, over https on port 443.
     let vendors: [String]
-    /// `host`, `host:port` or `.suffix`, from the configuration; these may be http on loopback.
+    /// `host`, `host:port` or `.suffix`, from the configuration; on loopback these may use http.
     let allowed: [String]
 
     private static let urlBytesMax = 2048
 
-    /// Whether `url` is on a vendor's or an allowed host.
+    /// Whether `url` is on a vendor's host or an allowed one.
     func contains(_ url: String) -> Bool {
         guard url.utf8.count <= Self.urlBytesMax, url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x23 }) else {
             return false
@@ -119,7 +120,7 @@ struct TokenHosts: Sendable, Hashable {
         return entry == host || entry == "\(host):\(port)"
     }
 
-    /// No user information, no escapes, no brackets: readers of URLs disagree about them.
+    /// Rejects user information, escapes and brackets, which URL parsers treat differently.
     private static func isName(_ host: String) -> Bool {
         !host.isEmpty && !host.hasPrefix(".")
             && host.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }

@@ -2,14 +2,14 @@ import Logging
 import PealCore
 import Synchronization
 
-/// The OAuth access token of one credential: asked for when first needed, by one request however many want it, and
-/// renewed five minutes before its end while the present one is still used. Handed out without waiting to event loops
-/// (`authorization`), and with waiting for callers that need the first one (`whenReady`).
+/// The OAuth access token of one credential. One request fetches it when it is first needed, however many callers wait;
+/// another renews it five minutes before its end if it is still in use. Event loops get it without waiting
+/// (`authorization`); callers that need the first one wait (`whenReady`).
 final class AccessTokens: Sendable {
     /// Whether requests may begin.
     enum Readiness: Sendable, Hashable {
         case ready(Authorization)
-        /// What to answer to those that cannot: `stopApp` where the credential is at fault, else `unsent`.
+        /// The answer to requests that cannot begin: `stopApp` if the credential is at fault, otherwise `unsent`.
         case unavailable(Answer)
     }
 
@@ -19,10 +19,10 @@ final class AccessTokens: Sendable {
         let grantedAt: Duration
         let renewAt: Duration
         let end: Duration
-        /// `renewAt` on the wall clock. Where a virtual machine stood still only that one knows; since it may as well
-        /// be wrong, the token is used meanwhile.
+        /// `renewAt` on the wall clock. After a virtual machine was suspended, only the wall clock is right. It may
+        /// also be wrong, so the token stays in use until it is renewed.
         let renewAtWall: Timestamp
-        /// Whether the one before was refused by the push network.
+        /// Whether the push network refused the previous token.
         let replacesRefused: Bool
     }
 
@@ -32,22 +32,22 @@ final class AccessTokens: Sendable {
         var waiters: [@Sendable (Readiness) -> Void] = []
         var versions = 0
         var failures = 0
-        /// No request before then, and why there is no token.
+        /// No request begins before `retryAt`; `obstacle` is why there is no token.
         var retryAt = Duration.zero
         var obstacle: Answer = .unsent("NoAccessToken")
-        /// The push network refused the last token.
+        /// Whether the push network refused the last token.
         var replacesRefused = false
-        /// The last token that was refused although it replaced a refused one.
+        /// The version of the last token that was refused although it replaced a refused one.
         var stoppedVersion: Int?
         var isClosed = false
     }
 
-    /// How long before its end a token is renewed; of a short-lived one half its life.
+    /// How long before its end a token is renewed, but at most half its lifetime.
     static let renewalMargin = Duration.seconds(300)
-    /// After a refusal of the credential nothing is asked for so long. Shorter than the engine's first probe.
+    /// After the credential is refused, no token is requested for this long. Shorter than the engine's first probe.
     static let refusalPause = Duration.seconds(20)
     private static let failurePauseSecondsMax: Int64 = 60
-    /// A token that replaced a refused one and is refused before that age says that no token will do.
+    /// If a token that replaced a refused one is refused before this age, no token will do.
     private static let youth = Duration.seconds(600)
 
     private let source: any AccessTokenSource
@@ -63,8 +63,8 @@ final class AccessTokens: Sendable {
         self.logger = logger
     }
 
-    /// The `authorization` of requests that begin now, without waiting: nil when there is none in force. Sees to its
-    /// renewal in time.
+    /// The authorization of requests that begin now, without waiting; nil if no token is valid. Starts the renewal when
+    /// it is due.
     var authorization: Authorization? {
         let uptime = time.uptime
         return state.withLock { state in
@@ -74,11 +74,11 @@ final class AccessTokens: Sendable {
         }
     }
 
-    /// Why nothing may begin while `authorization` is nil.
+    /// Why no request may begin while `authorization` is nil.
     var obstacle: Answer { state.withLock(\.obstacle) }
 
-    /// Calls `body` once: at once where a token is in force or cannot be had for now, else when the request for one is
-    /// answered, from any thread.
+    /// Calls `body` once: immediately if a token is valid or cannot be requested for now, otherwise when the token
+    /// request is answered. May call it from any thread.
     func whenReady(_ body: @escaping @Sendable (Readiness) -> Void) {
         let uptime = time.uptime
         let readiness = state.withLock { state -> Readiness? in
@@ -95,12 +95,12 @@ final class AccessTokens: Sendable {
         if let readiness { body(readiness) }
     }
 
-    /// As `whenReady`.
+    /// Like `whenReady`.
     func ready() async -> Readiness {
         await withCheckedContinuation { continuation in whenReady { continuation.resume(returning: $0) } }
     }
 
-    /// Asks for a new token whatever the pauses, or waits for the request under way, and says what came back.
+    /// Requests a new token regardless of pauses, or waits for the request in flight, and returns the reply.
     func renew() async -> AccessTokenReply {
         let fetch = state.withLock { state in
             begin(&state)
@@ -109,9 +109,9 @@ final class AccessTokens: Sendable {
         return await fetch?.value ?? .failed(.init(reason: "Draining"), retryAfter: nil)
     }
 
-    /// The push network refused a token. At most one new one is asked for per token; when that is refused too, no token
-    /// will do.
-    /// - Parameter version: of the authorization that was refused; 0 = not known, taken for the present one.
+    /// Reports that the push network refused a token. At most one replacement is requested per token; if that is
+    /// refused too, no token will do.
+    /// - Parameter version: the version of the refused authorization; 0 if unknown, taken as the current one.
     /// - Returns: `refreshCredential` or `stopApp`.
     func refused(version: Int) -> Verdict {
         let uptime = time.uptime
@@ -133,7 +133,7 @@ final class AccessTokens: Sendable {
         }
     }
 
-    /// Hands out nothing more and ends the request under way.
+    /// Hands out no more tokens and cancels the request in flight.
     func close() {
         let (fetch, waiters) = state.withLock { state in
             state.isClosed = true
@@ -150,8 +150,8 @@ final class AccessTokens: Sendable {
         uptime >= grant.renewAt || time.now >= grant.renewAtWall
     }
 
-    /// Begins a request unless one is under way. A task of its own: it belongs to nobody who waits, for the first one
-    /// to give up must not end it for the others. Bounded by the source, ended by `close`.
+    /// Begins a request unless one is in flight. The task is unstructured: if the first waiter gives up, the others
+    /// still need it. The source limits its time, and `close` cancels it.
     private func begin(_ state: inout State) {
         guard state.fetch == nil, !state.isClosed else { return }
         state.fetch = Task { [self] in
@@ -199,12 +199,12 @@ final class AccessTokens: Sendable {
             state.failures += 1
             state.obstacle = .unsent(trouble.reason)
         }
-        // The present one is used to its end, whatever became of its successor.
+        // The current token is used to its end, even if its renewal fails.
         if let present = state.present, uptime < present.end { return .ready(present.authorization) }
         return .unavailable(state.obstacle)
     }
 
-    /// One second, doubling up to a minute, between half of it and all.
+    /// One second, doubling up to a minute, with a random factor of 0.5 to 1.
     private func pause(after failures: Int) -> Duration {
         let seconds = min(Self.failurePauseSecondsMax, 1 << Int64(min(failures, 16)))
         return .milliseconds(seconds * 500 + Int64(randomness.next() % UInt64(seconds * 500)))

@@ -6,20 +6,20 @@ import NIOPosix
 import NIOSSL
 import PealCore
 
-/// Sends single requests over connections that are kept: https with the system's roots and those of the configuration,
-/// no redirects, answers read up to a limit.
+/// Sends single requests over kept connections and returns their replies. Trusts the system's roots and the configured
+/// ones, follows no redirects, and reads replies up to a limit.
 package final class OutboundClient: OutboundSender {
-    /// What a client is made for.
+    /// How a client connects.
     struct Options: Sendable {
-        /// PEM file with trust roots in addition to the system's; nil = none.
+        /// PEM file with trust roots in addition to the system's; nil for none.
         var caFile: String?
-        /// Shown where the peer asks for a client certificate.
+        /// Client certificate, presented if the peer requests one.
         var identity: Credential.TLSIdentity?
-        /// Addresses that were checked, by host: connections go there and nowhere else.
+        /// Checked addresses by host: connections to a listed host use its address only.
         var addresses: [String: String] = [:]
-        /// WNS and MPNS take HTTP/1.1 alone.
+        /// Off by default, because WNS and MPNS accept HTTP/1.1 only.
         var allowsHTTP2 = false
-        /// Connections to one host.
+        /// Maximum number of connections to one host.
         var connectionsPerHostMax = Limits.outboundConnectionsPerHostMax
         var connectTimeout = Duration.seconds(Limits.connectTimeoutSeconds)
     }
@@ -27,7 +27,7 @@ package final class OutboundClient: OutboundSender {
     private let client: HTTPClient
     private let group: any EventLoopGroup
 
-    /// - Throws: when the CA file or the identity cannot be read.
+    /// - Throws: if the CA file or the identity cannot be read.
     init(_ options: Options, group: any EventLoopGroup) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
@@ -35,20 +35,20 @@ package final class OutboundClient: OutboundSender {
         if let identity = options.identity { try tls.show(identity) }
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls, redirectConfiguration: .disallow,
-            // Requests and bodies have times of their own.
+            // Requests and bodies have their own timeouts.
             timeout: .init(connect: TimeAmount(options.connectTimeout), read: nil))
         configuration.httpVersion = options.allowsHTTP2 ? .automatic : .http1Only
         configuration.dnsOverride = options.addresses
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.connectionsPerHostMax
-        // The delivery engine knows when to try again.
+        // The delivery engine decides when to retry.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // Before the peer thinks of it: a request on a connection that is just being closed counts as lost.
+        // Close idle connections before the peer does: a request on a connection that is being closed counts as lost.
         configuration.connectionPool.idleTimeout = .seconds(Limits.outboundIdleSeconds)
         self.group = group
         client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
     }
 
-    /// - Throws: `OutboundFailure`: there was no answer.
+    /// - Throws: `OutboundFailure` if there was no reply.
     func send(_ request: OutboundRequest) async throws(OutboundFailure) -> OutboundReply {
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = request.method
@@ -64,7 +64,7 @@ package final class OutboundClient: OutboundSender {
         }
     }
 
-    /// What comes of a body in that time: the status was said already, whatever becomes of the rest.
+    /// The part of a body that arrives in time. The status is already known, so an incomplete body is not an error.
     private func body(of response: HTTPClientResponse, within timeout: Duration) async -> [UInt8] {
         await withTaskGroup(of: [UInt8].self) { tasks in
             tasks.addTask { await Self.read(response.body) }
@@ -88,22 +88,23 @@ package final class OutboundClient: OutboundSender {
                 if body.count >= Limits.outboundReplyBytesMax { break }
             }
         } catch {
-            // A connection that broke in the middle: what came before is what there is.
+            // The connection broke in mid-body: return what arrived before.
         }
         return body
     }
 
-    /// A client that was not closed shuts itself down, as the library requires.
+    /// The library requires every client to be shut down, including one that was not closed.
     deinit { client.shutdown { _ in } }
 
-    /// Ends every connection.
+    /// Closes every connection.
     func close() async { try? await client.shutdown() }
 
-    /// Separates what provably never left from what may have arrived.
+    /// Separates requests that provably never left from those that may have arrived.
     private static func failure(_ error: any Error) -> OutboundFailure {
         switch error {
         case let error as HTTPClientError: failure(error)
-        // Of TLS only a handshake that failed: later (a peer that closes without an alert), the request was written.
+        // Only a failed handshake: after a later TLS error, such as a close without an alert, the request may have been
+        // written.
         case NIOSSLError.handshakeFailed: .unsent("NoTLS")
         case let error as NIOSSLExtraError where error == .failedToValidateHostname: .unsent("NoTLS")
         case is NIOConnectionError, is SocketAddressError, ChannelError.connectTimeout: .unsent("NoConnection")
@@ -112,7 +113,7 @@ package final class OutboundClient: OutboundSender {
         }
     }
 
-    /// What only a socket that is connecting meets.
+    /// Errors that only a connecting socket meets.
     private static let refusals = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL]
 
     private static func failure(_ error: HTTPClientError) -> OutboundFailure {

@@ -1,31 +1,33 @@
 import NIOHTTP1
 import PealCore
 
-/// A request that is not part of the fan-out over HTTP/2: for an access token, to a channel URI, to a push service.
+/// A single request outside the HTTP/2 fan-out: for an access token, to a channel URI or to a push service.
 struct OutboundRequest: Sendable {
     var method: HTTPMethod = .POST
     var url: String
     var headers: HTTPHeaders = [:]
-    /// Sent with its Content-Length; empty = none.
+    /// Sent with its Content-Length; empty for no body.
     var body: [UInt8] = []
-    /// Of the authorization among the headers (`Authorization.version`); 0 = none.
+    /// The `Authorization.version` of the request's authorization; 0 for none.
     var authorizationVersion = 0
     var timeout: Duration = .seconds(Limits.requestTimeoutSeconds)
-    /// The one address of the URL's host that was checked and may be connected to; nil = whatever the name resolves to.
+    /// The only address of the URL's host that may be connected to, already checked; nil if the name is resolved as
+    /// usual.
     var address: IPAddress?
-    /// What is longer is cut off.
+    /// The maximum size of the reply's body in bytes. `OutboundClient` does not read it: it always keeps up to
+    /// `Limits.outboundReplyBytesMax`.
     var replyBytesMax = Limits.outboundReplyBytesMax
 }
 
-/// What came back to one.
+/// The reply to an `OutboundRequest`.
 struct OutboundReply: Sendable, Equatable {
     var status: Int
     var headers: HTTPHeaders
-    /// At most `OutboundRequest.replyBytesMax`.
+    /// The body, at most `Limits.outboundReplyBytesMax` bytes; the rest is dropped.
     var body: [UInt8]
 
-    /// The value of Retry-After in seconds (RFC 9110 §10.2.3), at most a day.
-    /// - Parameter now: what a date is counted from.
+    /// The wait that Retry-After asks for (RFC 9110 §10.2.3), at most one day.
+    /// - Parameter now: the time to count a date from.
     func retryAfter(now: Timestamp) -> Duration? {
         guard let text = headers.first(name: "retry-after") else { return nil }
         if let seconds = Int64(text), seconds >= 0 { return .seconds(min(seconds, 24 * 3600)) }
@@ -36,13 +38,13 @@ struct OutboundReply: Sendable, Equatable {
 
 /// Why there was no reply.
 enum OutboundFailure: Error, Sendable, Hashable {
-    /// Nothing of the request can have reached the peer: no address, no connection, no TLS.
+    /// Nothing of the request can have reached the peer: no address, no connection or no TLS.
     case unsent(String)
-    /// It may have.
+    /// The request may have reached the peer.
     case lost(String)
-    /// It is malformed and can never be sent.
+    /// The request is malformed and can never be sent.
     case unusable(String)
-    /// No connection to a host that is not listed: it may well be gone, and says nothing about the network.
+    /// No connection to an unlisted host. The host may be gone; this does not reflect on the network.
     case unreachable(String)
 
     var answer: Answer {
@@ -54,7 +56,7 @@ enum OutboundFailure: Error, Sendable, Hashable {
         }
     }
 
-    /// Whether no connection to the peer came about.
+    /// Whether no connection to the peer was established.
     var isUnreachable: Bool {
         switch self {
         case .unsent, .unreachable: true
@@ -63,20 +65,20 @@ enum OutboundFailure: Error, Sendable, Hashable {
     }
 }
 
-/// Sends single requests and knows when none is left: one client, or several behind one door.
+/// Sends single requests and returns their replies, over one client or several.
 protocol OutboundSender: Sendable {
-    /// - Throws: `OutboundFailure`: there was no answer.
+    /// - Throws: `OutboundFailure` if there was no reply.
     func send(_ request: OutboundRequest) async throws(OutboundFailure) -> OutboundReply
 
-    /// Ends every connection.
+    /// Closes every connection.
     func close() async
 }
 
-/// Dates as HTTP writes them.
+/// Dates in HTTP header fields.
 enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// Reads `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7, the preferred form); nil for anything else.
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7, the preferred form); nil for anything else.
     static func timestamp(_ text: String) -> Timestamp? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let month = months.firstIndex(of: String(parts[2])) else {

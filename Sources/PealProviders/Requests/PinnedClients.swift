@@ -3,13 +3,13 @@ import PealCore
 import PealNetwork
 import Synchronization
 
-/// Sends requests that name an address over clients which connect to that address and nowhere else, with the name of
-/// the host in TLS and in `Host`; all others over one client. Receives requests, hands on replies.
+/// Receives requests and returns their replies. A request with an address goes to that address only, with the host's
+/// name in TLS and in `Host`; all others share one client.
 final class PinnedClients: OutboundSender {
     private let client: OutboundClient
     private let pinned: ClientCache<OutboundClient>
 
-    /// - Throws: when the CA file or the identity cannot be read.
+    /// - Throws: if the CA file or the identity cannot be read.
     init(_ options: OutboundClient.Options, group: any EventLoopGroup, time: any TimeSource) throws {
         client = try OutboundClient(options, group: group)
         pinned = ClientCache(time: time) { pin in
@@ -40,7 +40,7 @@ final class PinnedClients: OutboundSender {
         await client.close()
     }
 
-    /// How many addresses have a client of their own.
+    /// How many addresses have their own client.
     var count: Int { pinned.count }
 
     private func closeIdle() async {
@@ -49,12 +49,13 @@ final class PinnedClients: OutboundSender {
     }
 }
 
-/// Finds an address that may be connected to for hosts that strangers name: receives names, hands on one address each,
-/// checked. A connection must use that very address, because the name may resolve to another one a moment later.
+/// Finds an address for an untrusted host: receives host names and returns one checked address each. A connection must
+/// use that address, because the name may resolve to another one a moment later.
 final class GuardedHosts: Sendable {
+    /// The result of checking a host.
     enum Finding: Sendable, Hashable {
         case address(IPAddress)
-        /// Some address of the name is not a public one.
+        /// At least one of the name's addresses is not public.
         case privateAddress
         case noAddress
     }
@@ -80,8 +81,8 @@ final class GuardedHosts: Sendable {
         self.countMax = countMax
     }
 
-    /// What was found lately, or is found now. One address that is not public spoils all: who hides it among others
-    /// means it to be reached.
+    /// Returns a recent finding or resolves the name. If any address is not public, the host is refused: a private
+    /// address among public ones is probably an attack.
     func find(_ host: String) async -> Finding {
         let now = time.uptime
         if let entry = known.withLock({ $0[host] }), Self.isFresh(entry, now) { return entry.finding }

@@ -1,23 +1,23 @@
 import PealCore
 
-/// What a provider adds to a pool of single requests: what each device is asked, and what the replies mean.
+/// What a provider adds to a pool of single requests: each device's request, and the meaning of the replies.
 protocol RequestExchange: Sendable {
-    /// Names the peer behind an address, as `EndpointURI.origin` does. Devices of one origin share a bound and are held
-    /// together; an address that cannot be read may have any name, `request` refuses it.
+    /// Names the peer behind an address, as `EndpointURI.origin` does. Devices of one origin share a limit and are held
+    /// together. An unreadable address may have any name, because `request` refuses it.
     func origin(of address: ArraySlice<UInt8>) -> String
 
-    /// Makes a device's request. Called right before it is sent, so that what is allowed is checked again and what
-    /// remains of a life is counted then. May wait for an access token.
-    /// - Throws: `RequestRefusal` where nothing is to be sent.
+    /// Returns a device's request. Called immediately before sending, so that it checks the address again and computes
+    /// the remaining lifetime. May wait for an access token.
+    /// - Throws: `RequestRefusal` if nothing is to be sent.
     func request(for subject: RequestSubject) async throws(RequestRefusal) -> OutboundRequest
 
     /// Judges a reply. An exchange that answers `refreshCredential` has dropped the credential that `request` carried:
-    /// the pool asks for one more request, and stops the app when that meets the same answer.
+    /// the pool asks for another request, and stops the app if that gets the same answer.
     func judge(
         _ reply: OutboundReply, to request: OutboundRequest, for subject: RequestSubject
     ) async -> RequestJudgement
 
-    /// Ends every wait in `request`: nothing more will be sent. May be called more than once.
+    /// Ends every wait in `request`, because nothing more is sent. May be called more than once.
     func close()
 }
 
@@ -28,35 +28,35 @@ extension RequestExchange {
 /// One device of a page, as an exchange sees it.
 struct RequestSubject: Sendable {
     let order: PageOrder
-    /// Place in the page.
+    /// Position in the page.
     let index: Int
 
     var notification: Notification { order.notifications[Int(order.variants[index])] }
     var address: ArraySlice<UInt8> { order.page.arena[order.page.addressRange(index)] }
-    /// The same whenever the message is sent to the device.
+    /// The same every time the message is sent to the device.
     var id: Identifier<Notification> {
         NotificationID.make(
             message: order.slice.message, inAddresses: order.slice.holdsAddresses, key: order.page.keys[index])
     }
 }
 
-/// Why a device gets no request: the answer it gets in its place. An answer about more than the device (`unsent`,
-/// `stopApp`, `holdApp`) ends the rest of the order too.
+/// Why a device gets no request, as the answer to record for it. An answer about more than the device (`unsent`,
+/// `stopApp`, `holdApp`) also ends the rest of the order.
 struct RequestRefusal: Error, Sendable {
     let answer: Answer
 
     init(_ answer: Answer) { self.answer = answer }
 
-    /// This address may not be sent to. It stays: what is allowed may change again.
+    /// The server may not send to this address. The address stays, because the rules may change again.
     static func address(_ reason: String) -> RequestRefusal {
         RequestRefusal(Answer(.verdict(.rejectMessage), reason: reason))
     }
 }
 
-/// What a reply means for the device, and for the others at the same peer.
+/// What a reply means for the device, and for other devices at the same peer.
 struct RequestJudgement: Sendable {
     var answer: Answer
-    /// The peer asked to be left alone for so long: the others of its origin are put off without being asked.
+    /// How long the peer asked for no requests. Other devices at its origin are deferred without a request.
     var originHold: Duration?
 
     init(_ answer: Answer, originHold: Duration? = nil) {
@@ -65,14 +65,15 @@ struct RequestJudgement: Sendable {
     }
 }
 
-/// The way of one device's notification through an exchange: a request, and one more where the credential was renewed.
+/// Sends one device's notification through an exchange: a request, and a second one if the credential was renewed.
 struct RequestAttempt: Sendable {
+    /// How the attempt ended.
     struct Ending: Sendable {
         var answer: Answer
         var originHold: Duration?
-        /// Whether the peer said anything.
+        /// Whether the peer replied.
         var hasReply = false
-        /// Whether no connection came about.
+        /// Whether no connection was established.
         var isUnreachable = false
     }
 
@@ -112,7 +113,7 @@ struct RequestAttempt: Sendable {
 }
 
 extension AddressRules {
-    /// The URI of a device, checked again: what is allowed may have changed since it registered.
+    /// The URI of a device, checked again because the rules may have changed since it registered.
     func endpoint(of subject: RequestSubject, on route: Route) throws(RequestRefusal) -> EndpointURI {
         guard case .allowed(let uri) = check(uri: subject.address, on: route) else {
             throw .address("HostNotAllowed")

@@ -3,20 +3,21 @@ import NIOCore
 import PealCore
 import Synchronization
 
-/// Sends page orders as single requests, for networks where each device has a URL of its own: receives orders of one
-/// credential, hands each device's answer to its flight. What `ConnectionPool` is for one HTTP/2 host.
+/// Sends page orders as single requests, for networks where each device has its own URL. Receives the orders of one
+/// credential and hands each device's answer to its flight. The counterpart of `ConnectionPool`, which serves one
+/// HTTP/2 host.
 ///
-/// While anything waits or is on the wire one task runs, with a child for each request; an idle pool has none.
+/// While a request waits or is in flight, one task runs with a child task for each request; an idle pool has none.
 final class RequestPool: Sendable {
     private struct State {
         var queue: RequestQueue
         var isDraining = false
         var isClosed = false
-        /// The runner, while there is one.
+        /// The running task; nil if the pool is idle.
         var runner: Task<Void, Never>?
-        /// The runner, waiting for something to do.
+        /// The runner's continuation while it waits for work.
         var waiter: CheckedContinuation<Void, Never>?
-        /// Whether anything changed since the runner looked.
+        /// Whether anything changed since the runner last looked.
         var hasNews = false
     }
 
@@ -26,7 +27,7 @@ final class RequestPool: Sendable {
         case end(closes: Bool)
     }
 
-    /// How often what may not begin any more is looked for.
+    /// How often the pool checks for requests that may no longer begin.
     private static let sweepInterval = TimeAmount.milliseconds(250)
 
     private let exchange: any RequestExchange
@@ -36,7 +37,7 @@ final class RequestPool: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// Takes the client over: it is closed with the pool.
+    /// Takes ownership of the client and closes it with the pool.
     init(
         client: any OutboundSender, exchange: any RequestExchange, bounds: RequestQueue.Bounds = .init(),
         group: any EventLoopGroup, time: any TimeSource, logger: Logger
@@ -49,7 +50,7 @@ final class RequestPool: Sendable {
         state = Mutex(State(queue: RequestQueue(bounds)))
     }
 
-    /// Takes an order; its answers go to its flight.
+    /// Queues an order; its answers go to its flight.
     func submit(_ order: PageOrder) {
         let page = order.page
         let origins = (0..<page.count).map { exchange.origin(of: page.arena[page.addressRange($0)]) }
@@ -62,7 +63,7 @@ final class RequestPool: Sendable {
         if !isTaken { order.flight.answerRest(.unsent("Draining")) }
     }
 
-    /// Begins nothing more; the client goes when everything is answered.
+    /// Begins no further requests; the client closes when all are answered.
     func drain() {
         let refusals = change { state in
             state.isDraining = true
@@ -72,7 +73,7 @@ final class RequestPool: Sendable {
         for refusal in refusals { refusal.deliver() }
     }
 
-    /// Ends what is on the wire and returns when everything is gone.
+    /// Cancels the requests in flight and returns when everything has ended.
     func close() async {
         drain()
         exchange.close()
@@ -81,10 +82,10 @@ final class RequestPool: Sendable {
         await runner?.value
     }
 
-    /// Whether it was drained and nothing is left of it.
+    /// Whether the pool is drained and closed.
     var isGone: Bool { state.withLock { $0.isClosed } }
 
-    /// Changes the state and lets the runner look at it.
+    /// Changes the state and wakes the runner.
     private func change<R: Sendable>(_ body: (inout State) -> R) -> R {
         let (result, waiter) = state.withLock { state in
             let result = body(&state)
@@ -132,7 +133,7 @@ final class RequestPool: Sendable {
             state.hasNews = false
             if let errand = state.queue.pull(uptime: time.uptime, refusals: &refusals) { return .errand(errand) }
             guard state.queue.isEmpty, state.queue.inFlight == 0 else { return .wait }
-            // From here on an order that comes begins a runner of its own.
+            // From here on, a new order starts another runner.
             if !state.isDraining { state.runner = nil }
             return .end(closes: state.isDraining)
         }
@@ -140,7 +141,7 @@ final class RequestPool: Sendable {
         return step
     }
 
-    /// Returns when something changed since the last step.
+    /// Returns when something has changed since the last step.
     private func news() async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -178,13 +179,13 @@ final class RequestPool: Sendable {
         for refusal in refusals { refusal.deliver() }
     }
 
-    /// A peer that cannot be reached while others answer is put off alone; it says nothing about the network.
+    /// If a peer cannot be reached while others answer, only that peer is deferred; the network is not at fault.
     private static func answer(_ ending: RequestAttempt.Ending, _ isAlone: Bool) -> Answer {
         guard ending.answer.result == .unsent, ending.isUnreachable, isAlone else { return ending.answer }
         return Answer(.verdict(.retry(after: nil)), reason: ending.answer.reason)
     }
 
-    /// What an ending means for those that wait.
+    /// Applies an ending to the queue: answers or holds the requests that it affects.
     private static func follow(
         _ ending: RequestAttempt.Ending, _ errand: RequestQueue.Errand, _ answer: Answer,
         _ queue: inout RequestQueue, uptime: Duration
@@ -202,20 +203,20 @@ final class RequestPool: Sendable {
     }
 }
 
-/// The request pools of one provider, one for each credential: hands orders to theirs, so that neither the queue nor
-/// the connections of one app are another's.
+/// The request pools of one provider, one per credential. Hands each order to its pool, so that apps share neither
+/// queues nor connections.
 final class RequestPools: Sendable {
     private struct State {
         var pools: [String: RequestPool] = [:]
-        /// Pools whose credential went, until `close`.
+        /// Pools of removed credentials, until they are gone.
         var drained: [RequestPool] = []
         var isClosed = false
     }
 
     private let state = Mutex(State())
 
-    /// Takes an order; its answers go to its flight.
-    /// - Parameter make: makes the pool of the order's credential; nil when the credential cannot be used.
+    /// Hands an order to its pool; its answers go to its flight.
+    /// - Parameter make: creates the pool of the order's credential; nil if the credential is unusable.
     func send(_ order: PageOrder, _ make: (PageOrder) -> RequestPool?) {
         guard order.variants.allSatisfy({ Int($0) < order.notifications.count }) else {
             return order.flight.answerRest(.unsent("NoVariant"))
@@ -230,7 +231,7 @@ final class RequestPools: Sendable {
         pool.submit(order)
     }
 
-    /// Lets the pool of a credential finish and go.
+    /// Lets the pool of a credential finish and close.
     func drain(fingerprint: String) {
         let pool = state.withLock { state in
             state.drained.removeAll(where: \.isGone)
@@ -241,7 +242,7 @@ final class RequestPools: Sendable {
         pool?.drain()
     }
 
-    /// Ends every pool; returns when they are gone.
+    /// Closes every pool and returns when they are gone.
     func close() async {
         let pools = state.withLock { state in
             state.isClosed = true

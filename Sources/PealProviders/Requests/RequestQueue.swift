@@ -1,12 +1,13 @@
 import NIOCore
 import PealCore
 
-/// What waits in a request pool and what is on the wire: receives orders and replies, hands on one device at a time.
-/// A value without clock or lock; instants are of `TimeSource.uptime`.
+/// The queue of a request pool and its count of requests in flight. Receives orders and replies, and hands on one
+/// device at a time. A value without clock or lock; instants are from `TimeSource.uptime`.
 ///
-/// Devices of an order are sorted by origin, and the lots take turns: neither a large page nor a slow peer keeps the
-/// others waiting. Direct orders go first, and large ones leave an eighth of every bound to them.
+/// The devices of an order are grouped by origin into lots, and lots take turns, so that neither a large page nor a
+/// slow peer delays the others. Direct orders go first; bulk orders leave them an eighth of every limit.
 struct RequestQueue {
+    /// Maximum numbers of requests in flight, in total and per origin.
     struct Bounds: Sendable {
         var inFlightMax = Limits.outboundRequestsInFlightMax
         var perOriginMax = Limits.outboundConnectionsPerHostMax
@@ -41,7 +42,7 @@ struct RequestQueue {
     private var bulk = CircularBuffer<Lot>()
     private var busy: [String: Int] = [:]
     private(set) var inFlight = 0
-    /// Origins that asked to be left alone, and until when.
+    /// Origins that asked for a pause, and until when.
     private var held: [String: Duration] = [:]
     private var lastReply: (origin: String, at: Duration)?
 
@@ -49,7 +50,7 @@ struct RequestQueue {
 
     var isEmpty: Bool { direct.isEmpty && bulk.isEmpty }
 
-    /// - Parameter origins: per device of the page.
+    /// - Parameter origins: the origin of each device of the page.
     mutating func append(_ order: PageOrder, origins: [String]) {
         var lots: [Lot] = []
         var places: [String: Int] = [:]
@@ -64,7 +65,7 @@ struct RequestQueue {
         if order.lane == .direct { direct.append(contentsOf: lots) } else { bulk.append(contentsOf: lots) }
     }
 
-    /// Takes the next device whose request may begin; what may not begin any more goes to `refusals`.
+    /// Takes the next device whose request may begin. Devices whose requests may no longer begin go to `refusals`.
     mutating func pull(uptime: Duration, refusals: inout [Refusal]) -> Errand? {
         if let errand = pull(\.direct, bounds, uptime, &refusals) { return errand }
         let spared = Bounds(
@@ -96,13 +97,13 @@ struct RequestQueue {
         return nil
     }
 
-    /// An origin has its share at most, and never more than is left over: however many peers are silent, some of the
-    /// bound remains for the next (dynamic thresholds, Choudhury and Hahne 1998).
+    /// An origin gets at most its share, and never more than what is free. However many peers are silent, some capacity
+    /// remains for the next one (dynamic thresholds, Choudhury and Hahne 1998).
     private func mayBegin(at origin: String, _ bounds: Bounds) -> Bool {
         busy[origin, default: 0] < min(bounds.perOriginMax, bounds.inFlightMax - inFlight)
     }
 
-    /// Why nothing more of a lot may begin; nil while something may.
+    /// Why no further request of a lot may begin; nil if one may.
     private func refusal(_ lot: Lot, _ uptime: Duration) -> Answer? {
         if lot.order.control.isStopped { return .unsent("Stopped") }
         if uptime > lot.order.deadline { return .unsent("Deadline") }
@@ -110,43 +111,43 @@ struct RequestQueue {
         return Answer(.held(after: until - uptime), reason: "OriginHeld")
     }
 
-    /// A request came to its end.
-    /// - Parameter hasReply: whether the peer said anything.
+    /// Records that a request has ended.
+    /// - Parameter hasReply: whether the peer replied.
     mutating func complete(_ errand: Errand, hasReply: Bool, uptime: Duration) {
         inFlight -= 1
         if let count = busy[errand.origin] { busy[errand.origin] = count > 1 ? count - 1 : nil }
         if hasReply { lastReply = (errand.origin, uptime) }
     }
 
-    /// Whether some other peer answered just now, so that a silent one has trouble of its own.
+    /// Whether another peer replied recently, so that a silent one has its own problem.
     func isAlone(_ origin: String, uptime: Duration) -> Bool {
         guard let lastReply, lastReply.origin != origin else { return false }
         return uptime - lastReply.at < .seconds(Limits.outboundReplyMemorySeconds)
     }
 
-    /// Puts off everything at an origin. Returns whether it is remembered for what comes later.
+    /// Holds an origin for `duration`. Ignored if too many other origins are held.
     mutating func hold(_ origin: String, for duration: Duration, uptime: Duration) {
         held = held.filter { $0.value > uptime }
         guard held.count < Limits.outboundOriginsHeldMax || held[origin] != nil else { return }
         held[origin] = max(held[origin] ?? .zero, uptime + duration)
     }
 
-    /// Answers what may not begin any more, though nothing asks for it.
+    /// Removes the devices whose requests may no longer begin, and returns them with their answers.
     mutating func sweep(uptime: Duration) -> [Refusal] {
         remove { queue, lot in queue.refusal(lot, uptime) }
     }
 
-    /// Gives `answer` to what waits of an order.
+    /// Removes the queued devices of an order, and returns them with `answer`.
     mutating func remove(_ order: PageOrder, _ answer: Answer) -> [Refusal] {
         remove { _, lot in lot.order === order ? answer : nil }
     }
 
-    /// Gives `answer` to what waits at an origin.
+    /// Removes the queued devices at an origin, and returns them with `answer`.
     mutating func remove(origin: String, _ answer: Answer) -> [Refusal] {
         remove { _, lot in lot.origin == origin ? answer : nil }
     }
 
-    /// Gives `answer` to everything that waits.
+    /// Removes all queued devices, and returns them with `answer`.
     mutating func removeAll(_ answer: Answer) -> [Refusal] { remove { _, _ in answer } }
 
     private mutating func remove(_ answer: (Self, Lot) -> Answer?) -> [Refusal] {

@@ -3,18 +3,19 @@ import NIOCore
 import PealCore
 import Synchronization
 
-/// The connections to one endpoint under one credential: takes page orders, lets its connections pull from them, opens
-/// and replaces connections, and sees to it that every device of every order gets its one answer.
+/// The connections to one endpoint under one credential. Receives page orders, lets its connections pull devices from
+/// them, opens and replaces connections, and hands each device's answer to the order's flight exactly once.
 final class ConnectionPool: Sendable {
+    /// The limits and intervals of a pool.
     struct Settings: Sendable {
         var connectionsMax = Limits.connectionsPerPoolMax
-        /// Least time between two openings, so that a new connection shows what it brings.
+        /// Minimum time between two openings, so that a new connection can show its capacity first.
         var openingPause = Duration.milliseconds(50)
-        /// A connection is replaced before its streams reach this id.
+        /// Highest stream id of a connection; the pool replaces the connection before it gets there.
         var streamIDMax = HTTP2Frame.streamIDMax
-        /// How often connections look at the time.
+        /// How often a connection checks for timeouts, stalls and idleness.
         var tick = TimeAmount.seconds(1)
-        /// How often stopped and overdue orders are looked for.
+        /// How often the pool checks for stopped and overdue orders.
         var sweep = TimeAmount.milliseconds(250)
     }
 
@@ -28,7 +29,7 @@ final class ConnectionPool: Sendable {
     private let state: Mutex<PoolState>
     private let ticking: Mutex<RepeatedTask?>
 
-    /// - Parameter pace: how fast requests may begin; nil = as fast as connections take them.
+    /// - Parameter pace: limits how fast requests begin; nil if only the connections limit it.
     init(
         connector: any Connecting, exchange: any Exchange, settings: Settings = .init(), pace: Pace? = nil,
         time: any TimeSource, randomness: any Randomness, logger: Logger
@@ -53,18 +54,18 @@ final class ConnectionPool: Sendable {
 
     // From the provider
 
-    /// Takes an order; its answers go to its flight.
+    /// Queues an order; its answers go to the order's flight.
     func submit(_ order: PageOrder) {
         let open = OpenOrder(order)
         transact { state, effects in state.submit(open, &effects) }
     }
 
-    /// Begins nothing more; connections go when they are answered.
+    /// Begins no further requests; each connection closes when its open requests are answered.
     func drain() {
         transact { state, effects in state.drain(&effects) }
     }
 
-    /// Ends every connection at once and returns when they are gone.
+    /// Closes every connection at once and returns when all are gone.
     func close() async {
         transact { state, effects in state.drain(&effects) }
         let handles = state.withLock { $0.handles }
@@ -76,70 +77,70 @@ final class ConnectionPool: Sendable {
         ticking.withLock { $0.take() }?.cancel()
     }
 
-    /// Whether no connection is left.
+    /// Whether no attached connection is left.
     var isGone: Bool { state.withLock { $0.handles.isEmpty } }
 
     // From connections
 
-    /// A connection came to life. Returns false when it is to go again.
+    /// Registers a connected connection. Returns false if it must close again.
     func attach(_ id: Int, _ handle: ConnectionHandle) -> Bool {
         transact { state, _ in state.attach(id, handle) }
     }
 
-    /// The next devices for a connection; nil when there is nothing, or nothing that fits: it will be woken, or asks
-    /// again when it has more room.
+    /// The next devices for a connection; nil if nothing waits or nothing fits. The pool then wakes the connection
+    /// later, or the connection asks again when it has more room.
     func pull(_ id: Int, _ budget: PoolQueue.Budget) -> PoolQueue.Run? {
         transact { state, effects in state.pull(id, budget, uptime: time.uptime, &effects) }
     }
 
-    /// The connection's first answer came.
+    /// The connection received its first answer.
     func prove(_ id: Int) {
         transact { state, _ in state.prove(id) }
     }
 
-    /// Takes back requests that were proven unprocessed.
+    /// Queues requests again that the peer proved unprocessed.
     func requeue(_ resends: [PoolQueue.Resend]) {
         transact { state, effects in state.requeue(resends, &effects) }
     }
 
-    /// The credential was refused: nothing more of the order may begin.
+    /// The credential was refused: no further request of the order may begin.
     func stop(_ order: OpenOrder) {
         transact { state, effects in
             effects.refusals += state.queue.remove { $0 === order ? .unsent("RouteStopped") : nil }
         }
     }
 
-    /// The provider asked the whole app to wait: nothing that waits here may begin.
+    /// The provider asked the whole app to wait: every queued request is answered `unsent`.
     func hold(for wait: Duration) {
         pace?.throttle(for: wait, at: time.uptime)
         transact { state, effects in effects.refusals += state.queue.remove { _ in .unsent("Throttled") } }
     }
 
-    /// There is no authorization: what waits gets `answer`.
+    /// The connection has no authorization: every queued request gets `answer`.
     func refuse(_ id: Int, _ answer: Answer) {
         transact { state, effects in state.refuse(id, answer, &effects) }
     }
 
-    /// The provider ended a connection with a word that concerns whatever waits: nothing of it may begin.
+    /// The provider closed a connection for a reason that affects every queued request: each gets `answer`.
     func refuse(_ answer: Answer) {
         transact { state, effects in effects.refusals += state.queue.remove { _ in answer } }
     }
 
-    /// The connection will soon take nothing more: another one is opened beside it.
+    /// The connection soon runs out of stream ids: the pool opens another one beside it.
     func announceEnd(_ id: Int) {
         transact { state, _ in state.announceEnd(id) }
     }
 
-    /// The connection begins nothing more.
+    /// The connection begins no further requests.
     func retire(_ id: Int) {
         transact { state, _ in state.retire(id) }
     }
 
-    /// Whether an idle connection is one too many.
+    /// Whether the pool can do without this connection while it is idle.
     func isSpare(_ id: Int) -> Bool { state.withLock { $0.lead != id } }
 
-    /// The connection is gone. Called once for each that was opened.
-    /// - Parameter failure: the reason given to waiting requests when it failed: `NoTLS` or `NoConnection`.
+    /// The connection is gone. Called once for each opened connection.
+    /// - Parameter failure: the reason for queued requests if the connection failed: `NoTLS` or `NoConnection`.
     func end(_ id: Int, hasAnswered: Bool, failure: String = "NoConnection") {
         let jitter = Double(randomness.next() % 1000) / 1000
         transact { state, effects in
@@ -151,7 +152,7 @@ final class ConnectionPool: Sendable {
         transact { state, effects in state.sweep(uptime: time.uptime, &effects) }
     }
 
-    /// Changes the state under the lock and does the rest outside of it.
+    /// Changes the state under the lock and performs the effects outside it.
     private func transact<R>(_ body: (inout PoolState, inout PoolState.Effects) -> R) -> R where R: Sendable {
         var effects = PoolState.Effects()
         let result = state.withLock { state in
@@ -186,12 +187,12 @@ final class ConnectionPool: Sendable {
     }
 }
 
-/// How a pool speaks to one of its connections, from any thread.
+/// How a pool reaches one of its connections, from any thread.
 struct ConnectionHandle: Sendable {
-    /// There is work.
+    /// Work is waiting.
     let wake: @Sendable () -> Void
-    /// Begin nothing more and go when everything is answered.
+    /// Begin no further requests and close when all open ones are answered.
     let finish: @Sendable () -> Void
-    /// Go at once.
+    /// Close at once.
     let abort: @Sendable () -> Void
 }

@@ -1,28 +1,29 @@
 import NIOCore
 import PealCore
 
-/// A connection's sense of time: which requests are overdue, and whether the peer is still there. Given the time once a
-/// second, so it costs nothing per request.
+/// A connection's timers: which requests are overdue, and whether the peer is still alive. Receives the time once per
+/// tick, so it costs nothing per request, and returns what the connection must do.
 struct ConnectionPulse {
-    /// What is to be done.
+    /// What the connection must do.
     struct Orders: Hashable {
         /// Streams begun before this one are overdue.
         var giveUpBefore: UInt32?
         var sendsPing = false
-        /// The peer is gone without a word.
+        /// The peer has gone silent.
         var isStalled = false
-        /// Nothing was asked for long.
+        /// No request was open for `Limits.idleConnectionSeconds`.
         var isIdle = false
-        /// Nothing may begin for long, although nothing is open: a limit of 0 is for short durations (RFC 9113 §6.5.2).
+        /// No request could begin for a long time although none is open. A stream limit of 0 is meant for short
+        /// durations (RFC 9113 §6.5.2).
         var isShut = false
     }
 
-    /// Set by each read, taken by each tick.
+    /// Set by each read, cleared by each tick.
     var hasRead = false
-    /// The most that the peer ever let us send at once.
+    /// The largest connection window in bytes that the peer has granted.
     var largestWindow = 65_535
-    /// How many requests may be open while the peer is slow: what it answers in two seconds, so that none waits until
-    /// it is overdue and would have to be sent twice. nil while it keeps up.
+    /// The maximum number of open requests while the peer is slow: what it answers in `Limits.slowAnswerSeconds`, so
+    /// that no request waits until it is overdue and must be resent. nil while the peer keeps up.
     private(set) var openMax: Int?
     private var openBefore = 0
     private let startedAt: Duration
@@ -31,7 +32,7 @@ struct ConnectionPulse {
     private var roomAt: Duration
     private var pingedAt: Duration?
     private var pongCount = 0
-    /// Which stream was next at which time.
+    /// The next stream id at each tick.
     private var marks = CircularBuffer<(at: Duration, streamID: UInt32)>()
 
     init(uptime: Duration) {
@@ -41,7 +42,7 @@ struct ConnectionPulse {
         roomAt = uptime
     }
 
-    /// - Parameter oldestOpenID: of the stream that is open longest; nil when none is.
+    /// - Parameter oldestOpenID: the lowest open stream id; nil if no stream is open.
     mutating func tick(
         uptime: Duration, nextStreamID: UInt32, openCount: Int, oldestOpenID: UInt32?, hasRoom: Bool, pongCount: Int,
         isSettled: Bool
@@ -78,13 +79,15 @@ struct ConnectionPulse {
         return orders
     }
 
-    /// Follows what the peer keeps up with (Little's law: open requests = rate × time of each).
+    /// Estimates how many open requests the peer can keep up with (Little's law: open requests = rate × time per
+    /// request).
     private mutating func follow(uptime: Duration, nextStreamID: UInt32, openCount: Int, oldestOpenID: UInt32?) {
         defer { openBefore = openCount }
         let slow = Duration.seconds(Limits.slowAnswerSeconds)
         let isSlow = oldestOpenID.map { id in marks.contains { uptime - $0.at >= slow && $0.streamID > id } } ?? false
         guard isSlow else {
-            // Back by doubling, for what was slow a moment ago is not yet to be trusted with everything.
+            // The limit doubles per tick rather than vanishing, because a peer that was slow a moment ago may be slow
+            // again.
             openMax = openMax.map { $0 * 2 }.flatMap { $0 < Limits.streamsPerConnectionMax ? $0 : nil }
             return
         }

@@ -12,17 +12,17 @@ protocol Connecting: Sendable {
     func connect(_ makeHandler: @escaping @Sendable () -> HTTP2ConnectionHandler) -> EventLoopFuture<Void>
 }
 
-/// Opens TCP and TLS towards one endpoint. Names are resolved anew for every connection: Apple asks for it, since that
-/// is how it spreads load ("Sending notification requests to APNs", best practices).
+/// Opens TCP and TLS connections to one endpoint and hands each to its handler. Resolves the name again for every
+/// connection, because Apple spreads load through DNS ("Sending notification requests to APNs", best practices).
 struct Connector: Connecting {
     let endpoint: Endpoint
     let tls: NIOSSLContext
     let group: any EventLoopGroup
-    /// Makes what resolves names for one connection; nil = the system's resolver.
+    /// Returns the name resolver for one connection; nil if the system resolver is used.
     var makeResolver: (@Sendable (any EventLoop) -> any Resolver & Sendable)?
 
-    /// Trusts the system's roots and those of `caFile` (PEM).
-    /// - Parameter identity: shown to the peer; nil = none.
+    /// Trusts the system's roots and those in `caFile` (PEM).
+    /// - Parameter identity: the client certificate and key; nil for none.
     static func context(caFile: String?, identity: Credential.TLSIdentity? = nil) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.applicationProtocols = ["h2"]
@@ -44,7 +44,7 @@ struct Connector: Connecting {
             .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 64 * 1024))
             .connect(host: endpoint.host, port: endpoint.port)
             .flatMapThrowing { channel in
-                // Only now: while names are resolved and addresses tried there may be several channels.
+                // Not earlier: until one address connects, there may be several channels.
                 let pipeline = channel.pipeline.syncOperations
                 try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: serverName))
                 try pipeline.addHandler(makeHandler())
@@ -52,7 +52,7 @@ struct Connector: Connecting {
     }
 }
 
-/// A push network's address: where connections go and what requests name as their authority.
+/// A push network's host and port: where connections go and what requests carry as `:authority`.
 struct Endpoint: Hashable, Sendable {
     let host: String
     let port: Int
@@ -62,7 +62,8 @@ struct Endpoint: Hashable, Sendable {
         self.port = port
     }
 
-    /// Reads `https://host[:port]`, also with an IPv6 address in brackets; nil for anything else, a path included.
+    /// Parses `https://host[:port]`, including an IPv6 address in brackets; nil for anything else, including a URL with
+    /// a path.
     init?(_ url: String) {
         let prefix = "https://"
         guard url.lowercased().hasPrefix(prefix) else { return nil }
@@ -85,21 +86,21 @@ struct Endpoint: Hashable, Sendable {
         guard !host.isEmpty else { return nil }
     }
 
-    /// As `:authority` has it: the port only where it is not that of https.
+    /// The value of `:authority`: the port appears only if it is not 443.
     var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == 443 ? name : "\(name):\(port)"
     }
 
-    /// Whether the host is an address, which TLS does not take as a server name (RFC 6066 §3).
+    /// Whether the host is an IP address, which TLS does not allow as a server name (RFC 6066 §3).
     var isAddress: Bool {
         host.contains(":") || host.split(separator: ".").allSatisfy { UInt8($0) != nil }
     }
 }
 
 extension TLSConfiguration {
-    /// Shows the identity where the peer asks for a client certificate.
-    /// - Throws: when chain or key cannot be read.
+    /// Presents the identity when the peer requests a client certificate.
+    /// - Throws: if the chain or the key cannot be read.
     mutating func show(_ identity: Credential.TLSIdentity) throws {
         certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificates.utf8))
             .map { .certificate($0) }

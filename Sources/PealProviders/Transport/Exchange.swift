@@ -1,28 +1,28 @@
 import PealCore
 
-/// What a provider adds to a connection: who we are, and what its answers mean. Called from event loops.
+/// What a provider adds to a connection: its authorization and the meaning of its answers. Called from event loops.
 protocol Exchange: Sendable {
-    /// The field that carries each request's id; nil = none.
+    /// The header field that carries each request's id; nil for none.
     var idName: String? { get }
-    /// The field of an acceptance that small messages keep as a remark. nil = acceptances are not read, which is the
-    /// fast way.
+    /// The header field of an acceptance that small messages keep as a remark; nil if acceptances are not read, which
+    /// is faster.
     var remarkName: String? { get }
-    /// Whether a connection may open one stream only until its first request was accepted.
+    /// Whether a connection may open only one stream until its first request is accepted.
     var provesFirst: Bool { get }
-    /// Whether the authorization is worth a place in the peer's header table: it is long and lives for an hour.
-    /// Guessing it through the table (RFC 7541 §7.1.3) takes an attacker who writes other headers into the same
+    /// Whether the authorization goes into the peer's header table. That pays for a long value that lives for an hour.
+    /// Guessing it through the table (RFC 7541 §7.1.3) takes an attacker who can write other headers on the same
     /// connection.
     var indexesAuthorization: Bool { get }
-    /// The authorization of requests that begin now; nil = none is sent, unless there is an `obstacle`.
+    /// The authorization of requests that begin now; nil if none is sent or there is an `obstacle`.
     func authorization() -> Authorization?
-    /// What to answer to requests that cannot begin because there is no authorization; nil = they begin without.
+    /// The answer to requests that cannot begin for lack of an authorization; nil if they begin without one.
     func obstacle() -> Answer?
-    /// Judges an answer that is not a plain 200.
+    /// Judges a response that is not a plain 200.
     func answer(to response: ProviderResponse) -> Answer
-    /// Whether the answer says that our own request was malformed: people must hear of it.
+    /// Whether the response says that Peal's request was malformed. The connection then logs an error.
     func isOurFault(_ response: ProviderResponse) -> Bool
-    /// What it means for everything that waits when a connection is ended with that word before it answered anything;
-    /// nil = nothing: another connection is tried.
+    /// The answer to every queued request when a GOAWAY with this reason ends a connection before its first answer; nil
+    /// if the pool tries another connection.
     func answer(toGoAway reason: String) -> Answer?
 }
 
@@ -37,22 +37,22 @@ extension Exchange {
     func obstacle() -> Answer? { nil }
 }
 
-/// The value of the `authorization` field, for many requests.
+/// The value of the `authorization` header field, shared by many requests.
 struct Authorization: Hashable, Sendable {
     let value: [UInt8]
-    /// Another number for another value; never 0.
+    /// Changes with the value; never 0.
     let version: Int
 }
 
-/// Which authorization the requests of a connection went out under, so that the refusal of an old one is not taken for
-/// that of the present one.
+/// The authorization version of each request on a connection. It keeps Peal from taking the refusal of an old
+/// authorization for a refusal of the current one.
 struct AuthorizationMarks {
     private var marks: [(from: UInt32, version: Int)] = []
     private var version = 0
-    /// Authorizations live far longer than requests.
+    /// Enough, because an authorization lives far longer than a request.
     private static let countMax = 4
 
-    /// - Parameter streamID: of the next request.
+    /// - Parameter streamID: the id of the next request's stream.
     mutating func note(_ authorization: Authorization?, from streamID: UInt32) {
         let version = authorization?.version ?? 0
         guard version != self.version else { return }
@@ -61,6 +61,6 @@ struct AuthorizationMarks {
         marks.append((streamID, version))
     }
 
-    /// 0 = none, or forgotten.
+    /// The authorization version of a stream; 0 if it had none or the version is no longer kept.
     func version(of streamID: UInt32) -> Int { marks.last { $0.from <= streamID }?.version ?? 0 }
 }

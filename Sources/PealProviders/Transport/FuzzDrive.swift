@@ -2,18 +2,18 @@ import NIOCore
 import NIOHPACK
 import PealCore
 
-/// A client connection without a socket, for the laboratory's fuzzing: takes what a server would send, piece by piece,
-/// and reports how the requests ended that it opened. Requests are numbered from 0 in the order in which they begin.
+/// A client connection without a socket, for the laboratory's fuzzing. Receives a server's bytes piece by piece and
+/// reports how the opened requests ended. Requests are numbered from 0 in the order in which they begin.
 package struct FuzzDrive {
-    /// What the connection holds, for checking that nothing grows or overflows.
+    /// What the connection holds, for checks that nothing grows or overflows.
     package struct Figures: Hashable, Sendable {
         package var sendWindow: Int
-        /// The largest of the open streams'.
+        /// The largest window of an open stream, in bytes.
         package var streamWindowMax: Int
         package var receiveWindow: Int
         package var openCount: Int
         package var pendingBodies: Int
-        /// Octets kept of header blocks and bodies that are not complete.
+        /// Bytes kept of incomplete header blocks and bodies.
         package var keptBytes: Int
         package var tableSize: Int
     }
@@ -24,27 +24,28 @@ package struct FuzzDrive {
     private var gathered = StreamEndings()
     private let notification: Notification
     private var template: RequestTemplate?
-    /// How many requests were begun.
+    /// How many requests have begun.
     package private(set) var begunCount = 0
-    /// Request and kind of each ending: `accepted`, `unprocessed`, `lost …`, or status and body of an error's answer.
+    /// Request number and kind of each ending: `accepted`, `unprocessed`, `lost …`, or the status, retry time and body
+    /// of another response.
     package private(set) var endings: [(request: Int, kind: String)] = []
-    /// The peer's offence, which ended the connection; nil while it lives.
+    /// The protocol violation that ended the connection; nil while the connection lives.
     package private(set) var fault: String?
 
-    /// A connection that has written its preface.
-    /// - Parameter bodyBytes: octets of each request's body.
+    /// Creates a connection that has written its preface.
+    /// - Parameter bodyBytes: size of each request's body in bytes.
     package init(bodyBytes: Int) {
         notification = Notification(
             route: .apnsProduction, path: .init(Array("/3/device/".utf8), gap: .addressHex),
             headers: [.init("apns-topic", "com.example.fuzz"), .init("apns-push-type", "alert")],
             body: .init(Array(repeating: UInt8(ascii: "x"), count: bodyBytes)))
         state = HTTP2ConnectionState(authority: "localhost", idName: "apns-id")
-        // Small, so that inputs by the million are cheap; ids pass over each other sooner.
+        // Small, so that millions of inputs stay cheap and stream ids collide in the table sooner.
         state.streams = StreamTable(capacity: 128)
         state.start(into: &out)
     }
 
-    /// Takes the next octets, as the channel handler does. Nothing more is taken after a fault.
+    /// Parses the next bytes, as the channel handler does. Ignores them after a fault.
     package mutating func receive(_ bytes: ArraySlice<UInt8>) {
         guard fault == nil else { return }
         input.discardReadBytes()
@@ -80,7 +81,7 @@ package struct FuzzDrive {
         return made
     }
 
-    /// Gives up the older half of what was begun, as after a timeout, and pings the peer.
+    /// Gives up the older half of the begun requests, as a timeout does, and pings the peer.
     package mutating func tick() {
         guard fault == nil else { return }
         state.giveUp(before: state.nextStreamID / 2, into: &out, endings: &gathered)
@@ -88,13 +89,13 @@ package struct FuzzDrive {
         settle()
     }
 
-    /// The connection is gone: everything open ends.
+    /// Ends every open request, as if the connection were gone.
     package mutating func close() {
         state.giveUpAll(endings: &gathered)
         settle()
     }
 
-    /// What was written since the last call.
+    /// The bytes written since the last call.
     package mutating func takeOutput() -> [UInt8] {
         defer { out.clear() }
         return Array(out.readableBytesView)
@@ -109,7 +110,7 @@ package struct FuzzDrive {
             tableSize: state.decoder.allowedDynamicTableLength)
     }
 
-    /// Whether a header block is taken for a plain success without decoding it.
+    /// Whether a header block is recognized as a plain success without decoding.
     package static func isPlainSuccess(_ block: [UInt8]) -> Bool {
         HeaderSkim.isPlainSuccess(ByteBuffer(bytes: block))
     }

@@ -1,9 +1,9 @@
 import Logging
 import PealCore
 
-/// Answers coming in.
+/// Incoming answers.
 extension HTTP2ConnectionHandler {
-    /// Turns what ended in this read into answers, and hands them on by runs.
+    /// Turns the requests that ended in this read into answers and hands them to their orders in runs.
     func settleEndings() {
         guard !endings.isEmpty else { return }
         var touched: [Int32] = []
@@ -58,7 +58,7 @@ extension HTTP2ConnectionHandler {
 
     private func settle(_ response: ProviderResponse, of ticket: StreamTicket, _ slot: OrderSlot) {
         noticeAnswer(proves: response.status != 403)
-        // The remarks on a large message would flood the log.
+        // The remarks of a large message would flood the log.
         if response.status == 200, slot.open.order.lane != .direct {
             slot.accepted.append(ticket.index)
             return
@@ -77,8 +77,8 @@ extension HTTP2ConnectionHandler {
         }
     }
 
-    /// Sends a request again that was not processed, unless that was so too often. A connection that answered others
-    /// before it went is not a refusal: the request would have had its turn.
+    /// Returns a resend for an unprocessed request, or answers it if the peer has refused it too often. A GOAWAY from a
+    /// connection that has answered others is not a refusal: the request would have had its turn.
     private func resend(of ticket: StreamTicket, _ slot: OrderSlot) -> PoolQueue.Resend? {
         let isRefusal = state.goAway == nil || !hasAnswered
         let count = ticket.resends + (isRefusal ? 1 : 0)
@@ -97,8 +97,8 @@ extension HTTP2ConnectionHandler {
         if proves { isProven = true }
     }
 
-    /// A word that would meet every further connection too is an answer to all that waits; else another connection
-    /// takes it over while this one finishes what it began.
+    /// If the GOAWAY's reason would end every other connection too, it answers all queued requests. Otherwise another
+    /// connection takes over while this one finishes what it has begun.
     func noticeGoAway() {
         guard let goAway = state.goAway, !isFinishing else { return }
         let answer = hasAnswered ? nil : goAway.reason.flatMap(exchange.answer(toGoAway:))

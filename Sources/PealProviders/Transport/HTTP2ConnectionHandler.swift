@@ -3,8 +3,8 @@ import NIOCore
 import NIOSSL
 import PealCore
 
-/// One connection's thin shell: pulls devices from its pool, lets the state machine write them into one buffer that
-/// goes out in one piece, and gives answers back once per read. All of it on the connection's event loop.
+/// Connects one channel to its pool: pulls devices from the pool, lets the state machine write their requests into one
+/// buffer per flush, and hands answers back once per read. Runs on the connection's event loop only.
 final class HTTP2ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -13,7 +13,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     let id: Int
     let exchange: any Exchange
     var state: HTTP2ConnectionState
-    /// What goes out with the next flush.
+    /// The bytes of the next flush.
     var out: ByteBuffer
     private var spare = ByteBuffer()
     private static let bufferBytes = 128 * 1024
@@ -21,16 +21,16 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     var endings = StreamEndings()
     var orders = OrderSlots()
     var context: ChannelHandlerContext?
-    /// Whether an answer came: the credential was accepted, and more than one stream may be open.
+    /// Whether an answer showed that the credential is accepted, so that more than one stream may be open.
     var isProven = false
     var hasAnswered = false
-    /// TLS did not come about.
+    /// Whether the TLS handshake failed.
     private var distrusts = false
-    /// Begin nothing more, and close when everything is answered.
+    /// Whether to begin no further requests and close when all open ones are answered.
     var isFinishing = false
-    /// Whether the pool knows that stream ids run short here.
+    /// Whether the pool knows that this connection is running out of stream ids.
     var hasAnnouncedEnd = false
-    /// Whether it was logged here that the provider finds fault with our requests.
+    /// Whether this connection has logged that the provider finds Peal's requests malformed.
     var hasBlamedItself = false
     private var hasEnded = false
     var pulse: ConnectionPulse
@@ -68,7 +68,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What a peer goes on to send while TLS says goodbye is not kept.
+        // Bytes that a peer sends while TLS shuts down are dropped.
         guard !hasEnded else { return }
         var buffer = unwrapInboundIn(data)
         if input.readableBytes > 0 {
@@ -110,7 +110,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Peers often close without TLS's closing alert, or while idle: neither is worth a log line.
+        // Peers often close without TLS's close_notify alert, or while idle: neither deserves a warning.
         let isNews = !hasEnded && (state.openCount > 0 || !hasAnswered)
         pool.logger.log(level: isNews ? .warning : .debug, "connection failed", metadata: metadata("\(error)"))
         if case NIOSSLError.handshakeFailed = error { distrusts = true }
@@ -118,8 +118,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// Sends what is in the buffer. Two buffers take turns: one that TLS has read is filled again. Writing may call
-    /// back into this handler, so the other one is in place before.
+    /// Sends the buffer. Two buffers take turns, so that the one TLS has read is filled again. Writing may call back
+    /// into this handler, so the other buffer is in use before the write.
     func flush() {
         guard out.readableBytes > 0, let context else { return }
         swap(&out, &spare)
@@ -131,7 +131,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         spare = written
     }
 
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     private func fail(_ fault: HTTP2Fault) {
         pool.logger.warning("protocol broken by the peer", metadata: metadata(fault.reason))
         state.farewell(fault.code, into: &out)
@@ -158,7 +158,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         context?.close(promise: nil)
     }
 
-    /// Answers what is open and takes leave of the pool, once.
+    /// Answers the open requests and leaves the pool, once.
     private func end() {
         guard !hasEnded else { return }
         hasEnded = true
@@ -173,9 +173,9 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     }
 }
 
-/// Requests going out.
+/// Outgoing requests.
 extension HTTP2ConnectionHandler {
-    /// Begins as many requests as the pool has and the connection takes.
+    /// Begins as many requests as the pool has and the connection can take.
     func pump() {
         guard let context, !isFinishing, state.isSettled, context.channel.isActive else { return }
         guard state.takesRequests else { return finish() }
@@ -195,14 +195,15 @@ extension HTTP2ConnectionHandler {
         flush()
     }
 
-    /// What the connection takes now. Before the first answer it is one request (providers.md: one stream until the
-    /// provider token was accepted); the shares are those of the connection that keeps some room for small messages.
+    /// What the connection can take now. Until it is proven that is one request (providers.md: one stream until the
+    /// provider token is accepted). The bulk limits are those of the lead connection, which keeps a share free for
+    /// small messages.
     private var budget: PoolQueue.Budget {
         let room = min(state.streamRoom, max(0, (pulse.openMax ?? .max) - state.openCount))
         let streams = isProven ? room : min(room, max(0, 1 - state.openCount))
         let streamsMax = min(state.peer.streamsMax, Limits.streamsPerConnectionMax)
         let share = streamsMax > 1 && isProven ? max(1, streamsMax / 20) : 0
-        // No more than an eighth: peers open their window again only once a good part of it is used.
+        // At most an eighth, because peers send a WINDOW_UPDATE only after a good part of the window is used.
         let shareBytes = min(Limits.directWindowBytes, pulse.largestWindow / 8)
         pulse.largestWindow = max(pulse.largestWindow, state.sendWindow)
         return PoolQueue.Budget(
@@ -226,7 +227,7 @@ extension HTTP2ConnectionHandler {
 }
 
 extension HTTP2ConnectionHandler {
-    /// Once a second unless the settings say otherwise.
+    /// Runs once per second unless the settings say otherwise.
     func tick() {
         let orders = pulse.tick(
             uptime: pool.time.uptime, nextStreamID: state.nextStreamID, openCount: state.openCount,

@@ -1,12 +1,12 @@
 import NIOCore
 import PealCore
 
-/// Frames on their way in, one after the other in the order they came.
+/// Incoming frames, in the order of their arrival.
 extension HTTP2ConnectionState {
-    /// Parses whole frames off the front of `input` and leaves the rest.
+    /// Parses the complete frames at the front of `input` and leaves the rest.
     /// - Parameters:
-    ///   - out: where acknowledgements and window updates go.
-    ///   - endings: where ended requests go; also filled when it throws.
+    ///   - out: receives acknowledgements and window updates.
+    ///   - endings: receives the requests that ended, even if this throws.
     mutating func receive(
         _ input: inout ByteBuffer, into out: inout ByteBuffer, endings: inout StreamEndings
     ) throws(HTTP2Fault) {
@@ -53,14 +53,14 @@ extension HTTP2ConnectionState {
         }
     }
 
-    /// A stream that the peer may speak on: one that we began, open or closed.
+    /// Throws unless this client began the stream; it may have ended since.
     func requireBegun(_ streamID: UInt32) throws(HTTP2Fault) {
         guard streamID & 1 == 1, streamID < nextStreamID else {
             throw HTTP2Fault(.protocolError, "frame on a stream that was not begun")
         }
     }
 
-    /// Takes the padding off (RFC 9113 §6.1).
+    /// Removes the padding (RFC 9113 §6.1).
     func unpadded(_ header: HTTP2Frame.Header, _ payload: ByteBuffer) throws(HTTP2Fault) -> ByteBuffer {
         guard header.has(HTTP2Frame.Flag.padded) else { return payload }
         var payload = payload
@@ -79,7 +79,7 @@ extension HTTP2ConnectionState {
         receivedBytes = 0
     }
 
-    /// Ends a stream that the peer uses wrongly, and only that.
+    /// Resets a stream that the peer misused. The other streams go on.
     mutating func resetStream(
         _ place: Int, _ code: HTTP2Code, reason: String, into out: inout ByteBuffer, endings: inout StreamEndings
     ) {
@@ -88,7 +88,7 @@ extension HTTP2ConnectionState {
     }
 }
 
-/// SETTINGS, WINDOW_UPDATE, PING, GOAWAY and PRIORITY: the connection itself.
+/// SETTINGS, WINDOW_UPDATE, PING, GOAWAY and PRIORITY: frames about the connection itself.
 extension HTTP2ConnectionState {
     mutating func takeSettings(
         _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer
@@ -170,8 +170,8 @@ extension HTTP2ConnectionState {
         }
     }
 
-    /// The member `reason` of debug data that is JSON, as Apple's is; nil when it is not a word, because it goes into
-    /// logs.
+    /// The member `reason` of JSON debug data, such as Apple's. nil unless it is short and alphanumeric, because it
+    /// goes into logs.
     private static func reason(in debugData: ByteBufferView) -> String? {
         guard let document = try? JSONParser.parse(Array(debugData.prefix(1024))),
             let reason = document["reason"]?.stringValue, !reason.isEmpty,

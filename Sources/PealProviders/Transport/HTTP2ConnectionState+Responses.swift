@@ -2,7 +2,7 @@ import NIOCore
 import NIOHPACK
 import PealCore
 
-/// HEADERS, CONTINUATION, DATA and RST_STREAM: the answers.
+/// HEADERS, CONTINUATION, DATA and RST_STREAM: the responses.
 extension HTTP2ConnectionState {
     mutating func takeHeaders(
         _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer, endings: inout StreamEndings
@@ -37,7 +37,7 @@ extension HTTP2ConnectionState {
         try takeBlock(&block.bytes, block.streamID, endsStream: block.endsStream, into: &out, endings: &endings)
     }
 
-    /// Decodes a whole block, also of a stream that is no longer open: the table must follow the peer's.
+    /// Decodes a complete block, even for a stream that is no longer open, because the table must follow the peer's.
     private mutating func takeBlock(
         _ block: inout ByteBuffer, _ streamID: UInt32, endsStream: Bool, into out: inout ByteBuffer,
         endings: inout StreamEndings
@@ -82,12 +82,12 @@ extension HTTP2ConnectionState {
         }
     }
 
-    /// Short, and fit for logs and lists.
+    /// Whether the text is short and printable, so that it can go into logs and lists.
     private static func isRemark(_ text: String) -> Bool {
         (1...Limits.logReasonBytesMax).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
-    /// Three digits and nothing else (RFC 9110 §15).
+    /// The status, if it is exactly three digits (RFC 9110 §15).
     private static func status(of headers: HPACKHeaders) -> Int? {
         guard let text = headers.first(name: ":status"), text.utf8.count == 3 else { return nil }
         var status = 0
@@ -116,15 +116,15 @@ extension HTTP2ConnectionState {
         if header.has(HTTP2Frame.Flag.endStream) {
             finish(place, status: status, into: &out, endings: &endings)
         } else if isTooLong {
-            // The status is known and the rest says nothing more.
+            // The status is known and the rest of the body adds nothing.
             out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: header.streamID, HTTP2Code.cancel.rawValue)
             pendingBodies.removeAll { $0.streamID == header.streamID }
             finish(place, status: status, into: &out, endings: &endings)
         }
     }
 
-    /// Counts a body, and keeps an error's, up to the limit. Returns whether it was all within. A longer one would
-    /// wait forever for a flow-control window that no one opens.
+    /// Counts a body up to the limit and keeps it unless the status is 200. Returns false if it exceeds the limit.
+    /// Reading on would wait forever for a flow-control window that nothing opens.
     private mutating func keep(_ content: ByteBuffer, of place: Int) -> Bool {
         let room = Limits.responseBodyBytesMax - Int(streams[place].bodyBytes)
         let kept = min(content.readableBytes, room)
@@ -142,22 +142,23 @@ extension HTTP2ConnectionState {
         try requireBegun(header.streamID)
         guard payload.readableBytes == 4, let code = payload.getInteger(at: payload.readerIndex, as: UInt32.self)
         else { throw HTTP2Fault(.frameSizeError, "reset of another size") }
-        // A stream that was answered in full may be reset afterwards (RFC 9113 §8.1): nothing is left of it here.
+        // A peer may reset a stream after a complete response (RFC 9113 §8.1). The stream is then already closed here.
         guard let place = streams.find(header.streamID) else { return }
         quietFrames = 0
         let isRefused = code == HTTP2Code.refusedStream.rawValue
         cutOff(place, isRefused ? .unprocessed : .lost("StreamReset"), endings: &endings)
     }
 
-    /// Ends a stream before its answer did: as `kind`, unless its status came. That says what became of the request,
-    /// and an accepted one must not be sent again.
+    /// Ends a stream whose response is incomplete: as `kind`, unless the status has arrived. The status says what
+    /// became of the request, and an accepted request must not be resent.
     mutating func cutOff(_ place: Int, _ kind: StreamEndings.Kind, endings: inout StreamEndings) {
         let status = Int(streams[place].status)
         guard status == 0 else { return end(place, status: status, endings: &endings) }
         endings.others.append(.init(ticket: close(place).ticket, kind: kind))
     }
 
-    /// The answer is complete. Where the request is not, the rest of it is not wanted.
+    /// The response is complete. If the request's body is not, resets the stream, because the peer does not want the
+    /// rest.
     private mutating func finish(
         _ place: Int, status: Int, into out: inout ByteBuffer, endings: inout StreamEndings
     ) {
@@ -183,14 +184,14 @@ extension HTTP2ConnectionState {
     }
 }
 
-/// Recognizes the answer that nearly every request has, without decoding it.
+/// Recognizes the response that nearly every request gets, without decoding it.
 enum HeaderSkim {
-    /// Whether a block says `:status 200` and then only fields that neither read nor change the dynamic table: literals
-    /// that are not indexed, with a literal name or one of the static table. Values that are not read need no decoding.
-    /// false = let the decoder judge.
+    /// Whether a block holds `:status 200` and then only fields that neither read nor change the dynamic table:
+    /// literals without indexing, with a literal name or one from the static table. Their values need no decoding. If
+    /// false, the decoder must judge.
     static func isPlainSuccess(_ block: ByteBuffer) -> Bool {
         block.withUnsafeReadableBytes { bytes in
-            // Indexed field 8 of the static table.
+            // The static table's entry 8 is `:status 200`.
             guard bytes.first == 0x88 else { return false }
             var place = 1
             while place < bytes.count {
@@ -201,12 +202,12 @@ enum HeaderSkim {
     }
 
     private static func skipLiteral(_ bytes: UnsafeRawBufferPointer, _ place: inout Int) -> Bool {
-        // 0000 and 0001: literals without indexing and never indexed (RFC 7541 §6.2.2, §6.2.3).
+        // Patterns 0000 and 0001: literals without indexing and never indexed (RFC 7541 §6.2.2, §6.2.3).
         guard bytes[place] < 0x20, let index = integer(bytes, &place, prefixBits: 4),
             index <= HeaderField.Static.count
         else { return false }
         if index == 0 {
-            // An empty name is for the decoder to refuse.
+            // The decoder must refuse an empty name.
             let start = place
             guard skipString(bytes, &place), place > start + 1 else { return false }
         }
@@ -219,7 +220,7 @@ enum HeaderSkim {
         return place <= bytes.count
     }
 
-    /// RFC 7541 §5.1, up to three octets.
+    /// An HPACK integer (RFC 7541 §5.1) of up to three bytes.
     private static func integer(_ bytes: UnsafeRawBufferPointer, _ place: inout Int, prefixBits: Int) -> Int? {
         let full = (1 << prefixBits) - 1
         var value = Int(bytes[place]) & full

@@ -1,21 +1,21 @@
 import NIOCore
 import PealCore
 
-/// Requests on their way out.
+/// Outgoing requests.
 extension HTTP2ConnectionState {
-    /// Room for new requests under the peer's present limits.
+    /// How many requests may begin under the peer's current limits.
     var streamRoom: Int {
         guard isSettled, takesRequests else { return 0 }
         return max(0, min(peer.streamsMax, Limits.streamsPerConnectionMax) - openCount)
     }
 
-    /// How many more bodies may begin although their stream's window does not hold all of them.
+    /// How many more bodies may begin that exceed their stream's flow-control window.
     var partialBodyRoom: Int { 16 - pendingBodies.count }
 
-    /// Writes one request. The caller looked at `streamRoom` and the windows.
+    /// Writes one request. The caller has checked `streamRoom` and the flow-control windows.
     /// - Parameters:
-    ///   - template: current, or freshly made and used this once.
-    ///   - id: ignored where the template carries none.
+    ///   - template: current, or newly made and used only once.
+    ///   - id: ignored if the template carries none.
     mutating func begin(
         _ template: RequestTemplate, address: UnsafeRawBufferPointer, id: (high: UInt64, low: UInt64),
         ticket: StreamTicket, into out: inout ByteBuffer
@@ -69,7 +69,7 @@ extension HTTP2ConnectionState {
         }
     }
 
-    /// The general way: header blocks cut at the peer's frame size, bodies at its windows.
+    /// The general case: splits header blocks at the peer's frame size and bodies at its flow-control windows.
     private mutating func beginByParts(
         _ template: RequestTemplate, address: UnsafeRawBufferPointer, id: (high: UInt64, low: UInt64),
         streamID: UInt32, into out: inout ByteBuffer
@@ -110,7 +110,7 @@ extension HTTP2ConnectionState {
         } while !rest.isEmpty
     }
 
-    /// Sends what the windows let through of bodies that wait.
+    /// Sends as much of the pending bodies as the flow-control windows allow.
     mutating func sendPendingBodies(into out: inout ByteBuffer) {
         var position = 0
         while position < pendingBodies.count, sendWindow > 0 {
@@ -123,7 +123,7 @@ extension HTTP2ConnectionState {
         }
     }
 
-    /// Returns whether the body is all sent.
+    /// Returns whether the whole body has been sent.
     private mutating func sendPart(of position: Int, place: Int, into out: inout ByteBuffer) -> Bool {
         while true {
             let pending = pendingBodies[position]
@@ -139,7 +139,7 @@ extension HTTP2ConnectionState {
             sendWindow -= count
             streams[place].window -= count
             pendingBodies[position].sent += count
-            // However small the windows, each part brings the body nearer to its end.
+            // However small the windows are, each part brings the body closer to its end.
             quietFrames = 0
             if isLast { return true }
         }

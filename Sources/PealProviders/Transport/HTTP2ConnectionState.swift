@@ -2,71 +2,71 @@ import NIOCore
 import NIOHPACK
 import PealCore
 
-/// The client's side of one HTTP/2 connection (RFC 9113) as a pure state machine: it takes the octets that came and the
-/// requests to begin, and gives the octets to send and how requests ended. It knows no socket, no clock and no thread.
+/// The client side of one HTTP/2 connection (RFC 9113) as a pure state machine. Receives the peer's bytes and the
+/// requests to begin, and returns the bytes to send and how requests ended. It has no socket, clock or thread.
 struct HTTP2ConnectionState {
-    /// What the peer's GOAWAY said.
+    /// The content of the peer's GOAWAY.
     struct GoAway: Hashable {
-        /// Streams above it were not processed.
+        /// Streams with a higher id were not processed.
         var lastStreamID: UInt32
         var code: UInt32
-        /// The provider's own word in the debug data, as `IdleTimeout`; nil when there was none.
+        /// The provider's reason in the debug data, such as `IdleTimeout`; nil if there is none.
         var reason: String?
     }
 
-    /// The rest of a body that found the windows too small.
+    /// The rest of a body that exceeded the flow-control windows.
     struct PendingBody {
         let streamID: UInt32
         let bytes: [UInt8]
         var sent: Int
     }
 
-    /// A header block that goes on in CONTINUATION frames.
+    /// A header block that continues in CONTINUATION frames.
     struct OpenHeaderBlock {
         let streamID: UInt32
         let endsStream: Bool
         var bytes: ByteBuffer
     }
 
-    /// What came of an answer that is not a plain 200.
+    /// The part of a response that has arrived, if it is not a plain 200.
     struct ResponseDraft {
         var body: [UInt8] = []
         var retryAfterSeconds: Int?
         var retryAt: Timestamp?
         var date: Timestamp?
-        /// Of a 200: the field named `remarkName`.
+        /// If the status is 200: the value of the field `remarkName`.
         var remark: String?
     }
 
     var peer = PeerSettings()
-    /// Whether the peer's SETTINGS came: nothing may begin earlier.
+    /// Whether the peer's SETTINGS have arrived: no request may begin earlier.
     var isSettled = false
     var goAway: GoAway?
     var streams: StreamTable
     var nextStreamID: UInt32 = 1
-    /// No stream may have a larger id: the connection is to be replaced before.
+    /// No stream may have a higher id: the pool replaces the connection first.
     let streamIDMax: UInt32
-    /// The field of an acceptance that is to be read; nil = none.
+    /// The header field of an acceptance to read; nil for none.
     let remarkName: String?
     var encoder: HeaderEncoder
     var decoder: HPACKDecoder
     var sendWindow = 65_535
-    /// What the peer may still send, and what it sent since we last topped it up.
+    /// The bytes that the peer may still send, and those it has sent since the last WINDOW_UPDATE.
     var receiveWindow = Limits.receiveWindowBytes
     var receivedBytes = 0
     var headerBlock: OpenHeaderBlock?
     var drafts: [UInt32: ResponseDraft] = [:]
     var pendingBodies: [PendingBody] = []
-    /// Acknowledged PINGs of ours.
+    /// How many of our PINGs the peer has acknowledged.
     var pongCount = 0
-    /// Frames since the last that did something for a request.
+    /// Frames since the last one that advanced a request.
     var quietFrames = 0
 
     /// - Parameters:
     ///   - authority: the value of `:authority`.
-    ///   - idName: the field that carries each request's id; nil = none.
-    ///   - indexesAuthorization: whether it goes into the peer's header table.
-    ///   - remarkName: the field of a 200 that is to be read; nil = none.
+    ///   - idName: the header field that carries each request's id; nil for none.
+    ///   - indexesAuthorization: whether the authorization goes into the peer's header table.
+    ///   - remarkName: the header field of a 200 to read; nil for none.
     init(
         authority: String, idName: String?, indexesAuthorization: Bool = false, remarkName: String? = nil,
         streamIDMax: UInt32 = HTTP2Frame.streamIDMax
@@ -84,15 +84,15 @@ struct HTTP2ConnectionState {
     var oldestOpenID: UInt32? { streams.oldestOpenID }
     /// Whether streams may still begin, now or when there is room.
     var takesRequests: Bool { goAway == nil && Int(nextStreamID) + Self.streamIDReserve <= Int(streamIDMax) }
-    /// Whether stream ids run short, so that it is time for another connection while this one still works. One begun
-    /// with few is not meant: another would have as few.
+    /// Whether stream ids run short, so that the pool should open another connection while this one still works. A
+    /// connection that started with few ids does not count, because another one would have as few.
     var isNearEnd: Bool {
         nextStreamID > streamIDMax / 2 && Int(nextStreamID) + 2 * Self.streamIDReserve > Int(streamIDMax)
     }
-    /// Ids kept for runs on their way, and for those that are passed over.
+    /// Ids reserved for runs that have been pulled and for ids that are skipped.
     private static let streamIDReserve = 10_000
 
-    /// Writes the preface and our settings: no push, small header lists, a large connection window.
+    /// Writes the preface, the settings (no push, small header lists) and a large connection window.
     mutating func start(into out: inout ByteBuffer) {
         out.writeString(HTTP2Frame.preface)
         let settings: [(UInt16, UInt32)] = [
@@ -108,20 +108,20 @@ struct HTTP2ConnectionState {
         out.writeNumberFrame(HTTP2Frame.Kind.windowUpdate, streamID: 0, increment)
     }
 
-    /// Writes a PING of ours; its answer raises `pongCount`.
+    /// Writes a PING; its acknowledgement raises `pongCount`.
     func ping(into out: inout ByteBuffer) {
         out.writeFrameHeader(.init(payloadBytes: 8, kind: HTTP2Frame.Kind.ping))
         out.writeInteger(UInt64(1))
     }
 
-    /// Writes our GOAWAY: the last thing to be sent.
+    /// Writes a GOAWAY, the last frame on the connection.
     func farewell(_ code: HTTP2Code, into out: inout ByteBuffer) {
         out.writeFrameHeader(.init(payloadBytes: 8, kind: HTTP2Frame.Kind.goAway))
         out.writeInteger(UInt32(0))
         out.writeInteger(code.rawValue)
     }
 
-    /// Gives up every stream opened before `id`: the rest of their answers would come too late.
+    /// Gives up every stream opened before `id`, because its answer is overdue.
     mutating func giveUp(before id: UInt32, into out: inout ByteBuffer, endings: inout StreamEndings) {
         for place in streams.places(where: { $0 < id }) {
             out.writeNumberFrame(
@@ -137,7 +137,7 @@ struct HTTP2ConnectionState {
         }
     }
 
-    /// Forgets a stream and all that was kept for it.
+    /// Closes a stream and drops everything kept for it.
     @discardableResult
     mutating func close(_ place: Int) -> StreamTable.Slot {
         let slot = streams.close(place)
@@ -147,13 +147,14 @@ struct HTTP2ConnectionState {
     }
 }
 
-/// What the peer last announced (RFC 9113 §6.5.2), with the values that hold before it did.
+/// The peer's settings (RFC 9113 §6.5.2), initially the protocol's defaults.
 struct PeerSettings: Hashable, Sendable {
     var headerTableBytes = 4096
     var streamsMax = Int.max
     var initialWindow = 65_535
     var frameBytesMax = HTTP2Frame.payloadBytesMin
 
+    /// The identifiers of the settings.
     enum Name {
         static let headerTableBytes: UInt16 = 1
         static let enablePush: UInt16 = 2
@@ -163,7 +164,7 @@ struct PeerSettings: Hashable, Sendable {
         static let headerListBytesMax: UInt16 = 6
     }
 
-    /// Applies one setting; unknown ones are passed over.
+    /// Applies one setting and ignores unknown ones.
     mutating func apply(_ name: UInt16, _ value: UInt32) throws(HTTP2Fault) {
         switch name {
         case Name.headerTableBytes: headerTableBytes = Int(value)

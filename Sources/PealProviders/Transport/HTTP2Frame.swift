@@ -1,10 +1,10 @@
 import NIOCore
 
-/// Frame kinds, flags and the nine octets before every payload (RFC 9113 §4.1, §6).
+/// Frame kinds, flags and the nine-byte frame header (RFC 9113 §4.1, §6).
 enum HTTP2Frame {
     static let headerBytes = 9
     static let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-    /// The least that every endpoint must take, and what we announce.
+    /// The payload size that every endpoint must accept, and the limit that Peal keeps as a receiver.
     static let payloadBytesMin = 16_384
     static let windowMax = 0x7FFF_FFFF
     static let streamIDMax: UInt32 = 0x7FFF_FFFF
@@ -30,7 +30,7 @@ enum HTTP2Frame {
         static let priority: UInt8 = 0x20
     }
 
-    /// The nine octets before a payload.
+    /// The nine bytes before a payload.
     struct Header: Hashable {
         let payloadBytes: Int
         let kind: UInt8
@@ -45,7 +45,7 @@ enum HTTP2Frame {
             self.streamID = streamID
         }
 
-        /// Reads the header at the reader index without moving it; nil when it is not all there.
+        /// Reads the header at the reader index without moving it; nil if it is incomplete.
         init?(peeking buffer: ByteBuffer) {
             guard let word = buffer.getInteger(at: buffer.readerIndex, as: UInt64.self),
                 let last = buffer.getInteger(at: buffer.readerIndex + 8, as: UInt8.self)
@@ -69,14 +69,14 @@ extension ByteBuffer {
         writeInteger(UInt8(truncatingIfNeeded: header.streamID))
     }
 
-    /// A frame that holds one 32-bit number: RST_STREAM and WINDOW_UPDATE.
+    /// Writes a frame that holds one 32-bit number: RST_STREAM or WINDOW_UPDATE.
     mutating func writeNumberFrame(_ kind: UInt8, streamID: UInt32, _ number: UInt32) {
         writeFrameHeader(.init(payloadBytes: 4, kind: kind, streamID: streamID))
         writeInteger(number)
     }
 }
 
-/// Error codes of RFC 9113 §7.
+/// Error codes (RFC 9113 §7).
 enum HTTP2Code: UInt32, Sendable {
     case noError = 0
     case protocolError
@@ -94,10 +94,10 @@ enum HTTP2Code: UInt32, Sendable {
     case http11Required
 }
 
-/// The peer broke the protocol: this connection ends, with a GOAWAY that says why, and no other one is touched.
+/// A protocol violation by the peer. It ends this connection, with a GOAWAY that carries the code, and no other.
 struct HTTP2Fault: Error, Hashable {
     let code: HTTP2Code
-    /// For the log; never holds bytes of the peer.
+    /// For the log; never contains the peer's bytes.
     let reason: String
 
     init(_ code: HTTP2Code, _ reason: String) {

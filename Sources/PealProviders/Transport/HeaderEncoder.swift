@@ -1,8 +1,9 @@
 import PealCore
 
-/// Encodes request headers. The first request on a connection puts its constant fields into the peer's dynamic table;
-/// nothing is put in later, so indices never move and a template, once made, stays right: an equal field costs one
-/// octet, another value of a known name its literal. When the peer changes its table, it is emptied and filled anew.
+/// Encodes request headers for one connection. The first request puts its constant fields into the peer's dynamic table
+/// and later ones add nothing, so indices never move and a template stays valid. A field in the table costs one byte; a
+/// new value of a known name costs its literal. If the peer changes the table size, the encoder empties the table and
+/// fills it again.
 struct HeaderEncoder {
     private struct Entry {
         let name: String
@@ -11,25 +12,25 @@ struct HeaderEncoder {
         var size: Int { name.utf8.count + value.count + 32 }
     }
 
-    /// The size that every peer begins with, and the most that we use.
+    /// The protocol's initial table size, and the most that Peal uses.
     static let tableBytesMax = 4096
 
     private let authority: [UInt8]
     private let idName: String?
     private let indexesAuthorization: Bool
-    /// The authorization in the table.
+    /// The version of the authorization in the table.
     private var filledVersion = 0
     private var entries: [Entry] = []
     private var usedBytes = 0
     private var tableBytes = Self.tableBytesMax
     private var isFilled = false
     private var mustAnnounceSize = false
-    /// Grows whenever earlier templates become invalid.
+    /// Grows when earlier templates become invalid.
     private(set) var epoch = 0
 
     /// - Parameters:
-    ///   - idName: the field that carries the id of each request; nil = none.
-    ///   - indexesAuthorization: whether the authorization is a constant field. The table is filled anew when it
+    ///   - idName: the header field that carries each request's id; nil for none.
+    ///   - indexesAuthorization: whether the authorization is a constant field. The table is filled again whenever it
     ///     changes.
     init(authority: String, idName: String?, indexesAuthorization: Bool = false) {
         self.authority = Array(authority.utf8)
@@ -37,7 +38,7 @@ struct HeaderEncoder {
         self.indexesAuthorization = indexesAuthorization
     }
 
-    /// Takes the peer's SETTINGS_HEADER_TABLE_SIZE.
+    /// Applies the peer's SETTINGS_HEADER_TABLE_SIZE.
     mutating func setTableBytes(_ peerBytes: Int) {
         let bytes = min(peerBytes, Self.tableBytesMax)
         guard bytes != tableBytes else { return }
@@ -45,7 +46,7 @@ struct HeaderEncoder {
         empty()
     }
 
-    /// The next template begins with the order to empty the table, and fills it.
+    /// Makes the next template empty the table and fill it again.
     private mutating func empty() {
         entries = []
         usedBytes = 0
@@ -59,14 +60,14 @@ struct HeaderEncoder {
         template.epoch == epoch && template.authorizationVersion == authorization?.version ?? 0
     }
 
-    /// Encodes a variant. A template whose `epoch` is not the encoder's fills the table: it is to be written next, and
+    /// Encodes a variant. A template whose `epoch` differs from the encoder's fills the table: write it next, and only
     /// once.
     mutating func template(_ notification: Notification, _ authorization: Authorization?) -> RequestTemplate {
         if indexesAuthorization, isFilled, let authorization, authorization.version != filledVersion { empty() }
         let templateEpoch = isFilled ? epoch : -1
         var head: [UInt8] = []
         if mustAnnounceSize {
-            // Empties the table, whatever sizes the peer passed through (RFC 7541 §4.2).
+            // Empties the table, whichever sizes the peer announced in between (RFC 7541 §4.2).
             HeaderField.writeTableSize(0, to: &head)
             if tableBytes > 0 { HeaderField.writeTableSize(tableBytes, to: &head) }
             mustAnnounceSize = false
@@ -118,17 +119,17 @@ struct HeaderEncoder {
         HeaderField.writeString(entry.value, to: &out)
     }
 
-    /// Writes the name of a field whose value is made per request.
+    /// Writes the name of a field whose value differs per request.
     private mutating func writeName(_ name: String, valueBytes: Int, to out: inout [UInt8]) {
         let nameIndex = index(ofName: name)
-        // The first request's own value goes into the table with the name; nothing refers to it.
+        // The first request's own value goes into the table with the name; nothing refers to that value.
         let entry = Entry(name: name, value: Array(repeating: 0, count: valueBytes))
         let isKnown = nameIndex.map { $0 > HeaderField.Static.count } ?? false
         let indexing = !isKnown && insert(entry) ? HeaderField.Indexing.insert : .without
         HeaderField.writeName(name, index: nameIndex, indexing, to: &out)
     }
 
-    /// Adds an entry while the first template is made, if it fits without evicting another.
+    /// Adds an entry while the first template is encoded, if it fits without evicting another.
     private mutating func insert(_ entry: Entry) -> Bool {
         guard !isFilled, usedBytes + entry.size <= tableBytes else { return false }
         entries.append(entry)
@@ -141,30 +142,30 @@ struct HeaderEncoder {
         return HeaderField.Static.names[name] ?? entries.lastIndex { $0.name == name }.map(index)
     }
 
-    /// The latest entry has the lowest index.
+    /// The newest entry has the lowest index.
     private func index(_ position: Int) -> Int { HeaderField.Static.count + entries.count - position }
 }
 
-/// Writes single HPACK representations (RFC 7541 §6), always without Huffman coding: what repeats is in the table, and
-/// what does not is mostly hexadecimal.
+/// Writes single HPACK representations (RFC 7541 §6), always without Huffman coding: repeated values are in the table,
+/// and the others are mostly hexadecimal.
 enum HeaderField {
-    /// Most octets of an encoded string length.
+    /// The maximum size of an encoded string length, in bytes.
     static let lengthBytesMax = 5
 
-    /// Indices of RFC 7541 appendix A.
+    /// Indices from RFC 7541 appendix A.
     enum Static {
         static let authority = 1
         static let methodPost: UInt8 = 0x80 | 3
         static let schemeHTTPS: UInt8 = 0x80 | 7
         static let authorization = 23
         static let count = 61
-        /// Representation of `:path` as a literal that is not put into the table.
+        /// A literal `:path` that is not added to the table.
         static let pathLiteral: UInt8 = 4
-        /// Names of ours that the static table has.
+        /// Names that Peal sends and the static table contains.
         static let names = ["content-type": 31, "content-length": 28]
     }
 
-    /// RFC 7541 §5.1.
+    /// An HPACK integer (RFC 7541 §5.1).
     static func writeInteger(_ value: Int, prefixBits: Int, pattern: UInt8, to out: inout [UInt8]) {
         let full = (1 << prefixBits) - 1
         guard value >= full else {
@@ -189,7 +190,7 @@ enum HeaderField {
         writeInteger(index, prefixBits: 7, pattern: 0x80, to: &out)
     }
 
-    /// What a literal asks of the tables on the way.
+    /// How a literal field is treated by header tables.
     enum Indexing {
         case insert, without, never
 
@@ -203,7 +204,7 @@ enum HeaderField {
         }
     }
 
-    /// The name of a literal field, by index or in full; its value follows.
+    /// Writes the name of a literal field, by index or in full. Its value follows.
     static func writeName(_ name: String, index: Int?, _ indexing: Indexing, to out: inout [UInt8]) {
         writeInteger(index ?? 0, prefixBits: indexing.prefixBits, pattern: indexing.pattern, to: &out)
         if index == nil { writeString(name.utf8, to: &out) }

@@ -1,13 +1,13 @@
 import PealCore
 
-/// A page order in a pool, with what connections read of it for each device at hand.
+/// A page order in a pool, with the columns that connections read for each device.
 final class OpenOrder: Sendable {
     let order: PageOrder
     let keys: [DeviceKey]
     let addressEnds: [Int32]
     let addresses: [UInt8]
     let variants: [UInt16]
-    /// The largest body of the order.
+    /// The size of the order's largest body, in bytes.
     let bodyBytesMax: Int
 
     init(_ order: PageOrder) {
@@ -32,7 +32,7 @@ final class OpenOrder: Sendable {
 
     var count: Int { keys.count }
 
-    /// Why no further request of the order may begin; nil while one may.
+    /// Why no further request of the order may begin; nil if one may.
     func refusal(at uptime: Duration) -> Answer? {
         if order.control.isStopped { return .unsent("Stopped") }
         return uptime > order.deadline ? .unsent("Deadline") : nil
@@ -44,15 +44,15 @@ extension Answer {
     static func lost(_ reason: String) -> Answer { Answer(.lost, reason: reason) }
 }
 
-/// An order on one connection: the templates of its variants, and the answers that came in this read.
+/// An order on one connection: its variants' templates, and the answers that arrived in this read.
 final class OrderSlot {
     let open: OpenOrder
     let isInAddresses: Bool
-    /// Requests begun here and not yet answered.
+    /// Requests begun on this connection and not yet answered.
     var outstanding = 0
     var accepted: [Int32] = []
     var others: [(index: Int, answer: Answer)] = []
-    /// Whether answers came in this read.
+    /// Whether answers arrived in this read.
     var isTouched = false
     private var templates: [RequestTemplate?]
 
@@ -62,7 +62,7 @@ final class OrderSlot {
         templates = Array(repeating: nil, count: open.order.notifications.count)
     }
 
-    /// The variant's template in the connection's present state.
+    /// The variant's template for the connection's current header table and authorization.
     @inline(__always)
     func template(
         _ variant: Int, _ encoder: inout HeaderEncoder, _ authorization: Authorization?
@@ -73,13 +73,13 @@ final class OrderSlot {
         return template
     }
 
-    /// Notes a run of acceptances.
+    /// Records a run of acceptances.
     func accept(_ tickets: ArraySlice<StreamTicket>) {
         outstanding -= tickets.count
         accepted.append(contentsOf: tickets.lazy.map(\.index))
     }
 
-    /// Hands the answers on.
+    /// Hands the answers to the order's flight.
     func deliver() {
         isTouched = false
         guard !accepted.isEmpty || !others.isEmpty else { return }
@@ -89,13 +89,13 @@ final class OrderSlot {
     }
 }
 
-/// The orders that a connection works for, by number, so that a stream can name its own without a reference.
+/// The orders on one connection, by number, so that a stream can name its order without a reference.
 struct OrderSlots {
     private var slots: [OrderSlot?] = []
     private var free: [Int32] = []
     private var latest: Int32?
 
-    /// The number of `open`: its present one when it was the last asked for, else a new one.
+    /// The number of `open`: its current one if it was the last requested, otherwise a new one.
     mutating func number(for open: OpenOrder) -> Int32 {
         if let latest, let slot = self[latest], slot.open === open { return latest }
         let number: Int32
@@ -114,7 +114,7 @@ struct OrderSlots {
         slots.indices.contains(Int(number)) ? slots[Int(number)] : nil
     }
 
-    /// Lets an order go when nothing of it is open here.
+    /// Drops an order that has no open requests on this connection.
     mutating func release(_ number: Int32) {
         guard let slot = self[number], slot.outstanding == 0 else { return }
         slots[Int(number)] = nil

@@ -1,10 +1,11 @@
 import PealCore
 import Synchronization
 
-/// How many requests may begin now: a token bucket whose rate rises from `start` to `most` in a minute, and whose
-/// credit is worth a twentieth of a second, so that requests are spread. A value; instants are of `TimeSource.uptime`.
+/// How many requests may begin now: a token bucket. Its rate rises from `start` to `most` within
+/// `Limits.paceRampSeconds`, and its credit is limited to a fraction of a second, so that requests are spread. A value;
+/// instants are from `TimeSource.uptime`.
 struct Pacer: Sendable {
-    /// Requests a second.
+    /// Requests per second.
     struct Rates: Sendable, Hashable {
         var start: Double
         var most: Double
@@ -16,7 +17,7 @@ struct Pacer: Sendable {
     }
 
     private let rates: Rates
-    /// The rate that the present ramp began with, and when; nil = nothing was sent yet.
+    /// The rate at the start of the current ramp, and when the ramp started; nil if nothing was sent yet.
     private var low: Double
     private var rampAt: Duration?
     private var credit = 0.0
@@ -29,21 +30,22 @@ struct Pacer: Sendable {
         low = rates.start
     }
 
-    /// Requests that may begin at `uptime`; 0 = ask again after `wait`.
+    /// How many requests may begin at `uptime`; 0 means to ask again after `wait`.
     mutating func allowance(at uptime: Duration) -> Int {
         guard uptime >= heldUntil else { return 0 }
         count(at: uptime)
         return max(0, Int(credit))
     }
 
-    /// Notes that requests began. Credit that is overdrawn is paid back by waiting.
+    /// Records that requests began. Overdrawn credit is paid back by waiting.
     mutating func spend(_ requests: Int, at uptime: Duration) {
         credit -= Double(requests)
         usedAt = max(usedAt, uptime)
     }
 
-    /// The provider asked to wait: nothing begins before, and then the ramp starts anew from half. Many requests are
-    /// answered alike at once, so a wait never causes a second halving.
+    /// The provider asked to wait: no request begins until then, and the ramp restarts at half the start rate, or at
+    /// half the current rate if that is lower. Many requests get that answer at the same time, so one wait halves the
+    /// rate only once.
     mutating func throttle(for wait: Duration, at uptime: Duration) {
         let until = uptime + max(wait, .seconds(1))
         if uptime >= heldUntil { low = max(1, min(rates.start, rate(at: uptime)) / 2) }
@@ -54,7 +56,7 @@ struct Pacer: Sendable {
         credit = 0
     }
 
-    /// How long until there is an allowance.
+    /// The time until `allowance` is at least 1.
     func wait(at uptime: Duration) -> Duration {
         if uptime < heldUntil { return heldUntil - uptime }
         return .seconds(max(0, 1 - credit) / rate(at: uptime))
@@ -83,13 +85,13 @@ struct Pacer: Sendable {
     private func burst(_ rate: Double) -> Double { max(1, rate / Double(Limits.paceBurstsPerSecond)) }
 }
 
-/// A pacer that several pools share: what a push network counts together must be paced together.
+/// A pacer shared by several pools: if a push network counts their requests together, Peal paces them together.
 final class Pace: Sendable {
     private let pacer: Mutex<Pacer>
 
     init(_ rates: Pacer.Rates) { pacer = Mutex(Pacer(rates)) }
 
-    /// Requests that may begin, or for how long there is no point in asking again.
+    /// How many requests may begin; if none, how long to wait before asking again.
     func allowance(at uptime: Duration) -> (requests: Int, wait: Duration) {
         pacer.withLock { pacer in
             let requests = pacer.allowance(at: uptime)
@@ -100,7 +102,7 @@ final class Pace: Sendable {
     func spend(_ requests: Int, at uptime: Duration) { pacer.withLock { $0.spend(requests, at: uptime) } }
     func throttle(for wait: Duration, at uptime: Duration) { pacer.withLock { $0.throttle(for: wait, at: uptime) } }
 
-    /// How long the provider still wants nothing; nil when it does.
+    /// How long the provider's requested wait still lasts; nil if it is over.
     func hold(at uptime: Duration) -> Duration? {
         let rest = pacer.withLock { $0.heldUntil } - uptime
         return rest > .zero ? rest : nil

@@ -1,22 +1,22 @@
 import NIOCore
 import PealCore
 
-/// What waits in a pool: requests that were proven unprocessed first, then small messages, then large ones. A value
-/// without a lock; the pool has it.
+/// The queue of a pool: requests that the peer proved unprocessed first, then small messages, then large ones. Hands
+/// runs of devices to connections. A value; the pool holds the lock.
 struct PoolQueue {
     /// What a connection has room for.
     struct Budget {
         var streams: Int
         var windowBytes: Int
-        /// The same for large messages: less, on the connection that keeps a share free for small ones.
+        /// The limits for large messages: lower on the connection that keeps a share free for small ones.
         var bulkStreams: Int
         var bulkWindowBytes: Int
-        /// The window of a new stream, and how many bodies may begin that do not fit into theirs.
+        /// The initial window of a new stream, and how many bodies that exceed it may begin.
         var streamWindow: Int
         var partialBodies: Int
-        /// Whether nothing is open, so that waiting for a larger window might be for ever.
+        /// Whether no stream is open, so that waiting for a larger window might never end.
         var isIdle: Bool
-        /// Whether the connection shows all that it can take, so that work it leaves calls for another one.
+        /// Whether the connection shows its full capacity, so that work it leaves calls for another connection.
         var isProven = true
     }
 
@@ -26,6 +26,7 @@ struct PoolQueue {
         let indices: Indices
         let resends: UInt8
 
+        /// Positions of the devices in the order's page.
         enum Indices {
             case range(Range<Int32>)
             case list([Int32])
@@ -46,13 +47,13 @@ struct PoolQueue {
         }
     }
 
-    /// Devices that will not be sent to, with the reason.
+    /// Devices whose requests are not sent, with the reason.
     struct Refusal {
         let order: OpenOrder
         let indices: [Int32]
         let answer: Answer
 
-        /// Hands it on. Not under the pool's lock.
+        /// Hands the answer to the order's flight. Do not call it under the pool's lock.
         func deliver() {
             order.order.flight.answer(accepted: [], others: indices.map { (index: Int($0), answer: answer) })
         }
@@ -65,6 +66,7 @@ struct PoolQueue {
         var rest: [Int32] { Array(next..<Int32(order.count)) }
     }
 
+    /// A device whose request the peer proved unprocessed; `count` is how often the peer has refused it.
     struct Resend {
         let order: OpenOrder
         let index: Int32
@@ -88,7 +90,7 @@ struct PoolQueue {
 
     mutating func append(_ resend: Resend) { resends.append(resend) }
 
-    /// Takes the next run that fits; orders that may not begin any more go to `refusals`.
+    /// Takes the next run that fits. Orders that may no longer begin go to `refusals`.
     mutating func pull(_ budget: Budget, uptime: Duration, refusals: inout [Refusal]) -> Run? {
         if let run = pullResends(budget, uptime: uptime, refusals: &refusals) { return run }
         if let run = Self.pull(
@@ -152,7 +154,7 @@ struct PoolQueue {
         return fitting == 0 && budget.isIdle ? min(streams, 1) : fitting
     }
 
-    /// Takes out what `refusal` gives an answer for.
+    /// Removes every entry for which `refusal` returns an answer.
     mutating func remove(_ refusal: (OpenOrder) -> Answer?) -> [Refusal] {
         guard !isEmpty else { return [] }
         var refusals: [Refusal] = []

@@ -1,13 +1,15 @@
 import PealCore
 
-/// What a pool knows, and what follows from each event. A value: the pool has the lock, the effects are done outside.
+/// The state of a pool and its reaction to each event. A value: the pool holds the lock and performs the effects
+/// outside it.
 struct PoolState {
+    /// What the pool must do outside the lock after an event.
     struct Effects {
         var refusals: [PoolQueue.Refusal] = []
         var wakes: [ConnectionHandle] = []
         var finishes: [ConnectionHandle] = []
         var openings: [Int] = []
-        /// Call `resume` after that time.
+        /// Call `resume` after this time.
         var pause: Duration?
         var ended: CheckedContinuation<Void, Never>?
     }
@@ -16,11 +18,11 @@ struct PoolState {
         let id: Int
         var handle: ConnectionHandle?
         var phase = Phase.opening
-        /// It asked when nothing waited, and must be woken.
+        /// It asked while nothing waited, and must be woken.
         var isStarved = false
-        /// It asked when nothing more might begin yet.
+        /// It asked while the pace allowed no further request.
         var isPaced = false
-        /// It works, but not for long any more: another is opened beside it.
+        /// It works but is running out of stream ids: the pool opens another beside it.
         var isEnding = false
 
         enum Phase { case opening, open, retired }
@@ -29,10 +31,10 @@ struct PoolState {
     private let connectionsMax: Int
     private let openingPause: Duration
     private let pace: Pace?
-    /// Whether `resume` will be called.
+    /// Whether a call of `resume` is pending.
     private var isPausing = false
     var queue = PoolQueue()
-    /// In order of their opening.
+    /// In the order of their opening.
     private var members: [Member] = []
     private var nextID = 0
     private var isDraining = false
@@ -87,11 +89,11 @@ struct PoolState {
         isDraining = true
         effects.refusals += queue.remove { _ in .unsent("Draining") }
         effects.finishes += handles
-        // Those still connecting find themselves unknown when they are through.
+        // Connections that are still connecting learn in `attach` that they must close.
         members.removeAll { $0.handle == nil }
     }
 
-    /// Returns whether nothing is left to wait for.
+    /// Returns true if no connection is left, so that there is nothing to wait for.
     mutating func waitForEnd(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
         guard !members.isEmpty else { return true }
         waiter = continuation
@@ -141,7 +143,7 @@ struct PoolState {
         effects.pause = min(max(wait, .milliseconds(Limits.pacePauseMillisecondsMin)), .seconds(1))
     }
 
-    /// Lets those ask again that the pace kept waiting.
+    /// Wakes the connections that the pace kept waiting.
     mutating func resume(_ effects: inout Effects) {
         isPausing = false
         for place in members.indices where members[place].isPaced {
@@ -150,7 +152,7 @@ struct PoolState {
         }
     }
 
-    /// Nothing may begin: what waits gets `answer`, and the connection is woken when there is more.
+    /// Queued requests get `answer`; the connection is woken when there are new ones.
     mutating func refuse(_ id: Int, _ answer: Answer, _ effects: inout Effects) {
         effects.refusals += queue.remove { _ in answer }
         guard let place = members.firstIndex(where: { $0.id == id }), members[place].phase != .retired else { return }
@@ -183,8 +185,8 @@ struct PoolState {
         if members.isEmpty { effects.ended = waiter.take() }
     }
 
-    /// A connection brought nothing. When none is left, the round is over for what waits: the engine decides when to
-    /// try again, and the next attempt here waits too.
+    /// A connection failed before its first answer. If no usable one is left, queued requests are answered `unsent`:
+    /// the engine decides when to retry, and the pool waits before it connects again.
     private mutating func fail(_ failure: String, uptime: Duration, jitter: Double, _ effects: inout Effects) {
         let pause = min(Limits.reconnectMillisecondsMin << min(failures, 16), Limits.reconnectMillisecondsMax)
         retryAt = uptime + .milliseconds(pause) * (0.5 + jitter / 2)
@@ -197,7 +199,7 @@ struct PoolState {
         effects.refusals += queue.remove { $0.refusal(at: uptime) }
     }
 
-    /// Opens a connection where work waits and none takes it.
+    /// Opens a connection if work waits and no connection takes it.
     mutating func consider(uptime: Duration, _ effects: inout Effects) {
         defer { wantsMore = false }
         guard !queue.isEmpty, !isDraining, uptime >= retryAt else { return }

@@ -1,19 +1,19 @@
 import NIOCore
 import PealCore
 
-/// A variant's request on one connection, encoded but for the address and the request's id. Made once per variant and
-/// valid until the connection's header table or the authorization changes.
+/// A variant's request on one connection, encoded except for the address and the request's id. Made once per variant
+/// and valid until the connection's header table or the authorization changes.
 final class RequestTemplate {
-    /// `:method`, `:scheme`, `:authority` and the lead-in of a literal `:path`.
+    /// `:method`, `:scheme`, `:authority` and the start of a literal `:path`.
     let head: [UInt8]
     let path: Notification.Gapped
-    /// The other fields; with an id, up to and including the length of its value.
+    /// The other fields; if there is an id, up to and including the length of its value.
     let tail: [UInt8]
     let endsInID: Bool
-    /// The lead-in of a last field whose value is the address as text; empty = there is none.
+    /// The start of a last field whose value is the address as text; empty if there is none.
     let addressField: [UInt8]
     let body: Notification.Gapped
-    /// The header table it was made for.
+    /// The epoch of the header table that it was encoded for.
     let epoch: Int
     let authorizationVersion: Int
 
@@ -39,7 +39,7 @@ final class RequestTemplate {
 }
 
 extension Notification.Gapped {
-    /// Bytes once an address of that many bytes is in the gap.
+    /// The size in bytes with an address of `address` bytes in the gap.
     func byteCount(address: Int) -> Int {
         switch gap {
         case .none: prefix.count + suffix.count
@@ -49,7 +49,7 @@ extension Notification.Gapped {
     }
 }
 
-/// Writes a request's octets at a place that has room for all of them.
+/// Writes a request's bytes to memory that has room for all of them.
 struct RequestWriter {
     private var place: UnsafeMutableRawPointer
     private let start: UnsafeMutableRawPointer
@@ -133,7 +133,7 @@ struct RequestWriter {
         }
     }
 
-    /// An id as a UUID, 36 octets.
+    /// An id as a UUID of 36 bytes.
     @inline(__always)
     mutating func write(high: UInt64, low: UInt64) {
         let dash = UInt8(ascii: "-")
@@ -157,8 +157,8 @@ struct RequestWriter {
         place += MemoryLayout<Word>.size
     }
 
-    /// Eight lower-case hexadecimal digits, the first in the top octet. All nibbles at once: each is spread into an
-    /// octet of its own, and those above nine are lifted from the digits to the letters.
+    /// Eight lower-case hexadecimal digits, the first in the top byte. Handles all nibbles at once: each is spread into
+    /// its own byte, and those above nine are moved from the digits to the letters.
     @inline(__always)
     static func digits(_ word: UInt32) -> UInt64 {
         var nibbles = UInt64(word)
@@ -170,7 +170,7 @@ struct RequestWriter {
     }
 }
 
-/// Writes the requests of one run, many at a time, so that nothing is looked up per request that is the same for all.
+/// Writes the requests of one run in batches, so that values they share are looked up once.
 struct RunWriter {
     let run: PoolQueue.Run
     /// The order's number on this connection.
@@ -178,8 +178,8 @@ struct RunWriter {
     let slot: OrderSlot
     let authorization: Authorization?
 
-    /// Writes from place `start` of the run until its end or until the buffer is worth flushing. Returns the next
-    /// place.
+    /// Writes from position `start` of the run to its end or until the buffer is large enough to flush. Returns the
+    /// next position.
     func write(from start: Int, with state: inout HTTP2ConnectionState, into out: inout ByteBuffer) -> Int {
         let open = run.order
         return open.addresses.withUnsafeBytes { addresses in
@@ -195,7 +195,7 @@ struct RunWriter {
         }
     }
 
-    /// The page's arrays, bare.
+    /// The page's arrays as unsafe buffers.
     private struct Columns {
         let addresses: UnsafeRawBufferPointer
         let ends: UnsafeBufferPointer<Int32>
@@ -218,7 +218,7 @@ struct RunWriter {
                 present = template.value
             } else {
                 present = slot.template(Int(variant), &state.encoder, authorization)
-                // One that fills the table is for a single request.
+                // A template that fills the table serves a single request.
                 template = present.epoch == state.encoder.epoch ? (variant, present) : nil
             }
             let from = device == 0 ? 0 : Int(columns.ends[device - 1])

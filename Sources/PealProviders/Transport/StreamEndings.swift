@@ -1,23 +1,24 @@
 import PealCore
 
-/// How requests ended, gathered while one read is parsed and handed on in one go.
+/// How requests ended, collected while one read is parsed and handed on together.
 struct StreamEndings {
-    /// Those answered 200 without a remark.
+    /// Requests answered with 200 and no remark.
     var accepted: [StreamTicket] = []
     var others: [Ending] = []
 
+    /// The end of a request that is not a plain acceptance.
     struct Ending: Hashable {
         let ticket: StreamTicket
         let kind: Kind
-        /// Of a response; else 0.
+        /// The stream of a response; otherwise 0.
         var streamID: UInt32 = 0
     }
 
     enum Kind: Hashable {
         case response(ProviderResponse)
-        /// The peer proved that it did nothing with the request.
+        /// The peer proved that it did not process the request.
         case unprocessed
-        /// Cut off, after the request was written.
+        /// Cut off after the request was written.
         case lost(String)
     }
 
@@ -29,19 +30,19 @@ struct StreamEndings {
     }
 }
 
-/// An answer that is not a plain 200: another status, or a remark.
+/// A response that is not a plain 200: it has another status or a remark.
 struct ProviderResponse: Hashable, Sendable {
     let status: Int
-    /// At most `Limits.responseBodyBytesMax` of it.
+    /// At most `Limits.responseBodyBytesMax` bytes; the rest is dropped.
     let body: [UInt8]
     let retryAfterSeconds: Int?
-    /// Where Retry-After gave a date.
+    /// Set if Retry-After is a date.
     let retryAt: Timestamp?
-    /// Of a 403, which a wrong clock may bring about: what time it is for the peer (RFC 9110 §6.6.1), where it says so.
+    /// The peer's time (RFC 9110 §6.6.1) in a 403, which a wrong local clock can cause; nil if the peer sent none.
     let date: Timestamp?
-    /// Of a 200: the field that `Exchange.remarkName` names, printable ASCII without blanks.
+    /// If the status is 200: the value of `Exchange.remarkName`, printable ASCII without spaces.
     let remark: String?
-    /// Of the authorization that the request went out under; 0 = none.
+    /// The version of the request's authorization; 0 if it had none.
     var authorizationVersion = 0
 
     init(
@@ -56,8 +57,8 @@ struct ProviderResponse: Hashable, Sendable {
         self.remark = remark
     }
 
-    /// What Retry-After asks for (RFC 9110 §10.2.3), at most a day.
-    /// - Parameter now: what a date is counted from.
+    /// The wait that Retry-After asks for (RFC 9110 §10.2.3), at most one day.
+    /// - Parameter now: the time to count a date from.
     func retryAfter(now: Timestamp) -> Duration? {
         let longest = Duration.seconds(24 * 3600)
         if let retryAfterSeconds { return min(.seconds(retryAfterSeconds), longest) }

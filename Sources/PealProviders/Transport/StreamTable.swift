@@ -1,25 +1,26 @@
-/// Whose request a stream carries: numbers only, so that a stream costs no reference.
+/// The request on a stream, as numbers only, so that a stream costs no reference.
 struct StreamTicket: Hashable, Sendable {
-    /// Place in the connection's table of open orders.
+    /// Slot in the connection's table of open orders.
     var order: Int32
-    /// Device within the order's page.
+    /// Position of the device in the order's page.
     var index: Int32
-    /// How often the request was proven unprocessed before.
+    /// How often the peer has refused the request before.
     var resends: UInt8 = 0
 }
 
 /// The open streams of a connection, in a ring by stream number: no hashing and no allocation per request. A stream
-/// that stays open long keeps its place, and newer ones pass over that number.
+/// that stays open for long keeps its slot, and new streams skip ids that map to it.
 struct StreamTable {
+    /// One stream of the ring.
     struct Slot {
         /// 0 = free.
         var id: UInt32 = 0
-        /// HTTP status of the final header block; 0 before it came.
+        /// HTTP status of the final header block; 0 until it arrives.
         var status: Int16 = 0
         var ticket = StreamTicket(order: 0, index: 0)
-        /// Of the answer's body, as much as came; at most `Limits.responseBodyBytesMax`.
+        /// Bytes of the answer's body so far; at most `Limits.responseBodyBytesMax`.
         var bodyBytes: Int32 = 0
-        /// What the peer lets us send on this stream; negative after it lowered its initial window.
+        /// The bytes that the peer lets us send on this stream; negative after it lowers its initial window.
         var window = 0
     }
 
@@ -27,14 +28,14 @@ struct StreamTable {
     private let mask: UInt32
     private(set) var openCount = 0
 
-    /// - Parameter capacity: a power of two, at least twice the streams ever open at once.
+    /// - Parameter capacity: a power of two, at least twice the maximum number of open streams.
     init(capacity: Int) {
         precondition(capacity > 0 && capacity & (capacity - 1) == 0)
         slots = Array(repeating: Slot(), count: capacity)
         mask = UInt32(capacity - 1)
     }
 
-    /// Place of an open stream; nil when it is not (or no longer) open.
+    /// The slot of an open stream; nil if the stream is not open.
     @inline(__always)
     func find(_ id: UInt32) -> Int? {
         let place = Int((id >> 1) & mask)
@@ -48,7 +49,7 @@ struct StreamTable {
         openCount += 1
     }
 
-    /// Frees the place and gives back what it held.
+    /// Frees the slot and returns its content.
     @discardableResult
     mutating func close(_ place: Int) -> Slot {
         let slot = slots[place]
@@ -62,19 +63,19 @@ struct StreamTable {
         set { slots[place] = newValue }
     }
 
-    /// The lowest id of an open stream; nil when none is open.
+    /// The lowest id of an open stream; nil if none is open.
     var oldestOpenID: UInt32? {
         guard openCount > 0 else { return nil }
         return slots.lazy.map(\.id).filter { $0 != 0 }.min()
     }
 
-    /// Places of all open streams whose id satisfies `condition`.
+    /// The slots of all open streams whose id satisfies `condition`.
     func places(where condition: (UInt32) -> Bool) -> [Int] {
         guard openCount > 0 else { return [] }
         return slots.indices.filter { slots[$0].id != 0 && condition(slots[$0].id) }
     }
 
-    /// Moves every open stream's window by `change`. Returns false when one would pass the largest legal window.
+    /// Changes every open stream's window by `change` bytes. Returns false if one exceeds the largest legal window.
     mutating func shiftWindows(by change: Int) -> Bool {
         for place in slots.indices where slots[place].id != 0 {
             slots[place].window += change

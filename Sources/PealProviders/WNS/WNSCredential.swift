@@ -1,6 +1,6 @@
 import PealCore
 
-/// Checks what an app shows Microsoft's token endpoints.
+/// Checks the credential that an app presents to Microsoft's token endpoints.
 enum WNSCredential {
     /// - Throws: `invalid_field`, naming the field.
     static func examine(_ credential: Credential.WNSClient) throws(PealError) -> CredentialExamination {
@@ -19,7 +19,7 @@ enum WNSCredential {
         return CredentialExamination(credential: .wns(credential), facts: facts)
     }
 
-    /// `ms-app://S-1-15-2-…`, as the Partner Center shows it.
+    /// `ms-app://S-1-15-2-…`, as shown in the Partner Center.
     private static func check(packageSID: String) throws(PealError) {
         let prefix = "ms-app://"
         let rest = packageSID.utf8.dropFirst(prefix.utf8.count)
@@ -29,7 +29,7 @@ enum WNSCredential {
         else { throw .invalid("package_sid", "package_sid must be a package SID: ms-app://S-1-15-2-…") }
     }
 
-    /// It becomes part of a URL's path, where `.` and `..` have a meaning of their own.
+    /// The name becomes part of a URL's path, where `.` and `..` have special meanings.
     private static func check(name: String, field: String) throws(PealError) {
         let isLegal = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }
         guard isLegal, name.utf8.contains(where: \.isASCIIAlphanumeric),

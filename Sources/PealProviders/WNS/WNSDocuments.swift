@@ -3,6 +3,7 @@ import PealCore
 /// Writes toasts: adaptive ones (`ToastGeneric`, Windows 10 and later), and those of Windows 8's template catalogue
 /// (Microsoft: "The toast template catalog").
 enum WNSToast {
+    /// The toast templates; the raw value is the name in the document.
     enum Template: String, CaseIterable, Sendable {
         case generic = "ToastGeneric"
         case text01 = "ToastText01"
@@ -14,7 +15,7 @@ enum WNSToast {
         case imageAndText03 = "ToastImageAndText03"
         case imageAndText04 = "ToastImageAndText04"
 
-        /// Texts that the template shows; of an adaptive toast, at most.
+        /// How many texts the template shows; for an adaptive toast, the maximum.
         var textCount: Int {
             switch self {
             case .text01, .imageAndText01: 1
@@ -50,7 +51,7 @@ enum WNSToast {
             "toast", [("launch", launch)], [XMLElement("visual", [], [binding])] + (try audio(fields)))
     }
 
-    /// What the author put into `fields`, or what the common fields give.
+    /// The author's `fields`, or the common fields.
     private static func parts(_ template: Template, _ fields: PlatformFields) throws(ContentRefusal) -> TemplateFields {
         guard let own = try fields.object("fields") else {
             let image = template.imagesMax > 0 ? try fields.image() : nil
@@ -70,7 +71,7 @@ enum WNSToast {
         return parts
     }
 
-    /// Of a single text the body is the one to read, of two the title and the body.
+    /// With one text, the body; with two, the title and the body.
     private static func texts(_ template: Template, _ fields: PlatformFields) throws(ContentRefusal) -> [XMLText] {
         let lines = try fields.lines()
         switch template.textCount {
@@ -80,7 +81,7 @@ enum WNSToast {
         }
     }
 
-    /// Windows 8's templates have each text, also where it is empty.
+    /// Windows 8's templates need every text, even an empty one.
     private static func numbered(_ texts: [XMLText], _ count: Int) -> [XMLElement] {
         (0..<count).map { index in
             XMLElement("text", [("id", XMLText(Int64(index + 1)))], text: index < texts.count ? texts[index] : "")
@@ -92,7 +93,7 @@ enum WNSToast {
             "image", [("id", id.map { XMLText(Int64($0)) }), ("src", image.source), ("alt", image.alternative)])
     }
 
-    /// A sound by Windows' own naming; other names are files of other platforms.
+    /// A sound under a Windows name; other names are files on other platforms and are ignored.
     private static func audio(_ fields: PlatformFields) throws(ContentRefusal) -> [XMLElement] {
         guard let sound = fields.content.sound,
             ["ms-winsoundevent:", "ms-appx:", "ms-appdata:"].contains(where: sound.hasPrefix)
@@ -101,9 +102,10 @@ enum WNSToast {
     }
 }
 
-/// Writes tiles: adaptive ones in every size by default, one size where the author names it, or a template of Windows
+/// Writes tiles: adaptive ones in every size by default, in one size if the author names it, or a template of Windows
 /// 8's catalogue (Microsoft: "Create adaptive tiles", "The tile template catalog").
 enum WNSTile {
+    /// The sizes of adaptive tiles; the raw value is the name in the document.
     enum Size: String, CaseIterable, Sendable {
         case small = "TileSmall"
         case medium = "TileMedium"
@@ -111,8 +113,8 @@ enum WNSTile {
         case large = "TileLarge"
     }
 
-    /// Sizes that a name of the catalogue begins with, and what their first version (Windows 8.0) was called: who knows
-    /// no second version takes that one.
+    /// The sizes at the start of the catalogue's template names, with their names in the first version (Windows 8.0),
+    /// which a client without the second version uses.
     private static let catalogue: [(prefix: String, first: String?)] = [
         ("TileSquare150x150", "TileSquare"), ("TileWide310x150", "TileWide"), ("TileSquare310x310", nil),
         ("TileSquare71x71", nil),
@@ -142,7 +144,7 @@ enum WNSTile {
             texts: try fields.lines(), images: image.map { [.init(source: $0, alternative: nil)] } ?? [])
     }
 
-    /// The first text is a caption, the others follow below it and wrap; the smallest size has room for one only.
+    /// The first text is a caption; the others follow below it and wrap. The smallest size has room for only one.
     private static func adaptive(_ size: Size, _ parts: TemplateFields) -> XMLElement {
         var children = parts.images.prefix(size == .small ? 1 : Limits.templateFieldsMax).map { image in
             XMLElement(
@@ -177,7 +179,7 @@ enum WNSTile {
             ], images + texts)
     }
 
-    /// The name in the catalogue's second version, and in its first where it has one.
+    /// The template's name in the catalogue's second version, and in its first version if it has one.
     private static func versions(
         of name: String, _ fields: PlatformFields
     ) throws(ContentRefusal) -> (template: String, fallback: String?) {
@@ -187,7 +189,7 @@ enum WNSTile {
                 let rest = String(name.dropFirst(prefix.count))
                 return (name, rest.contains("IconWithBadge") ? nil : first.map { $0 + rest })
             }
-            // After the sizes themselves: TileSquare310x310 begins with TileSquare too.
+            // Checked after the sizes, because TileSquare310x310 also begins with TileSquare.
             guard let first, name.hasPrefix(first), name.utf8.dropFirst(first.utf8.count).first.map(isLetter) ?? false
             else { continue }
             return (prefix + name.dropFirst(first.count), name)
@@ -226,7 +228,8 @@ enum WNSBadge {
         XMLElement("badge", [("value", try value(fields))])
     }
 
-    /// A number from 0, which clears the badge, or a glyph's name. More than 99 is shown as `99+`, and may be given so.
+    /// A number, where 0 clears the badge, or a glyph's name. Windows shows numbers above 99 as `99+`, which is also
+    /// allowed.
     private static func value(_ fields: PlatformFields) throws(ContentRefusal) -> XMLText {
         let path = fields.field("value")
         guard let value = fields["value"] ?? fields.content.badge.map(JSON.integer) else {
@@ -246,9 +249,10 @@ enum WNSBadge {
     }
 }
 
-/// `fields` of a template that numbers its texts and images: `{"text":[…],"image":[…]}`. A null keeps the place of a
-/// text that stays empty. An image is its address, or `{"src":…,"alt":…}`.
+/// The `fields` of a template with numbered texts and images: `{"text":[…],"image":[…]}`. A null makes a text empty. An
+/// image is a URL, or `{"src":…,"alt":…}`.
 struct TemplateFields: Sendable {
+    /// An image's URL and its alternative text.
     struct Image: Sendable {
         let source: XMLText
         let alternative: XMLText?

@@ -2,7 +2,7 @@ import Logging
 import NIOHTTP1
 import PealCore
 
-/// Makes the requests of one app at WNS, and reads the answers.
+/// Builds the requests of one app for WNS, and judges the replies.
 struct WNSExchange: RequestExchange {
     let rules: AddressRules
     let tokens: AccessTokens
@@ -41,19 +41,19 @@ struct WNSExchange: RequestExchange {
 
     func close() { tokens.close() }
 
-    /// The rendered headers with the life that is left now.
+    /// The rendered headers with the remaining lifetime.
     static func headers(_ notification: Notification, now: Timestamp) -> HTTPHeaders {
         let life = WNSRendering.lifeSeconds(until: notification.expiresAt, now: now)
         var headers = HTTPHeaders()
         for header in notification.headers { headers.add(name: header.name, value: header.value) }
         headers.replaceOrAdd(name: "x-wns-ttl", value: String(life))
-        // To keep what has no life left is a contradiction that WNS answers with 400.
+        // WNS answers 400 to a notification with no remaining lifetime that is to be cached.
         if life == 0 { headers.replaceOrAdd(name: "x-wns-cache-policy", value: "no-cache") }
         return headers
     }
 
-    /// A correlation vector of version 1 (github.com/microsoft/CorrelationVector): 16 characters of base64, new for
-    /// each request, and the place in its tree.
+    /// A correlation vector of version 1 (github.com/microsoft/CorrelationVector): 16 base64 characters, new for each
+    /// request, and the position in its tree.
     private func correlationVector() -> String {
         let base = Base64URL.encode(randomness.bytes(12)).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
         return String(base) + ".0"
@@ -63,13 +63,13 @@ struct WNSExchange: RequestExchange {
         func header(_ name: String) -> String { reply.headers.first(name: name) ?? "" }
         let status = header("x-wns-status")
         return WNSVerdicts.State(
-            // The older name is still seen.
+            // Some services still send the older name.
             notification: (status.isEmpty ? header("x-wns-notificationstatus") : status).lowercased(),
             device: header("x-wns-deviceconnectionstatus").lowercased(),
             description: header("x-wns-error-description"), retryAfter: reply.retryAfter(now: now))
     }
 
-    /// What Microsoft asks for when a problem is reported.
+    /// The headers that Microsoft asks for in problem reports.
     private static func trace(_ reply: OutboundReply) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["status": "\(reply.status)"]
         for name in [
@@ -82,8 +82,8 @@ struct WNSExchange: RequestExchange {
     }
 }
 
-/// Asks Microsoft for an app's access tokens: login.live.com for Store apps, the app's tenant at Microsoft Entra for
-/// those of the Windows App SDK (OAuth 2.0 client credentials, RFC 6749 §4.4).
+/// Requests an app's access tokens from Microsoft: from login.live.com for Store apps, from the app's Microsoft Entra
+/// tenant for apps of the Windows App SDK (OAuth 2.0 client credentials, RFC 6749 §4.4).
 struct WNSTokenSource: AccessTokenSource {
     let credential: Credential.WNSClient
     let configuration: WNSConfiguration
@@ -118,7 +118,7 @@ struct WNSTokenSource: AccessTokenSource {
             url: url, headers: ["content-type": "application/x-www-form-urlencoded"], body: Array(form.utf8))
     }
 
-    /// Everything but unreserved characters (RFC 3986 §2.3) as `%XX`.
+    /// Escapes every byte except unreserved characters (RFC 3986 §2.3) as `%XX`.
     private static func escaped(_ text: String) -> String {
         var out = ""
         for byte in text.utf8 {

@@ -3,7 +3,7 @@ package import NIOCore
 package import PealCore
 
 /// Microsoft's push network for Windows: renders messages for it and sends pages of them to channel URIs, with
-/// connections, a queue and an access token for each credential.
+/// connections, a queue and an access token per credential.
 package final class WNSProvider: Provider {
     private let configuration: WNSConfiguration
     private let group: any EventLoopGroup
@@ -12,7 +12,7 @@ package final class WNSProvider: Provider {
     private let logger: Logger
     private let pools = RequestPools()
 
-    /// - Throws: when a token URL or the CA file cannot be used.
+    /// - Throws: if a token URL is unusable.
     package init(
         configuration: WNSConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,
         randomness: any Randomness, logger: Logger
@@ -44,7 +44,7 @@ package final class WNSProvider: Provider {
         pools.send(order, makePool)
     }
 
-    /// Asks for an access token: there is nothing to send without a device.
+    /// Requests an access token, because nothing can be sent without a device.
     package func verify(
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
@@ -82,7 +82,7 @@ package final class WNSProvider: Provider {
 }
 
 extension CredentialVerification {
-    /// What a token endpoint said.
+    /// The result of a token endpoint's reply.
     fileprivate init(_ reply: AccessTokenReply) {
         switch reply {
         case .granted:
@@ -101,18 +101,18 @@ extension CredentialVerification {
     }
 }
 
-/// Where WNS' access tokens come from and which channel URIs may be sent to. Admin configuration only: no request may
-/// choose any of it.
+/// Where WNS's access tokens come from and which channel URIs may be sent to. Set by the administrator only: no request
+/// may choose any of it.
 package struct WNSConfiguration: Sendable {
     package static let tokenURLDefault = "https://login.live.com/accesstoken.srf"
     package static let tenantTokenURLDefault = "https://login.microsoftonline.com/{tenant_id}/oauth2/v2.0/token"
 
     /// For Store apps.
     package var tokenURL: String
-    /// For the Windows App SDK; `{tenant_id}` is replaced by the credential's.
+    /// For the Windows App SDK; `{tenant_id}` is replaced by the credential's tenant.
     package var tenantTokenURL: String
     package var addressRules: AddressRules
-    /// PEM file with trust roots in addition to the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil for none.
     package var caFile: String?
 
     package init(
@@ -126,16 +126,16 @@ package struct WNSConfiguration: Sendable {
     }
 }
 
-/// A configuration that cannot be used.
+/// A token URL in the configuration is unusable.
 package struct WNSConfigurationError: Error, CustomStringConvertible {
-    /// Whether it is the tenants' URL.
+    /// Whether the error concerns `tenantTokenURL`.
     package let isTenant: Bool
-    /// One line for the person who starts the server.
+    /// One line for whoever starts the server.
     package let description: String
 }
 
 extension WNSConfiguration {
-    /// - Throws: `WNSConfigurationError`, naming the URL: secrets go over https only, or to this machine.
+    /// - Throws: `WNSConfigurationError`, naming the URL: secrets may go only over https or to this machine.
     func check() throws(WNSConfigurationError) {
         for (isTenant, text) in [(false, tokenURL), (true, tenantTokenURL)] {
             let uri = EndpointURI(isTenant ? text.replacing("{tenant_id}", with: "tenant") : text)

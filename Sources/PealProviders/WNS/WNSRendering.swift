@@ -1,9 +1,9 @@
 import Crypto
 import PealCore
 
-/// Renders a message for WNS (Microsoft: "Push notification service request and response headers"). What is the
-/// device's or the moment's own (channel URI, access token, the life that is left, the correlation vector) comes in
-/// when it is sent.
+/// Renders a message for WNS: receives the order and returns the document and headers (Microsoft: "Push notification
+/// service request and response headers"). Values that depend on the device or the time (channel URI, access token,
+/// remaining lifetime, correlation vector) are added when it is sent.
 enum WNSRendering {
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
@@ -16,22 +16,22 @@ enum WNSRendering {
                 "the WNS payload has \(body.count) bytes, \(Limits.wnsPayloadBytesMax) is the most",
                 field: fields.largestField)
         }
-        // Tried once, and never kept.
+        // Without an expiry, WNS tries once and does not cache.
         let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt
         return Notification(
             route: order.route, path: .init([], gap: .addressText),
             headers: try headers(order, type, fields, expiresAt: expiresAt), body: .init(body), expiresAt: expiresAt)
     }
 
-    /// The seconds for `X-WNS-TTL`: what is left, rounded down; 0 = deliver now or never.
+    /// The remaining lifetime for `X-WNS-TTL` in seconds, rounded down; 0 means deliver now or never.
     static func lifeSeconds(until expiresAt: Timestamp?, now: Timestamp) -> Int64 {
         max(0, ((expiresAt ?? now) - now).milliseconds / 1000)
     }
 
-    // What
+    // Type and body
 
-    /// The type that the author gave, or that what he gave has. Without any of it: a toast where there is something to
-    /// read, a badge where there is nothing else, else raw data for the app.
+    /// The author's type, or the type that the author's members imply. Otherwise a toast if there is text, a badge if
+    /// only a badge is given, and raw data for the app in all other cases.
     private static func type(_ fields: PlatformFields, isBackground: Bool) throws(ContentRefusal) -> WNSType {
         if let given: WNSType = try fields.word("type") { return given }
         if let xml = try fields.string("xml") {
@@ -57,7 +57,7 @@ enum WNSRendering {
         }
     }
 
-    /// The author's own document, as it was written.
+    /// The author's own document, unchanged.
     private static func document(
         _ xml: String, _ type: WNSType, _ fields: PlatformFields
     ) throws(ContentRefusal) -> [UInt8] {
@@ -83,7 +83,7 @@ enum WNSRendering {
         return Array(xml.utf8)
     }
 
-    // How
+    // Headers
 
     private static func headers(
         _ order: RenderOrder, _ type: WNSType, _ fields: PlatformFields, expiresAt: Timestamp?
@@ -109,8 +109,8 @@ enum WNSRendering {
         }
     }
 
-    /// A notification replaces the one with the same tag. A collapse key that is not a valid tag becomes a digest of
-    /// it.
+    /// A notification replaces the one with the same tag. A collapse key that is not a valid tag is replaced by its
+    /// digest.
     private static func tag(
         _ order: RenderOrder, _ type: WNSType, _ fields: PlatformFields
     ) throws(ContentRefusal) -> String? {
@@ -133,24 +133,23 @@ enum WNSRendering {
     }
 }
 
-/// The kinds of notification that WNS knows
-/// (learn.microsoft.com, "Push notification service request and response headers"). The raw value is what
-/// `X-WNS-Type` says after `wns/`, and of all but raw the name of the document's root.
+/// The notification types of WNS (learn.microsoft.com, "Push notification service request and response headers"). The
+/// raw value follows `wns/` in `X-WNS-Type` and, except for raw, is the name of the document's root.
 enum WNSType: String, CaseIterable, Sendable {
     case toast, tile, badge, raw
 
     var contentType: String { self == .raw ? "application/octet-stream" : "text/xml" }
 
-    /// `X-WNS-Cache-Policy` is for tiles, badges and raw notifications; a toast is kept unless this says otherwise.
+    /// The value of `X-WNS-Cache-Policy`. A toast is cached unless the policy forbids it, so it needs no `cache`.
     func cachePolicy(isKept: Bool) -> String? {
         guard isKept else { return "no-cache" }
         return self == .toast ? nil : "cache"
     }
 }
 
-/// Makes the octets of raw notifications, which go to the app as they are.
+/// Returns the bytes of raw notifications, which reach the app unchanged.
 enum WNSRaw {
-    /// `value` is text, or `{"base64":"…"}` for octets; without it the common fields go as one JSON document.
+    /// `value` is text, or `{"base64":"…"}` for bytes; without it, the common fields become one JSON document.
     /// - Throws: `invalid_field`, naming `value`.
     static func bytes(_ fields: PlatformFields) throws(ContentRefusal) -> [UInt8] {
         let path = fields.field("value")

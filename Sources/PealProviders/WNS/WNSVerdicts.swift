@@ -1,25 +1,25 @@
 import PealCore
 
-/// WNS' answers and what they mean (Microsoft: "Push notification service request and response headers", response
+/// Maps WNS's answers to verdicts (Microsoft: "Push notification service request and response headers", response
 /// codes).
 enum WNSVerdicts {
-    /// How long one device waits whose channel is throttled, where WNS does not say.
+    /// How long a device is held if its channel is throttled and WNS gives no time.
     static let channelHold = Duration.seconds(300)
-    /// How long the app waits that sent too much, where WNS does not say.
+    /// How long an app waits that sent too much, if WNS gives no time.
     static let appHold = Duration.seconds(60)
 
-    /// The headers of an answer that say what became of it.
+    /// The headers of an answer that describe its outcome.
     struct State: Sendable, Hashable {
-        /// `X-WNS-Status`, in lower case; empty = none.
+        /// `X-WNS-Status` in lower case; empty if missing.
         var notification = ""
-        /// `X-WNS-DeviceConnectionStatus`, in lower case; empty = none.
+        /// `X-WNS-DeviceConnectionStatus` in lower case; empty if missing.
         var device = ""
-        /// `X-WNS-Error-Description`; empty = none.
+        /// `X-WNS-Error-Description`; empty if missing.
         var description = ""
         var retryAfter: Duration?
     }
 
-    /// - Returns: an answer whose reason is a word; of an acceptance a remark, mostly empty.
+    /// - Returns: an answer with a one-word reason; for an acceptance the reason is a remark, usually empty.
     static func answer(status: Int, _ state: State = .init()) -> Answer {
         switch status {
         case 200...299: accepted(status, state)
@@ -33,7 +33,7 @@ enum WNSVerdicts {
             Answer(
                 .verdict(.holdAddress(after: state.retryAfter ?? channelHold)), reason: "ChannelThrottled",
                 status: status)
-        // The app has switched notifications off, or the device is away and a toast is not kept.
+        // The app has switched notifications off, or the device is offline and a toast is not cached.
         case "dropped": Answer(.verdict(.accepted), reason: "Dropped", status: status)
         default:
             Answer(
@@ -43,11 +43,11 @@ enum WNSVerdicts {
         }
     }
 
-    /// An unknown status is judged by its class and never retires a channel.
+    /// Judges an unknown status by its class and never retires a channel for it.
     private static func verdict(_ status: Int, _ state: State) -> Verdict {
         switch status {
         case 401: .refreshCredential
-        // The channel belongs to another app: that one device's fault, or our credential's.
+        // The channel belongs to another app: either this device or the credential is wrong.
         case 403: .retireAddress(since: nil, isSuspicious: true)
         case 404: .retireAddress(since: nil, isSuspicious: false)
         case 410 where isDomainBlocked(state): .stopApp
@@ -58,7 +58,7 @@ enum WNSVerdicts {
         }
     }
 
-    /// WNS blocks senders whose notifications misbehave, and says so with the status of a channel that is gone.
+    /// WNS blocks senders whose notifications misbehave, with the same status as for an expired channel.
     private static func isDomainBlocked(_ state: State) -> Bool {
         state.description.lowercased().contains("domain") && state.description.lowercased().contains("blocked")
     }

@@ -2,9 +2,9 @@ import Crypto
 import PealCore
 import Synchronization
 
-/// Signs Web Push requests (RFC 8292): one JWT per key and origin of a push service, made when first needed, used for
-/// half of its life, and forgotten where there are too many. Receives key and origin, hands on the value of
-/// `Authorization`.
+/// Signs Web Push requests (RFC 8292): receives a key and a push service's origin, and returns the value of
+/// `Authorization`. Each pair has one JWT, signed when first needed, used for half its lifetime, and dropped if there
+/// are too many.
 final class VAPIDTokens: Sendable {
     private struct Key: Hashable {
         let vapid: Credential.VAPIDKey
@@ -17,7 +17,7 @@ final class VAPIDTokens: Sendable {
         let at: Timestamp
     }
 
-    /// RFC 8292 §2 allows a day; half of it leaves room for clocks that differ.
+    /// RFC 8292 §2 allows a day. Half of that leaves room for clock differences.
     static let lifeSeconds: Int64 = 12 * 3600
 
     private let time: any TimeSource
@@ -31,7 +31,7 @@ final class VAPIDTokens: Sendable {
 
     /// The value of `Authorization` for requests that begin now.
     /// - Parameter origin: `https://host[:port]`, the audience of the JWT.
-    /// - Returns: nil when the key cannot sign.
+    /// - Returns: nil if the key cannot sign.
     func authorization(for key: Credential.VAPIDKey, at origin: String) -> String? {
         let (now, uptime) = (time.now, time.uptime)
         let name = Key(vapid: key, origin: origin)
@@ -44,7 +44,7 @@ final class VAPIDTokens: Sendable {
         }
     }
 
-    /// A push service refused that value: the next request is signed anew, unless that has happened already.
+    /// A push service refused this value: the next request is signed again, unless the value has already been replaced.
     func forget(_ authorization: String, of key: Credential.VAPIDKey, at origin: String) {
         let name = Key(vapid: key, origin: origin)
         minted.withLock { minted in
@@ -52,16 +52,17 @@ final class VAPIDTokens: Sendable {
         }
     }
 
-    /// How many are kept.
+    /// How many values are kept.
     var count: Int { minted.withLock { $0.count } }
 
-    /// For half its life on both clocks: push services read the wall clock, and refuse an `exp` more than a day ahead.
+    /// Usable for half its lifetime on both clocks, because push services read the wall clock and refuse an `exp` more
+    /// than a day ahead.
     private static func isUsable(_ minted: Minted, _ uptime: Duration, _ now: Timestamp) -> Bool {
         let halfLife = Duration.seconds(lifeSeconds / 2)
         return uptime - minted.uptime < halfLife && now - minted.at < halfLife && minted.at - now <= halfLife
     }
 
-    /// Drops what has served its time; where that is not enough, the older half.
+    /// Drops the tokens that are no longer usable; if there are none, drops the older half.
     private static func makeRoom(_ minted: inout [Key: Minted], _ uptime: Duration, _ now: Timestamp) {
         let before = minted.count
         minted = minted.filter { isUsable($0.value, uptime, now) }
@@ -71,7 +72,7 @@ final class VAPIDTokens: Sendable {
         }
     }
 
-    /// JWS in compact form, ES256: the signature is r and s end to end (RFC 7518 §3.4).
+    /// A JWS in compact form, ES256: the signature is r and s concatenated (RFC 7518 §3.4).
     static func sign(_ key: Credential.VAPIDKey, _ origin: String, at now: Timestamp) -> String? {
         guard let bytes = Base64URL.decode(key.privateKey),
             let signing = try? P256.Signing.PrivateKey(rawRepresentation: bytes)
@@ -83,7 +84,7 @@ final class VAPIDTokens: Sendable {
         let text = Base64URL.encode(header.bytes) + "." + Base64URL.encode(claims.bytes)
         guard let signature = try? signing.signature(for: Array(text.utf8)) else { return nil }
         let jwt = text + "." + Base64URL.encode(Array(signature.rawRepresentation))
-        // No blank between the two: RFC 9110 §5.6.1 lets it be left out, and some readers split at it.
+        // No space after the comma: RFC 9110 §5.6.1 makes it optional, and some push services split at it.
         return "vapid t=\(jwt),k=\(key.publicKey)"
     }
 }

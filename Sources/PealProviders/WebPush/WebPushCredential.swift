@@ -1,10 +1,10 @@
 import Crypto
 import PealCore
 
-/// Checks the application server keys that an app signs its Web Push requests with, and brings them into one form.
+/// Checks an app's VAPID keys for signing Web Push requests, and returns them in one form.
 enum WebPushCredential {
-    /// - Parameter randomness: makes the key of an entry without one.
-    /// - Returns: every key in base64url with its public half; facts of the newest, and of each.
+    /// - Parameter randomness: source of the key for an entry without one.
+    /// - Returns: every key in base64url with its public key; facts about the newest and about each.
     /// - Throws: `invalid_field`: `subject` or `private_key`.
     static func examine(
         _ keys: [Credential.VAPIDKey], randomness: any Randomness
@@ -26,7 +26,7 @@ enum WebPushCredential {
         return CredentialExamination(credential: .webPush(examined), facts: facts)
     }
 
-    /// Whether the halves of a stored key belong together.
+    /// Whether a stored key's private and public keys match.
     static func canSign(_ key: Credential.VAPIDKey, at now: Timestamp) -> Bool {
         guard let value = VAPIDTokens.sign(key, "https://push.example.com", at: now),
             let publicKey = Base64URL.decode(key.publicKey),
@@ -46,8 +46,7 @@ enum WebPushCredential {
         ]
     }
 
-    /// A P-256 key as 32 bytes in base64 (either alphabet), as PKCS#8 or SEC 1 in the same, or as PEM; a new one for
-    /// "".
+    /// Parses a P-256 key: 32 bytes, PKCS#8 or SEC 1 in base64 (either alphabet), or PEM. Returns a new key for "".
     private static func signingKey(
         _ text: String, randomness: any Randomness
     ) throws(PealError) -> P256.Signing.PrivateKey {
@@ -69,8 +68,8 @@ enum WebPushCredential {
         return P256.Signing.PrivateKey()
     }
 
-    /// The contact that every request names. Apple answers 403 `BadJwtToken` to all of them where it is no address that
-    /// mail or a browser could reach: blanks, angle brackets, localhost (developer.apple.com/forums/thread/725473).
+    /// Checks the contact in every request. Apple answers 403 `BadJwtToken` to all requests if mail or a browser could
+    /// not reach it: spaces, angle brackets, localhost (developer.apple.com/forums/thread/725473).
     private static func checkSubject(_ subject: String) throws(PealError) {
         guard let host = host(of: subject) else {
             throw .invalid("subject", "subject must be mailto:somebody@a.domain or https://a.domain/…, without spaces")
@@ -80,7 +79,7 @@ enum WebPushCredential {
         }
     }
 
-    /// The domain of a contact; nil when it is written in a way that push services do not take.
+    /// The domain of a contact; nil if the contact has a form that push services refuse.
     private static func host(of subject: String) -> String? {
         let isPlain = subject.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"<>\"\\^`{|}".utf8.contains($0) }
         guard isPlain, subject.utf8.count <= Limits.vapidSubjectCharactersMax else { return nil }
@@ -95,8 +94,8 @@ enum WebPushCredential {
         return uri.host
     }
 
-    /// Whether a name can be one of the public DNS: several labels, a word at the end, no name for one's own machine or
-    /// network (RFC 6761, RFC 6762).
+    /// Whether a name can be in the public DNS: several labels, letters in the last one, and no name for a local
+    /// machine or network (RFC 6761, RFC 6762).
     private static func isPublicName(_ name: String) -> Bool {
         let labels = name.lowercased().split(separator: ".", omittingEmptySubsequences: false)
         let isLegal = labels.allSatisfy { label in

@@ -1,17 +1,18 @@
 import Crypto
 import PealCore
 
-/// Encrypts what a browser is sent: Message Encryption for Web Push (RFC 8291) in one record of the aes128gcm content
-/// coding (RFC 8188). Pure: the sender's key and the salt come from outside, and both must be new for every message.
+/// Encrypts messages for browsers: Message Encryption for Web Push (RFC 8291) in one record of the aes128gcm content
+/// coding (RFC 8188). Pure: the caller supplies the sender's key and the salt, which must both be new for every
+/// message.
 enum WebPushEncryption {
-    /// What the header says of the record: the body never grows beyond it.
+    /// The record size in the header, in bytes: the body never exceeds it.
     private static let recordBytes: UInt32 = 4096
-    /// Follows the text of the last record (RFC 8188 §2).
+    /// Follows the plaintext of the last record (RFC 8188 §2).
     private static let lastRecordDelimiter: UInt8 = 2
     static let saltBytes = 16
     static let secretBytes = 16
 
-    /// Who can read the message.
+    /// The browser's keys, which can decrypt the message.
     struct Receiver: Sendable {
         let publicKey: P256.KeyAgreement.PublicKey
         let authenticationSecret: [UInt8]
@@ -19,7 +20,7 @@ enum WebPushEncryption {
         /// - Parameters:
         ///   - publicKey: `p256dh`, 65 bytes, uncompressed.
         ///   - authenticationSecret: `auth`, 16 bytes.
-        /// - Returns: nil for other lengths, and for what is not a point of P-256.
+        /// - Returns: nil if a length is wrong or the key is not a point on P-256.
         init?(publicKey: [UInt8], authenticationSecret: [UInt8]) {
             guard publicKey.count == 65, authenticationSecret.count == WebPushEncryption.secretBytes,
                 let key = try? P256.KeyAgreement.PublicKey(x963Representation: publicKey)
@@ -29,11 +30,11 @@ enum WebPushEncryption {
         }
     }
 
-    /// The request's body: salt, record size, the sender's public key, and the sealed record.
+    /// The request's body: salt, record size, the sender's public key, and the encrypted record.
     /// - Parameters:
-    ///   - plaintext: at most `Limits.webPushPlaintextBytesMax`.
+    ///   - plaintext: at most `Limits.webPushPlaintextBytesMax` bytes.
     ///   - salt: 16 bytes.
-    /// - Throws: what CryptoKit throws; nothing for keys that were made by it.
+    /// - Throws: errors from Crypto; none for keys that Crypto created.
     static func body(
         _ plaintext: [UInt8], for receiver: Receiver, sender: P256.KeyAgreement.PrivateKey, salt: [UInt8]
     ) throws -> [UInt8] {
@@ -61,7 +62,7 @@ enum WebPushEncryption {
         return body
     }
 
-    /// A key for one message. The chance that 32 bytes are none is one in 2³².
+    /// A key for one message. The chance that 32 random bytes are not a valid key is one in 2³².
     static func senderKey(_ randomness: any Randomness) -> P256.KeyAgreement.PrivateKey {
         for _ in 0..<4 {
             if let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: randomness.bytes(32)) { return key }
@@ -70,14 +71,14 @@ enum WebPushEncryption {
     }
 }
 
-/// What a browser gave out, read from a stored address: where to send, for whom to encrypt, and under which key.
+/// A browser's subscription, parsed from a stored address: where to send, for whom to encrypt, and under which key.
 struct WebPushSubscription: Sendable {
     let endpoint: String
     let receiver: WebPushEncryption.Receiver
-    /// The application server key that it was made with, in base64url without padding; nil = the app's newest.
+    /// The application server key of the subscription, in base64url without padding; nil for the app's newest.
     let serverKey: String?
 
-    /// nil where keys are missing or are none: nothing can be encrypted for it.
+    /// nil if keys are missing or invalid, so that nothing can be encrypted for it.
     init?(_ address: some Collection<UInt8>) {
         guard let json = try? JSONParser.parse(Array(address)) else { return nil }
         self.init(json)
@@ -94,8 +95,7 @@ struct WebPushSubscription: Sendable {
         serverKey = json["application_server_key"]?.stringValue.flatMap(Base64URL.decode).map(Base64URL.encode)
     }
 
-    /// The endpoint of an address as it is stored, found without reading the rest; nil when it is written in any other
-    /// way.
+    /// The endpoint of an address in its stored form, found without parsing the rest; nil for any other form.
     static func endpoint(of address: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         let start = Array(#"{"endpoint":""#.utf8)
         guard address.starts(with: start) else { return nil }

@@ -1,12 +1,12 @@
 import NIOHTTP1
 import PealCore
 
-/// Makes the Web Push requests of one app, encrypted for each browser and signed for its push service, and reads the
-/// answers.
+/// Builds the Web Push requests of one app, encrypted for each browser and signed for its push service, and judges the
+/// replies.
 struct WebPushExchange: RequestExchange {
-    /// The hosts that are sent to without checking their addresses.
+    /// The hosts that may be sent to without checking their addresses.
     private let listed: AddressRules
-    /// The same and, where the server is open, any other.
+    /// The listed hosts and, if the configuration allows it, any other host.
     private let rules: AddressRules
     private let keys: [String: Credential.VAPIDKey]
     private let newest: Credential.VAPIDKey?
@@ -15,7 +15,7 @@ struct WebPushExchange: RequestExchange {
     private let time: any TimeSource
     private let randomness: any Randomness
 
-    /// - Parameter keys: the app's, the newest last.
+    /// - Parameter keys: the app's keys, the newest last.
     init(
         keys: [Credential.VAPIDKey], rules: AddressRules, tokens: VAPIDTokens, hosts: GuardedHosts,
         time: any TimeSource, randomness: any Randomness
@@ -60,7 +60,7 @@ struct WebPushExchange: RequestExchange {
         var verdict = WebPushVerdicts.verdict(status: reply.status, reason: reason, retryAfter: retryAfter)
         if verdict == .accepted { return RequestJudgement(.accepted) }
         if verdict == .refreshCredential {
-            // A host that is not listed cannot stop the app for all others.
+            // An unlisted host must not stop the app for all other devices.
             if request.address != nil { verdict = .rejectMessage }
             forget(request, subject)
         }
@@ -70,7 +70,7 @@ struct WebPushExchange: RequestExchange {
         return RequestJudgement(answer)
     }
 
-    /// The key that the subscription was made with: it takes no other (RFC 8292 §4.2).
+    /// The key that the subscription was created with: push services accept no other (RFC 8292 §4.2).
     private func key(of subscription: WebPushSubscription) -> Credential.VAPIDKey? {
         subscription.serverKey.map { keys[$0] } ?? newest
     }
@@ -82,7 +82,7 @@ struct WebPushExchange: RequestExchange {
         tokens.forget(value, of: key, at: uri.origin)
     }
 
-    // Where to
+    // Destination
 
     private func place(_ endpoint: String) throws(RequestRefusal) -> (uri: EndpointURI, isListed: Bool) {
         let bytes = Array(endpoint.utf8)
@@ -95,7 +95,7 @@ struct WebPushExchange: RequestExchange {
         switch await hosts.find(host) {
         case .address(let address): return address
         case .privateAddress: throw Self.rejection("PrivateAddress")
-        // The policy decides how often that is tried again.
+        // The policy decides how often to retry.
         case .noAddress: throw RequestRefusal(Answer(.verdict(.holdAddress(after: .zero)), reason: "NoAddress"))
         }
     }
@@ -104,7 +104,7 @@ struct WebPushExchange: RequestExchange {
         RequestRefusal(Answer(.verdict(.rejectMessage), reason: reason))
     }
 
-    // What
+    // Body
 
     private func body(
         _ notification: Notification, for receiver: WebPushEncryption.Receiver
@@ -121,15 +121,15 @@ struct WebPushExchange: RequestExchange {
     }
 }
 
-/// Writes the headers of a Web Push request: the rendered ones, with the life that is left when it is sent, in the
-/// forms that some push services insist on.
+/// Returns the headers of a Web Push request: the rendered ones with the remaining lifetime, in the forms that some
+/// push services require.
 enum WebPushHeaders {
     private static let names = [
         "ttl": "TTL", "urgency": "Urgency", "topic": "Topic", "content-encoding": "Content-Encoding",
         "content-type": "Content-Type",
     ]
 
-    /// - Parameter host: of the endpoint.
+    /// - Parameter host: the endpoint's host.
     static func fields(of notification: Notification, to host: String, now: Timestamp) -> HTTPHeaders {
         var headers = HTTPHeaders()
         let life = lifeSeconds(notification, host, now)
@@ -142,20 +142,20 @@ enum WebPushHeaders {
                 }
             headers.add(name: names[header.name] ?? header.name, value: value)
         }
-        // Edge's push service is WNS, where a life of 0 contradicts caching and is answered 400.
+        // Edge's push service is WNS, which answers 400 if a notification with lifetime 0 is to be cached.
         if life == 0, host.hasSuffix(".notify.windows.com") {
             headers.add(name: "X-WNS-Cache-Policy", value: "no-cache")
         }
         return headers
     }
 
-    /// FCM refuses more than four weeks, where others cut it down.
+    /// FCM refuses more than four weeks; other services shorten a longer lifetime.
     private static func lifeSeconds(_ notification: Notification, _ host: String, _ now: Timestamp) -> Int64 {
         let life = WebPushRendering.lifeSeconds(until: notification.expiresAt, now: now)
         return host == "fcm.googleapis.com" ? min(life, Limits.fcmTTLSecondsMax) : life
     }
 
-    /// Apple decodes topics, and answers 400 `BadWebPushTopic` to a length that base64 cannot have.
+    /// Apple decodes topics and answers 400 `BadWebPushTopic` if the length is impossible in base64.
     private static func topic(_ topic: String, _ host: String) -> String {
         host.hasSuffix(".push.apple.com") && topic.utf8.count % 4 == 1 ? WebPushRendering.digest(topic) : topic
     }

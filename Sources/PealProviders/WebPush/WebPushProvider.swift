@@ -3,8 +3,8 @@ package import NIOCore
 package import PealCore
 internal import PealNetwork
 
-/// The push services of browsers: renders messages for them and sends pages of them, encrypted, over connections that
-/// are kept per credential.
+/// The push services of browsers: renders messages for them and sends pages of them, encrypted, over connections kept
+/// per credential.
 package final class WebPushProvider: Provider {
     private let configuration: WebPushConfiguration
     private let hosts: GuardedHosts
@@ -15,7 +15,7 @@ package final class WebPushProvider: Provider {
     private let logger: Logger
     private let pools = RequestPools()
 
-    /// - Throws: when the CA file cannot be read.
+    /// - Throws: if the CA file cannot be read.
     package convenience init(
         configuration: WebPushConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,
         randomness: any Randomness, logger: Logger
@@ -29,7 +29,7 @@ package final class WebPushProvider: Provider {
             eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
     }
 
-    /// - Parameter hosts: asked for addresses of hosts that are not listed.
+    /// - Parameter hosts: finds the addresses of hosts that are not listed.
     init(
         configuration: WebPushConfiguration, hosts: GuardedHosts, eventLoopGroup: any EventLoopGroup,
         time: any TimeSource, randomness: any Randomness, logger: Logger
@@ -62,7 +62,7 @@ package final class WebPushProvider: Provider {
         }
     }
 
-    /// Push services can be asked nothing without a subscription; whether the keys can sign is found out here.
+    /// Push services answer only for a subscription, so this checks only whether the keys can sign.
     package func verify(
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
@@ -86,7 +86,7 @@ package final class WebPushProvider: Provider {
 
     package func close() async { await pools.close() }
 
-    /// nil when the app has no key.
+    /// nil if the app has no key or the client cannot be created.
     private func makePool(_ credential: Credential) -> RequestPool? {
         guard let keys = credential.webPush, !keys.isEmpty, let client = try? client() else { return nil }
         let exchange = WebPushExchange(
@@ -98,18 +98,18 @@ package final class WebPushProvider: Provider {
     private func client() throws -> any OutboundSender {
         var options = OutboundClient.Options()
         options.caFile = configuration.caFile
-        // Over HTTP/2 the client loses streams that are answered before their body is read (a proxy that refuses
-        // early), and a request costs more.
+        // Over HTTP/2 the client loses streams that are answered before their body is read (for example by a proxy that
+        // refuses early), and a request costs more.
         options.allowsHTTP2 = false
         return try PinnedClients(options, group: group, time: time)
     }
 }
 
-/// Where Web Push may send to. Admin configuration only: no request may choose any of it.
+/// Where Web Push may send to. Set by the administrator only: no request may choose any of it.
 package struct WebPushConfiguration: Sendable {
-    /// The hosts of push services, and whether any other public one may be sent to.
+    /// The hosts of push services, and whether other public hosts may be sent to.
     package var addressRules: AddressRules
-    /// PEM file with trust roots in addition to the system's; nil = none.
+    /// PEM file with trust roots in addition to the system's; nil for none.
     package var caFile: String?
 
     package init(addressRules: AddressRules = AddressRules(), caFile: String? = nil) {

@@ -1,12 +1,12 @@
 import Crypto
 import PealCore
 
-/// Renders a message for Web Push: the text that is encrypted for each browser later, and the headers that are the same
-/// for all of them.
+/// Renders a message for Web Push: receives the order and returns the text, to be encrypted later for each browser, and
+/// the headers that all browsers share.
 enum WebPushRendering {
     static let urgencies = ["very-low", "low", "normal", "high"]
 
-    /// `ttl` is as of now; the exchange writes what remains when it sends.
+    /// `ttl` is the current value; the exchange writes the remaining lifetime when it sends.
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         let fields: WebPushContent = order.content.own()
@@ -33,7 +33,7 @@ enum WebPushRendering {
             expiresAt: expiresAt)
     }
 
-    /// How long a push service may keep the message, in whole seconds; 0 = deliver now or never.
+    /// How long a push service may keep the message, in whole seconds; 0 means deliver now or never.
     static func lifeSeconds(until expiresAt: Timestamp?, now: Timestamp) -> Int64 {
         guard let expiresAt else { return 0 }
         let seconds = (expiresAt - now).milliseconds.saturated(adding: 999).floorDivided(by: 1000)
@@ -49,7 +49,7 @@ enum WebPushRendering {
         return word
     }
 
-    /// The author's own, else the collapse key where it can be one, else its digest.
+    /// The author's topic; otherwise the collapse key if it is a valid topic, or else its digest.
     private static func topic(_ options: MessageOptions, _ fields: WebPushContent) throws(ContentRefusal) -> String? {
         if let given = fields.topic {
             guard let topic = given.stringValue, isTopic(topic) else {
@@ -71,13 +71,13 @@ enum WebPushRendering {
         return isLegal && (1...Limits.webPushTopicCharactersMax).contains(text.utf8.count)
     }
 
-    /// The same topic for the same text, in a form that every push service takes: 24 bytes of SHA-256.
+    /// The same topic for the same text, in a form that every push service accepts: 24 bytes of SHA-256.
     static func digest(_ text: String) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)).prefix(24)))
     }
 
-    /// The author's own `payload`, else the common fields; further members of `web` are laid over it. A string is sent
-    /// as it is. Empty for a background message without data.
+    /// The author's own `payload`, otherwise the common fields; other members of `web` are deep-merged over it. A
+    /// string is sent unchanged. Empty for a background message without data.
     private static func payload(_ order: RenderOrder, _ fields: WebPushContent) -> [UInt8] {
         var payload = JSON.object(commonFields(order))
         if let own = fields.payload { payload = own }
@@ -102,7 +102,7 @@ enum WebPushRendering {
             ].compactMap { name, value in value.map { (name, $0) } })
     }
 
-    /// The field that takes most of the payload.
+    /// The field that takes up most of the payload.
     private static func largestField(_ order: RenderOrder, _ fields: WebPushContent) -> MessageField {
         let content = order.content
         func size(_ text: LocalizedText?) -> Int {

@@ -1,24 +1,22 @@
 import PealCore
 
-/// What push services answer, and what it means (RFC 8030 §5–8; Mozilla:
-/// mozilla-services.github.io/autopush-rs/errors.html; Apple: "Sending web push notifications in web apps and
-/// browsers"; FCM writes sentences).
+/// Maps push services' answers to verdicts (RFC 8030 §5–8; Mozilla: mozilla-services.github.io/autopush-rs/errors.html;
+/// Apple: "Sending web push notifications in web apps and browsers"; FCM answers in sentences).
 enum WebPushVerdicts {
-    /// How long an origin is left alone that asked for it without saying how long.
+    /// How long an origin is held that asked for a pause without a time.
     static let originHold = Duration.seconds(60)
-    /// A retry that a push service calls fine at once.
+    /// The pause before a retry that a push service allows immediately.
     static let soon = Duration.seconds(1)
 
-    /// The words for a subscription that was made with another application server key than ours: FCM's and Mozilla's
-    /// come from their sentences.
+    /// The reasons for a subscription created with another application server key. `KeyMismatch` is Peal's own reason
+    /// for the sentences of FCM and Mozilla.
     static let keyMismatches: Set<String> = ["VapidPkHashMismatch", "KeyMismatch", "UnauthorizedRegistration"]
 
     /// - Parameters:
-    ///   - reason: `reason(in:)` of the body; empty when there was none. An unknown one is judged by the status class
-    /// and
-    ///     never retires an address.
-    ///   - retryAfter: what the header asks for.
-    /// - Returns: `refreshCredential` for trouble with the JWT: once more with a new one, then the app is stopped.
+    ///   - reason: the result of `reason(in:)`; empty if there was none. An unknown one is judged by the status class
+    ///     and never retires an address.
+    ///   - retryAfter: the wait in the Retry-After field.
+    /// - Returns: `refreshCredential` for a problem with the JWT: one retry with a new JWT, then the app is stopped.
     static func verdict(status: Int, reason: String, retryAfter: Duration? = nil) -> Verdict {
         switch (status, reason) {
         case (200..<300, _): .accepted
@@ -31,15 +29,15 @@ enum WebPushVerdicts {
         case (401, _), (403, _): .refreshCredential
         case (404, _), (410, _): .retireAddress(since: nil, isSuspicious: false)
         case (406, _), (429, _): .holdAddress(after: retryAfter ?? originHold)
-        // 202: an immediate retry is fine.
+        // 202: an immediate retry is allowed.
         case (500..., "Errno202"): .retry(after: retryAfter ?? soon)
         case (500..., _): .retry(after: retryAfter)
         default: .rejectMessage
         }
     }
 
-    /// The word for an answer, out of its body: Apple's `reason`, Mozilla's `errno` as `Errno110`, and ours for
-    /// sentences of FCM and Mozilla about a key that is not the subscription's. Empty when there is none.
+    /// The reason in a response's body: Apple's `reason`, Mozilla's `errno` such as `Errno110`, or Peal's own for
+    /// sentences about a key that is not the subscription's. Empty if there is none.
     static func reason(in body: [UInt8]) -> String {
         let text = String(decoding: body.prefix(Limits.responseBodyBytesMax), as: UTF8.self)
         let isMismatch = ["do not correspond to", "does not correspond to", "public key mismatch"]
@@ -51,7 +49,7 @@ enum WebPushVerdicts {
         return document["errno"]?.integerValue.map { "Errno\($0)" } ?? ""
     }
 
-    /// The reason goes into logs and lists: anything but a word counts as absent.
+    /// Whether the reason is short and alphanumeric; others are ignored, because it goes into logs and lists.
     private static func isWord(_ reason: String) -> Bool {
         reason.utf8.allSatisfy(\.isASCIIAlphanumeric) && (1...64).contains(reason.utf8.count)
     }

@@ -1,11 +1,11 @@
 import PealCore
 
-/// What an author wrote for one of Microsoft's networks: the platform's own object, and the common fields in the locale
-/// that is rendered. Hands on checked text, and names the field of what it refuses.
+/// An author's content for one of Microsoft's networks: the platform's own object, and the common fields in the
+/// rendered locale. Receives the render order, hands on checked text, and names the field of any refusal.
 struct PlatformFields: Sendable {
     private let order: RenderOrder
     private let own: JSON.Members
-    /// The platform's own object.
+    /// The field of the platform's own object.
     let field: MessageField
 
     init(_ order: RenderOrder) {
@@ -15,7 +15,7 @@ struct PlatformFields: Sendable {
         field = .platform(platform, "")
     }
 
-    /// A member of the platform's object; nil where it is absent or null.
+    /// A member of the platform's object; nil if it is absent or null.
     subscript(_ name: String) -> JSON? {
         guard let value = own[name], !value.isNull else { return nil }
         return value
@@ -23,7 +23,7 @@ struct PlatformFields: Sendable {
 
     func field(_ name: String) -> MessageField { field.member(name) }
 
-    /// - Throws: `invalid_field` for anything but a string.
+    /// - Throws: `invalid_field` for anything except a string.
     func string(_ name: String) throws(ContentRefusal) -> String? {
         guard let value = self[name] else { return nil }
         guard let text = value.stringValue else {
@@ -32,13 +32,13 @@ struct PlatformFields: Sendable {
         return text
     }
 
-    /// - Throws: `invalid_field` for anything but a string that XML can carry.
+    /// - Throws: `invalid_field` for anything except a string that XML can carry.
     func text(_ name: String) throws(ContentRefusal) -> XMLText? {
         guard let text = try string(name) else { return nil }
         return try XMLText(text, field: field(name))
     }
 
-    /// - Throws: `invalid_field` for anything but an object.
+    /// - Throws: `invalid_field` for anything except an object.
     func object(_ name: String) throws(ContentRefusal) -> JSON.Members? {
         guard let value = self[name] else { return nil }
         guard let members = value.objectValue else {
@@ -47,8 +47,8 @@ struct PlatformFields: Sendable {
         return members
     }
 
-    /// A value of a closed set of words.
-    /// - Throws: `invalid_field`, naming them.
+    /// One of a closed set of words.
+    /// - Throws: `invalid_field`, listing the allowed words.
     func word<Word: RawRepresentable & CaseIterable>(_ name: String) throws(ContentRefusal) -> Word?
     where Word.RawValue == String {
         guard let text = try string(name) else { return nil }
@@ -72,16 +72,16 @@ struct PlatformFields: Sendable {
         return try XMLText(url, field: .imageURL)
     }
 
-    /// The author's data as one text; nil where there is none.
+    /// The author's data as one text; nil if there is none.
     func data() throws(ContentRefusal) -> XMLText? {
         guard !content.data.isEmpty else { return nil }
         return try XMLText(JSON.object(content.data).text, field: .data)
     }
 
-    /// What there is to read, the most important first.
+    /// The visible texts, in order of title, subtitle and body.
     func lines() throws(ContentRefusal) -> [XMLText] { [try title(), try subtitle(), try body()].compactMap { $0 } }
 
-    /// The common fields as one document, for apps that show them themselves.
+    /// The common fields as one document, for apps that display them themselves.
     var document: JSON {
         JSON.compact([
             ("title", plain(content.title).map(JSON.string)), ("subtitle", plain(content.subtitle).map(JSON.string)),
@@ -99,7 +99,7 @@ struct PlatformFields: Sendable {
         text?.text(for: order.locale, fallback: content.defaultLocale)
     }
 
-    /// The field that takes most of a payload.
+    /// The field that takes up most of a payload.
     var largestField: MessageField {
         let sizes: [(MessageField, Int)] = [
             (.body, plain(content.body)?.utf8.count ?? 0),
@@ -115,7 +115,7 @@ struct PlatformFields: Sendable {
 }
 
 extension XMLText {
-    /// - Throws: `invalid_field` for a text that XML has no place for.
+    /// - Throws: `invalid_field` for a text that XML cannot carry.
     init(_ text: String, field: MessageField) throws(ContentRefusal) {
         guard let legal = XMLText(legal: text) else {
             throw .invalid(field, "this text holds a control character, which XML cannot carry")

@@ -1,4 +1,4 @@
-/// The words for statuses that mean the same to both of Microsoft's networks.
+/// Reasons for HTTP statuses that have the same meaning in WNS and MPNS.
 enum WindowsReason {
     static func word(_ status: Int) -> String {
         switch status {

@@ -1,7 +1,8 @@
 import PealCore
 
-/// Checks whether an author's document is well-formed XML (XML 1.0, Namespaces in XML 1.0), as
-/// far as push payloads need: ASCII names, the five predefined entities, no document type, no processing instructions.
+/// Checks whether an author's document is well-formed XML (XML 1.0, Namespaces in XML 1.0), as far as push payloads
+/// need it: ASCII names, the five predefined entities, no document type and no processing instructions. Receives the
+/// text and returns the root's local name.
 struct XMLScanner {
     /// Why a document is refused.
     struct Fault: Error, Hashable {
@@ -11,7 +12,7 @@ struct XMLScanner {
 
     private struct Open {
         let name: [UInt8]
-        /// Prefixes that it or an element around it declares.
+        /// Namespace prefixes declared by this element or an enclosing one.
         let prefixes: Set<[UInt8]>
     }
 
@@ -54,7 +55,7 @@ struct XMLScanner {
         guard attributes.first?.name == Array("version".utf8) else { throw fault("the declaration has no version") }
     }
 
-    /// Blanks and comments outside of the root.
+    /// Skips white space and comments outside the root.
     private mutating func betweenTags() throws(Fault) {
         while true {
             skipSpace()
@@ -73,7 +74,7 @@ struct XMLScanner {
         guard skip("-->") else { throw fault("-- inside of a comment") }
     }
 
-    /// One piece of an element's content.
+    /// Reads one part of an element's content.
     private mutating func content() throws(Fault) {
         if skip("<!--") { return try comment() }
         if skip("<![CDATA[") { return try skipData() }
@@ -97,7 +98,7 @@ struct XMLScanner {
         }
     }
 
-    /// After `<`. Returns its name; nil when none follows.
+    /// Reads a start tag after `<`. Returns its name; nil if none follows at the top level.
     private mutating func startTag() throws(Fault) -> [UInt8]? {
         guard let name = name() else {
             if open.isEmpty { return nil }
@@ -164,7 +165,7 @@ struct XMLScanner {
         return Array(bytes[start..<position - 1])
     }
 
-    /// After `&`.
+    /// Reads a reference after `&`.
     private mutating func reference() throws(Fault) {
         let name = bytes[position...].prefix(12).prefix { $0 != UInt8(ascii: ";") }
         position += name.count
@@ -204,7 +205,7 @@ struct XMLScanner {
         return true
     }
 
-    /// Returns whether there was any.
+    /// Returns whether there was any white space.
     @discardableResult
     private mutating func skipSpace() -> Bool {
         let count = bytes[position...].prefix(while: Self.isSpace).count
