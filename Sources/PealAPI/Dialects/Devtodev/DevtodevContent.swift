@@ -49,7 +49,7 @@ enum DevtodevApple {
         return aps
     }
 
-    /// A single string counts as a list of one.
+    /// A single string counts as a list of one string.
     private static func texts(_ given: Tolerance, _ name: String) throws(PealError) -> JSON? {
         guard let (value, path) = given[name] else { return nil }
         let elements = value.arrayValue ?? [value]
@@ -58,7 +58,7 @@ enum DevtodevApple {
         return .array(elements.map { .string(Tolerance.plainText($0) ?? $0.text) })
     }
 
-    /// The template is the category. The app gets its buttons and texts from `/v1/devtodev/categories`.
+    /// The template's id is the category. The app fetches its buttons and texts from `/v1/devtodev/categories`.
     private static func addButtons(
         _ given: Tolerance, _ aps: inout JSON.Members, _ more: inout JSON.Members, _ notes: inout [String]
     ) throws(PealError) {
@@ -84,7 +84,7 @@ enum DevtodevApple {
         if !buttons.isEmpty { more["_interactive"] = ["buttons": .array(buttons)] }
     }
 
-    /// The app's service extension loads them; iOS starts it only for `mutable-content`.
+    /// The app's service extension loads the attachments; iOS starts it only for `mutable-content`.
     private static func addAttachments(
         _ given: Tolerance, _ aps: inout JSON.Members, _ more: inout JSON.Members
     ) throws(PealError) {
@@ -109,7 +109,7 @@ enum DevtodevApple {
 /// (https://github.com/devtodev-analytics/package_Messaging).
 enum DevtodevAndroid {
     private static let visible = ["title", "text", "image", "interactive"]
-    /// Members of the payload, and the SDK's names of them.
+    /// The payload's members, and the SDK's names for them.
     private static let names = [
         ("title", "title"), ("text", "alert"), ("small_icon", "icon"), ("icon", "_largeIcon"), ("color", "color"),
         ("sound", "sound"), ("image", "_banner"), ("led_color", "_led"), ("tag", "tag"), ("group", "_group"),
@@ -170,8 +170,8 @@ enum DevtodevAndroid {
         return buttons.isEmpty ? nil : .string(JSON.object(JSON.Members([("buttons", .array(buttons))])).text)
     }
 
-    /// The author's members, each by itself and, if there is room, all as one JSON text under `data`. The SDK's keys
-    /// take precedence.
+    /// The author's members one by one and, if there is room, all of them as one JSON string under `data`. The SDK's
+    /// keys take precedence.
     private static func data(_ own: JSON.Members, _ keys: JSON.Members) -> JSON.Members {
         var data = JSON.Members()
         for (name, value) in own.pairs where !value.isNull {
@@ -193,7 +193,8 @@ struct DevtodevOptions {
     let isHidden: Bool
     var delivery: PlatformOptions
 
-    /// From here on a number in `expire` is an instant: seconds, and later on milliseconds since 1970.
+    /// From this value on, a number in `expire` is an instant: first in seconds, from the next limit on in milliseconds
+    /// since 1970.
     private static let earliestSeconds: Int64 = 1_000_000_000
     private static let earliestMilliseconds: Int64 = 1_000_000_000_000
     /// 9999-12-31T23:59:59Z.
@@ -253,8 +254,8 @@ enum DevtodevActions {
     }
 }
 
-/// Reads `data`, the author's own members. Names that begin with `_` are the SDKs' and `aps` is Apple's: they are left
-/// out.
+/// Reads `data`, the author's own members. Leaves out names that begin with `_`, which belong to the SDKs, and `aps`,
+/// which is Apple's.
 enum DevtodevData {
     static func members(_ payload: Tolerance, notes: inout [String]) throws(PealError) -> JSON.Members {
         guard let data = try payload.object("data") else { return .init() }

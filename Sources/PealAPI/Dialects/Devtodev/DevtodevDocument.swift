@@ -88,9 +88,9 @@ enum DevtodevDocument {
     ]
 }
 
-/// The members of a push, as they are read.
+/// The schemas of a push's members.
 enum DevtodevSchema {
-    /// What was left out of a push that is sent all the same.
+    /// What Peal left out of a push that it sends.
     static let warning = (
         name: "Warning", schema: Schema.text, text: "What was left out (code 299)."
     )
@@ -120,7 +120,7 @@ enum DevtodevSchema {
 
     private static let content = Schema.content.with("type", Schema.scalarOrNull)
 
-    /// A text that is there and not empty.
+    /// A scalar that is present and not empty.
     private static let somebody = Schema.content.with("type", ["string", "number", "boolean"]).with("minLength", 1)
 
     private static let absent = Schema([("enum", ["", .null])])
@@ -257,9 +257,9 @@ enum DevtodevSchema {
 }
 
 extension Schema {
-    /// Whatever type.
+    /// All JSON types.
     static let anyType: JSON = ["object", "array", "string", "number", "boolean", "null"]
-    /// What has a text of its own, and null.
+    /// The JSON types that can be read as a string, and null.
     static let scalarOrNull: JSON = ["string", "number", "boolean", "null"]
 
     /// One of these words in any letter case.

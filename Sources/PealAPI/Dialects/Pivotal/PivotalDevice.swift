@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// A registration as a device sends it. Of what may be empty, "" is kept and echoed so.
+/// A registration as a device sends it. An empty string is kept and echoed where the API allows one.
 struct PivotalRegistrationDraft: Sendable {
     var token: String?
     var os: String?
@@ -51,7 +51,7 @@ enum PivotalRegistrationShapes {
     private static let userID = Shape.text(bytes: Limits.signedUserIDBytesMax).described(
         "Signed, unless the app's setting says otherwise.")
 
-    /// A list is the whole set; an object is a change.
+    /// A list replaces all tags; an object adds and removes tags.
     private static let tags: Shape<Located<PivotalRegistrationDraft.Tags>> = Shape<PivotalRegistrationDraft.Tags>
         .either(
             "PivotalTags", names.map { .all($0) }, or: tagChange.shape.map { .change($0) }
@@ -65,21 +65,21 @@ enum PivotalRegistrationShapes {
     }
 }
 
-/// Makes a registration of what a device sends, and shows devices.
+/// Builds the stored registration from what a device sends, and writes devices as JSON.
 struct PivotalDevice {
     let rules: AddressRules
-    /// The platform of the key's devices.
+    /// The platform of the key that authorized the request.
     let platform: Platform
     let environment: Environment
 
-    /// Takes over what is given; in a POST everything else is cleared.
-    /// - Parameter userID: already verified; nil where none is given.
+    /// The stored registration after the request. A POST clears every field that it does not contain.
+    /// - Parameter userID: the user's id, already verified; nil if the request contains none.
     func registration(
         _ given: PivotalRegistrationDraft, id: DeviceID, over known: Device?, userID: String?, isWhole: Bool,
         now: Timestamp
     ) throws(PealError) -> DeviceRegistration {
         let platform = try platform(given.os) ?? known?.platform ?? platform
-        // A retired device's address may be another device's by now.
+        // Another device may have a retired device's address by now.
         var address = known?.retirement == nil ? known?.address : nil
         var detail = isWhole ? DeviceDetail() : known?.detail ?? DeviceDetail()
         if let text = given.token {
@@ -119,7 +119,7 @@ struct PivotalDevice {
         }
     }
 
-    /// In a POST, what is subscribed to is the whole set.
+    /// The topics after the request. The tags of a POST are the complete set.
     private func topics(
         _ tags: Located<PivotalRegistrationDraft.Tags>?, over known: [String], isWhole: Bool
     ) throws(PealError) -> [String]? {
@@ -151,7 +151,7 @@ extension PivotalDevice {
                 ]))
     }
 
-    /// As `/v2/registrations` lists it.
+    /// A device in the list of `/v2/registrations`.
     static func listedJSON(_ device: Device) -> JSON {
         .object(
             JSON.Members(
@@ -160,7 +160,7 @@ extension PivotalDevice {
                 ]))
     }
 
-    /// As `/v1/tags/all/…` lists it.
+    /// A device in the list of `/v1/tags/all/…`.
     static func taggedJSON(_ device: Device, now: Timestamp) -> JSON {
         .object(
             JSON.Members(
