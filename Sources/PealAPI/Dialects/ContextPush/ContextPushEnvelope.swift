@@ -47,7 +47,7 @@ enum ContextPushSpelling {
         case .category: "content.category"
         case .data: "content.userInfo"
         case .dataMember(let name): "content.userInfo.\(name)"
-        // The default key is the message's id, which fits every network.
+        // The collapse key is the message's own id, which fits every network.
         case .collapseKey: "idempotency_key"
         }
     }
