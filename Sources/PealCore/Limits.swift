@@ -1,8 +1,8 @@
-/// Every limit of the server, named with its unit. `docs/configuration.md` lists them all; a test compares.
+/// All limits of the server, with their units in their names. `docs/configuration.md` lists them; a test compares both.
 package enum Limits {
     // Requests
     package static let requestBodyBytesMax = 4 * 1024 * 1024
-    /// How long a connection without TLS is kept between requests.
+    /// How long a connection without TLS stays open between requests.
     package static let httpIdleSeconds: Int64 = 180
     package static let jsonDepthMax = 64
     package static let idempotencyKeyCharactersMax = 255
@@ -10,12 +10,12 @@ package enum Limits {
     package static let listItemsMax = 200
     package static let listItemsDefault = 50
 
-    /// Of listings by page number.
+    /// For lists with numbered pages.
     package static let pageItemsMax = 50
     package static let pageItemsDefault = 20
-    /// What a search for a part of a text looks at.
+    /// How many rows a search for a part of a text reads.
     package static let searchedRowsMax = 100_000
-    /// Of listings that have no pages.
+    /// For lists without pages.
     package static let unpagedItemsMax = 10_000
     package static let schedulesListedMax = 1000
 
@@ -30,13 +30,13 @@ package enum Limits {
     package static let timeZoneCharactersMax = 64
     package static let privateKeyBytesMax = 16 * 1024
     package static let certificatesBytesMax = 16 * 1024
-    /// Of a PKCS#12 archive in base64.
+    /// For a PKCS#12 archive in base64.
     package static let archiveCharactersMax = 64 * 1024
     package static let secretBytesMax = 1024
     package static let vapidKeysMax = 16
-    /// When the end of a certificate is warned of.
+    /// How many days before a certificate expires Peal warns.
     package static let expiryWarningDays: [Int64] = [30, 14, 7]
-    /// Credentials of all apps that metrics, `/readyz` and the watch over their ends list, the most urgent first.
+    /// How many credentials of all apps the metrics, `/readyz` and the expiry watch list, the most urgent first.
     package static let credentialsListedMax = 1000
     package static let signedUserIDBytesMax = 4608
 
@@ -150,12 +150,12 @@ extension Limits {
     package static let templateFieldsMax = 32
     package static let xmlDepthMax = 64
     // Web Push
-    /// What is left of a body of 4,096 bytes, which every push service must take (RFC 8030 §7.2), beside header and
-    /// tag.
+    /// What remains for the plaintext of the 4,096 bytes that every push service must accept (RFC 8030 §7.2), after
+    /// header and tag.
     package static let webPushPlaintextBytesMax = 3993
     package static let webPushBridgedBytesMax = 2744
     package static let webPushTopicCharactersMax = 32
-    /// Mozilla's cap.
+    /// Mozilla's limit.
     package static let webPushTTLSecondsMax: Int64 = 2_592_000
     /// Four weeks.
     package static let fcmTTLSecondsMax: Int64 = 2_419_200
@@ -226,6 +226,6 @@ extension Limits {
     package static let momentUsersMax = 1000
     package static let windowSecondsMax: Int64 = 7 * 24 * 3600
     package static let claimSeconds: Int64 = 600
-    /// How long after the end of its window an alert is still tried.
+    /// How long after its delivery window an alert is retried.
     package static let momentRecoverySeconds: Int64 = 24 * 3600
 }

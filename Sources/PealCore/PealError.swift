@@ -1,9 +1,9 @@
-/// A refusal that a caller can act on. Dialects write it in their own envelope and never add codes of their own.
+/// An error that a caller can act on. Dialects write it in their own envelope and add no codes.
 package struct PealError: Error, Hashable, Sendable {
     package let code: Code
     /// One sentence for the person who reads the answer.
     package let message: String
-    /// Path of the field at fault in the request body, as in `content.title` or `devices[3].address`.
+    /// The path of the invalid field in the request body, such as `content.title` or `devices[3].address`.
     package let field: String?
     package let retryAfterSeconds: Int?
 
@@ -14,7 +14,7 @@ package struct PealError: Error, Hashable, Sendable {
         self.retryAfterSeconds = retryAfterSeconds
     }
 
-    /// The same refusal seen from a document around it: `address` under `devices[3]` is `devices[3].address`.
+    /// The same error seen from an enclosing object: `address` under `devices[3]` is `devices[3].address`.
     package func under(_ path: String) -> PealError {
         let nested = field.map { $0.hasPrefix("[") ? path + $0 : "\(path).\($0)" } ?? path
         return PealError(code, message, field: nested, retryAfterSeconds: retryAfterSeconds)
@@ -22,7 +22,7 @@ package struct PealError: Error, Hashable, Sendable {
 }
 
 extension PealError {
-    /// The closed vocabulary of refusals; each has one row in `docs/errors.md`.
+    /// All error codes; each has one row in `docs/errors.md`.
     package enum Code: String, CaseIterable, Sendable {
         case invalidJSON = "invalid_json"
         case invalidField = "invalid_field"
@@ -41,7 +41,7 @@ extension PealError {
         case unavailable
         case `internal`
 
-        /// The HTTP status of a refusal with this code.
+        /// The HTTP status of an error with this code.
         package var httpStatus: Int {
             switch self {
             case .invalidJSON, .invalidField, .missingField, .notSupported, .payloadTooLarge: 400

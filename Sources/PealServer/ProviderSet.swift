@@ -47,7 +47,8 @@ struct ProviderSet {
             } catch let failure as ConfigurationFailure {
                 throw failure
             } catch {
-                throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") contains no PEM certificates: \(error)")
+                throw ConfigurationFailure(
+                    .caFile, "\(configuration.caFile ?? "") contains no PEM certificates: \(error)")
             }
         }
         self.all = all

@@ -1,8 +1,8 @@
 package import PealCore
 
 extension Shape {
-    /// A list of `min` to `max` elements. Tolerant readers pass over null in it.
-    /// - Parameter skipsEmpty: whether they pass over "" too.
+    /// A list of `min` to `max` elements. Tolerant readers skip null elements.
+    /// - Parameter skipsEmpty: whether they skip "" too.
     package static func list<Element>(
         _ element: Shape<Element>, min: Int = 0, max: Int, skipsEmpty: Bool = false,
         refusingEmpty: String = "must contain at least one element"
@@ -27,7 +27,7 @@ extension Shape {
         }
     }
 
-    /// A list whose elements count once each, in the order given.
+    /// A list of distinct elements in the order given; repeated elements are dropped.
     package static func distinct<Element: Hashable>(
         _ element: Shape<Element>, max: Int
     ) -> Shape where Value == [Element] {
@@ -37,8 +37,8 @@ extension Shape {
         }
     }
 
-    /// A list of texts that count once each. They are compared by bytes: Swift takes different spellings of one
-    /// character for the same.
+    /// A list of distinct strings. They are compared by bytes, because Swift's `==` treats different spellings of a
+    /// character as equal.
     package static func texts(_ element: Shape<String> = .text(), max: Int) -> Shape where Value == [String] {
         list(element, max: max, skipsEmpty: true).map { texts in
             var seen: Set<[UInt8]> = []
@@ -46,10 +46,10 @@ extension Shape {
         }
     }
 
-    /// A value for each name. Tolerant readers pass over what is absent.
+    /// An object with one value for each name. Tolerant readers skip absent values.
     /// - Parameters:
-    ///   - things: what the names name, in the plural.
-    ///   - key: why a name is refused; nil for a good one.
+    ///   - things: what the values are, in the plural, for error messages.
+    ///   - key: the error message for an invalid name; nil for a valid one.
     package static func map<Element>(
         _ name: String, _ element: Shape<Element>, _ range: ClosedRange<Int>, of things: String,
         key: @escaping @Sendable (String) -> String?, keySchema: Schema
@@ -82,8 +82,9 @@ extension Shape {
         }
     }
 
-    /// One shape for objects, another for everything else. The object's shape must be a component.
-    /// - Parameter expected: what to say of values that are neither; nil leaves them to `scalar`.
+    /// One shape for objects and another for all other values. The object's shape must be a component.
+    /// - Parameter expected: the expected type in the error for a value that is neither; nil lets `scalar` report the
+    ///   error.
     package static func either(
         _ name: String, _ scalar: Shape, or object: Shape, expected: String? = nil
     ) -> Shape {
@@ -98,8 +99,9 @@ extension Shape {
         }
     }
 
-    /// Objects of several kinds, told apart by the word in one member. Each has an `Entry(tag:)` with its word.
-    /// - Parameter expected: what goes on after the path when the word is another.
+    /// Objects of several kinds, distinguished by the word in the member `tag`. Each kind has an `Entry(tag:)` with its
+    /// word.
+    /// - Parameter expected: the text after the path in the error for an unknown word.
     package static func tagged(
         _ name: String, by tag: String, _ cases: [(String, Shape)], expected: String? = nil
     ) -> Shape {
@@ -122,7 +124,7 @@ extension Shape {
 }
 
 extension Shape {
-    /// Names and texts at any depth of what is read must be content.
+    /// Refuses control characters in names and strings at any depth, except those that content may contain.
     package func contentOnly() -> Shape {
         Shape(
             read: { json, reading throws(PealError) in
@@ -134,12 +136,12 @@ extension Shape {
 }
 
 extension Shape where Value == JSON {
-    /// Whatever JSON can hold.
+    /// Any JSON value.
     package static let anything = Shape(read: { json, _ throws(PealError) in json }, describe: { _ in .anything })
 }
 
 extension Shape where Value == JSON.Members {
-    /// An object of the author's own, whose texts are content at any depth.
+    /// An object of the author's own, in which every string at any depth must be content.
     package static let data = Shape { json, reading throws(PealError) in
         guard case .object(let members) = json else { throw reading.wrongType(json, "an object") }
         try reading.checkContent(json)
@@ -150,7 +152,7 @@ extension Shape where Value == JSON.Members {
 }
 
 extension JSON {
-    /// The text of a text, a number or a flag, which tolerant readers take for texts; nil of anything else.
+    /// The text of a string, a number or a boolean, which tolerant readers accept as strings; nil for anything else.
     package var scalarText: String? {
         switch self {
         case .string(let text), .number(let text): text
@@ -161,7 +163,7 @@ extension JSON {
 }
 
 extension Shape where Value == JSON.Members {
-    /// An object that nobody looks into here.
+    /// An object whose members are not checked.
     package static let anyObject = Shape { json, reading throws(PealError) in
         guard case .object(let members) = json else { throw reading.wrongType(json, "an object") }
         return members
@@ -171,15 +173,15 @@ extension Shape where Value == JSON.Members {
 }
 
 extension Schema {
-    /// An object of the author's own members.
+    /// An object with the author's own members.
     package static let openObject = Schema.component("OpenObject", Schema.object.with("additionalProperties", true))
 }
 
 extension Reading {
-    /// Of control characters (C0, DEL), what people read and apps are sent may contain tabs and line ends.
+    /// The control characters (C0, DEL) that content may contain: tabs and line ends.
     package static let contentControls: Set<UInt8> = [0x09, 0x0A, 0x0D]
 
-    /// Refuses control characters in names and texts at any depth.
+    /// Refuses control characters in names and strings at any depth.
     package mutating func checkContent(
         _ json: JSON, allowing controls: Set<UInt8> = contentControls
     ) throws(PealError) {

@@ -1,6 +1,6 @@
 package import PealCore
 
-/// An object: a component of the document, and a value that is filled member by member.
+/// The shape of an object: it reads JSON members into a value one by one, and describes the object as a component.
 package struct ObjectShape<Root: Sendable>: Sendable {
     let name: String
     let start: Root
@@ -8,17 +8,17 @@ package struct ObjectShape<Root: Sendable>: Sendable {
     let rules: [Rule<Root>]
     private let text: String?
     private let names: [String]
-    /// Of `names`, those that `extra` does not get.
+    /// The members in `names` that `extra` does not receive.
     private let taken: [String]
     private let extra: (@Sendable (inout Root, JSON.Members) -> Void)?
     private let others: (names: Schema, values: Schema)?
 
     /// - Parameters:
-    ///   - name: of the component.
-    ///   - start: what there is before a member is read.
+    ///   - name: the name of the component.
+    ///   - start: the value before any member is read.
     ///   - text: a sentence for the document.
-    ///   - others: what the names and values of members that no entry names must suit, for the document.
-    ///   - extra: takes the members that no entry takes, for objects that pass them on.
+    ///   - others: schemas of the names and values of members without an entry, for the document.
+    ///   - extra: receives the members without an entry, for objects that pass them on.
     package init(
         _ name: String, _ start: Root, _ text: String? = nil, rules: [Rule<Root>] = [],
         others: (names: Schema, values: Schema)? = nil,
@@ -51,13 +51,13 @@ package struct ObjectShape<Root: Sendable>: Sendable {
         return root
     }
 
-    /// Reads a change into what is stored: what is not mentioned stays, and null clears.
+    /// Reads a change into a stored value: absent members keep their values, and null clears.
     package func apply(_ body: JSON, to root: inout Root, _ policy: Policy, now: Timestamp) throws(PealError) {
         var reading = Reading(policy: policy, now: now)
         try read(body, into: &root, &reading, isChange: true)
     }
 
-    /// A change as a member of another object.
+    /// Reads a change that is a member of another object.
     package func apply(_ json: JSON, to root: inout Root, _ reading: inout Reading) throws(PealError) {
         try read(json, into: &root, &reading, isChange: true)
     }
@@ -87,7 +87,7 @@ package struct ObjectShape<Root: Sendable>: Sendable {
 
     package func schema(_ describing: Describing) -> Schema { .component(name, body(describing, isChange: false)) }
 
-    /// The schema of a change; no member is required.
+    /// The schema of a change, in which no member is required.
     package func change(_ name: String, _ describing: Describing) -> Schema {
         .component(name, body(describing, isChange: true))
     }
@@ -124,7 +124,7 @@ package enum EntryBuilder<Root: Sendable> {
     package static func buildOptional(_ part: [Entry<Root>]?) -> [Entry<Root>] { part ?? [] }
 }
 
-/// The members that a request gives to one object.
+/// The members of one object in a request.
 package struct Given: Sendable {
     package let members: JSON.Members
     let policy: Policy
@@ -139,32 +139,33 @@ package struct Given: Sendable {
         return nil
     }
 
-    /// Whether one of the names is there, with a null perhaps.
+    /// Whether a member with one of the names is present, even if null. If the policy ignores null, it must not be
+    /// null.
     func mentions(_ names: [String]) -> Bool {
         names.contains { name in members[name].map { !(policy.leavesNull && $0.isNull) } ?? false }
     }
 
-    /// Whether the member is there with a value that does not count as absent.
+    /// Whether the member is present with a value that does not count as absent.
     package func has(_ name: String) -> Bool { members[name].map { !policy.isAbsent($0) } ?? false }
 }
 
-/// One member of a `Root` under construction: its names, its shape, and where its value goes. The types of values are
-/// gone here, so objects of any size cost the compiler one line at a time.
+/// One member of a `Root`: its names, its shape, and the setter for its value. Erases the value's type, so that the
+/// compiler checks an object of any size one line at a time.
 package struct Entry<Root: Sendable>: Sendable {
     let names: [String]
-    /// Whether the member stays among those that an object passes on as they were written.
+    /// Whether an object that passes members on keeps this one as it was written.
     var isKept = false
-    /// Of a part that is laid beside this object's own members.
+    /// The rules of an included object, whose members are this object's own members.
     var rules: [Rule<Root>] = []
     let describe: @Sendable (Describing) -> [Property]
-    /// Stores what is given; nothing where the member is missing.
+    /// Reads and stores the member; does nothing if it is missing.
     let read: @Sendable (Given, inout Reading, inout Root) throws(PealError) -> Void
 
-    /// A member that may be missing.
+    /// An optional member.
     /// - Parameters:
-    ///   - aliases: further names, looked for in this order.
-    ///   - isVerbatim: whether line ends behind the text stay although the policy drops them.
-    ///   - set: is not called for a missing member, and gets nil for null.
+    ///   - aliases: further names, tried in this order.
+    ///   - isVerbatim: whether to keep line ends after a string although the policy drops them.
+    ///   - set: not called for a missing member; receives nil for null.
     package init<Value>(
         _ name: String, or aliases: String..., is shape: Shape<Value>, isVerbatim: Bool = false,
         set: @escaping @Sendable (inout Root, Value?) -> Void
@@ -193,7 +194,7 @@ package struct Entry<Root: Sendable>: Sendable {
         self.init(name, is: shape, set: set)
     }
 
-    /// A member that must be there.
+    /// A required member.
     package init<Value>(
         required name: String, or aliases: String..., is shape: Shape<Value>, isVerbatim: Bool = false,
         set: @escaping @Sendable (inout Root, Value) -> Void
@@ -206,7 +207,7 @@ package struct Entry<Root: Sendable>: Sendable {
         }
         read = { given, reading, root throws(PealError) in
             guard let (name, json) = given.find(names, isVerbatim: isVerbatim) else {
-                // What must be there cannot be cleared; tolerant readers leave it.
+                // A required member cannot be cleared; tolerant readers ignore the attempt.
                 if given.isChange, given.policy.isTolerant || !given.mentions(names) { return }
                 throw .missing(reading.path(name))
             }
@@ -228,7 +229,7 @@ package struct Entry<Root: Sendable>: Sendable {
         self.init(checking: name, shape) { _, _ in }
     }
 
-    /// - Parameter set: gets what was read beside it.
+    /// - Parameter set: also receives the value that was read.
     package init<Value>(
         checking name: String, _ shape: Shape<Value>, set: @escaping @Sendable (inout Root, Value?) -> Void
     ) {
@@ -236,7 +237,7 @@ package struct Entry<Root: Sendable>: Sendable {
         isKept = true
     }
 
-    /// A member that is known and not supported; the schema does not name it.
+    /// A known but unsupported member, which the schema leaves out.
     package init(unsupported name: String) {
         names = [name]
         describe = { _ in [] }
@@ -245,14 +246,14 @@ package struct Entry<Root: Sendable>: Sendable {
         }
     }
 
-    /// The member by which a union is told apart (`Shape.tagged`): this word.
+    /// The member whose word identifies a case of a union (`Shape.tagged`).
     package init(tag name: String, _ word: String) {
         names = [name]
         describe = { _ in [.required(name, .word(word))] }
         read = { _, _, _ in }
     }
 
-    /// The members of another object, laid beside this one's own; its rules come along.
+    /// Includes the members of another object among this object's own, with that object's rules.
     package init<Part>(including part: ObjectShape<Part>, _ path: any WritableKeyPath<Root, Part> & Sendable) {
         names = part.entries.flatMap(\.names)
         rules = part.rules.map { rule in
@@ -265,7 +266,8 @@ package struct Entry<Root: Sendable>: Sendable {
         read = { given, reading, root throws(PealError) in try part.store(given, &reading, &root[keyPath: path]) }
     }
 
-    /// An object laid over what is there: what it does not mention stays, in a request too, and null leaves all of it.
+    /// An object that is merged over the stored one, even in a request that is not a change: absent members keep their
+    /// values, and null keeps the whole object.
     package init<Part>(
         part name: String, _ part: ObjectShape<Part>, _ path: any WritableKeyPath<Root, Part> & Sendable
     ) {
@@ -289,25 +291,25 @@ package struct Entry<Root: Sendable>: Sendable {
 }
 
 extension Schema {
-    /// The same texts with line ends behind them, where the policy drops those.
+    /// Also allows line ends after a string, if the policy drops them.
     fileprivate func withLineEnds(_ policy: Policy) -> Schema {
         guard policy.trimsLineEnds, let pattern = self["pattern"]?.stringValue else { return self }
         return with("pattern", .string("\(pattern.dropLast())[\\n\\r]*$"))
     }
 }
 
-/// What holds between members. The schema says what breaks it, under one `not`: validators read that, and generators of
-/// clients pass over it, where unions of fragments would cost them the type. For people it is said in words.
+/// A condition on several members. The schema states violations under one `not`: validators check it, and client
+/// generators ignore it, whereas unions of fragments would make them lose the type. `text` states the rule for people.
 package struct Rule<Root: Sendable>: Sendable {
     let text: String?
-    /// Whether it holds for what a change mentions, too.
+    /// Whether it also applies to the members of a change.
     let isForChanges: Bool
     let violation: @Sendable (Describing) -> JSON?
     let check: @Sendable (Root, Given, borrowing Reading) throws(PealError) -> Void
 
     /// - Parameters:
     ///   - text: a sentence for the document.
-    ///   - violation: a schema of the objects that break the rule, where JSON Schema can say it.
+    ///   - violation: a schema of the objects that violate the rule; nil if JSON Schema cannot express it.
     package init(
         _ text: String? = nil, isForChanges: Bool = true,
         violation: @escaping @Sendable (Describing) -> JSON? = { _ in nil },
@@ -316,7 +318,7 @@ package struct Rule<Root: Sendable>: Sendable {
         (self.text, self.isForChanges, self.violation, self.check) = (text, isForChanges, violation, check)
     }
 
-    /// - Parameter field: which of the two the refusal names; the second if nil.
+    /// - Parameter field: the member that the error names; the second if nil.
     package static func notBoth(
         _ first: String, _ second: String, at field: String? = nil, _ message: String? = nil
     ) -> Rule {
@@ -329,7 +331,7 @@ package struct Rule<Root: Sendable>: Sendable {
         }
     }
 
-    /// - Parameter field: which member the refusal names; the object itself if nil.
+    /// - Parameter field: the member that the error names; the object itself if nil.
     package static func some(of names: [String], at field: String? = nil, _ message: String) -> Rule {
         let list = names.map { "`\($0)`" }.joined(separator: ", ")
         return Rule(
@@ -344,7 +346,7 @@ package struct Rule<Root: Sendable>: Sendable {
 }
 
 extension JSON {
-    /// A schema of objects that have all of these members, with values that do not count as absent.
+    /// A schema of objects that have all these members, with values that do not count as absent.
     package static func present(_ names: [String], _ describing: Describing) -> JSON {
         let types: JSON = ["string", "number", "boolean", "object", "array"]
         let value: JSON = describing.policy.isTolerant ? ["type": types, "minLength": 1] : ["type": types]
@@ -355,7 +357,7 @@ extension JSON {
     }
 }
 
-/// What an author may have meant.
+/// Finds the name that an author probably meant.
 enum Spelling {
     static func nearest(to name: String, _ names: [String]) -> String? {
         let plain = { (text: String) in Array(text.lowercased().utf8.filter { $0 != 0x5F && $0 != 0x2D }) }
@@ -363,7 +365,7 @@ enum Spelling {
             .filter { $0.1 <= ($0.0.utf8.count < 4 ? 1 : max(2, $0.0.utf8.count / 4)) }.min { $0.1 < $1.1 }?.0
     }
 
-    /// Levenshtein's.
+    /// The Levenshtein distance.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var row = Array(0...right.count)
         for (index, byte) in left.prefix(64).enumerated() {

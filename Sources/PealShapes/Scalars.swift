@@ -1,7 +1,8 @@
 package import PealCore
 
 extension Shape where Value == String {
-    /// A name of 1 to `max` characters (code points, as JSON Schema counts) or bytes, without control characters.
+    /// A string of 1 to `characters` code points, as JSON Schema counts, or of 1 to `bytes` bytes, without control
+    /// characters.
     package static func text(characters: Int = Limits.nameCharactersMax, bytes: Int? = nil) -> Shape {
         Shape { json, reading throws(PealError) in
             let text = try plain(json, reading)
@@ -17,12 +18,12 @@ extension Shape where Value == String {
             }
             return text
         } describe: { describing in
-            // A text of n bytes has n characters at most.
+            // A string of n bytes has at most n characters.
             schema(describing, 1...(bytes ?? characters), #"[^\u0000-\u001f\u007f]+"#)
         }
     }
 
-    /// A text of any length for people to read: of control characters only tabs and line ends.
+    /// A string of any length for people to read. Its only control characters are tabs and line ends.
     package static let content = Shape { json, reading throws(PealError) in
         let text = try plain(json, reading)
         try reading.checkContent(of: text)
@@ -31,17 +32,17 @@ extension Shape where Value == String {
         schema(describing, nil, #"[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*"#)
     }
 
-    /// A text of any length and characters.
+    /// A string of any length and characters.
     package static let anyText = Shape { json, reading throws(PealError) in
         try plain(json, reading)
     } describe: { describing in
         Schema([("type", type(describing))])
     }
 
-    /// The same text where `isValid` holds.
+    /// The same string, if `isValid` returns true.
     /// - Parameters:
-    ///   - pattern: what `isValid` checks, as a regular expression of ECMA-262 for the whole text.
-    ///   - message: what goes on after the path: `must be …`.
+    ///   - pattern: the condition as a regular expression (ECMA-262) for the whole string.
+    ///   - message: the text after the path in the error: `must be …`.
     package func matching(
         _ pattern: String, _ message: String, _ isValid: @escaping @Sendable (String) -> Bool
     ) -> Shape {
@@ -51,7 +52,7 @@ extension Shape where Value == String {
         }.stating(("pattern", .string("^(?:\(pattern))$")))
     }
 
-    /// A text; a tolerant reader takes that of a number or a flag.
+    /// A string. Tolerant readers also accept the text of a number or a boolean.
     package static func plain(_ json: JSON, _ reading: borrowing Reading) throws(PealError) -> String {
         switch json {
         case .string(let text): return text
@@ -94,7 +95,7 @@ extension Shape where Value == Bool {
 }
 
 extension Shape where Value == Int64 {
-    /// - Parameter text: what to say of a number outside the range, after the path.
+    /// - Parameter text: the text after the path in the error for a number out of range.
     package static func integer(_ range: ClosedRange<Int64>, refusing text: String? = nil) -> Shape {
         Shape { json, reading throws(PealError) in
             let isTolerant = reading.policy.isTolerant
@@ -113,7 +114,7 @@ extension Shape where Value == Int64 {
         }
     }
 
-    /// The numbers from 0 to `last` as a regular expression of ECMA-262: limits in patterns are derived too.
+    /// The numbers from 0 to `last` as a regular expression (ECMA-262), so that patterns derive from the limits too.
     package static func digits(to last: Int64) -> String {
         let digits = String(last).map { $0.wholeNumberValue ?? 0 }
         var choices = digits.count > 1 ? ["[0-9]{1,\(digits.count - 1)}"] : []
@@ -137,7 +138,7 @@ extension Shape where Value == Double {
         }
     }
 
-    /// A number above 0; as text in decimal digits.
+    /// A number above 0. As a string, it must have decimal digits.
     package static func decimal(above0UpTo max: Int64) -> Shape {
         Shape { json, reading throws(PealError) in
             let text = reading.policy.isTolerant ? json.stringValue?.trimmedBlanks : nil
@@ -159,7 +160,7 @@ extension Shape where Value == Double {
 }
 
 extension Shape where Value == Timestamp {
-    /// RFC 3339 with any offset; tolerant readers take other forms of ISO 8601, too.
+    /// RFC 3339 with any offset. Tolerant readers accept other forms of ISO 8601 too.
     package static let time = Shape { json, reading throws(PealError) in
         let text = json.stringValue
         let isTolerant = reading.policy.isTolerant
@@ -174,7 +175,7 @@ extension Shape where Value == Timestamp {
 }
 
 extension Shape {
-    /// One of some words, by a table: aliases are further rows. Tolerant readers take any letter case.
+    /// One of the words in a table; aliases are further rows. Tolerant readers ignore letter case.
     package static func words(
         _ name: String, _ words: [(String, Value)], expected: String? = nil, code: PealError.Code = .invalidField
     ) -> Shape {
@@ -194,7 +195,7 @@ extension Shape {
         }
     }
 
-    /// One of the words of an enumeration.
+    /// A case of an enumeration, by its raw value.
     package static func words(_ name: String, _ cases: [Value] = Array(Value.allCases)) -> Shape
     where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
         words(name, cases.map { ($0.rawValue, $0) })
@@ -217,14 +218,14 @@ extension JSON {
 }
 
 extension String {
-    /// Without blanks, tabs and line ends around it.
+    /// The string without leading and trailing blanks, tabs and line ends.
     fileprivate var trimmedBlanks: String {
         let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
         let rest = utf8.drop(while: isBlank)
         return String(decoding: rest.dropLast(rest.reversed().prefix(while: isBlank).count), as: UTF8.self)
     }
 
-    /// Digits, perhaps with a sign and a fraction: no exponent, no infinity, no hexadecimal digits.
+    /// Whether it consists of digits, with an optional sign and fraction: no exponent, infinity or hexadecimal digits.
     fileprivate var isDecimal: Bool {
         let isDigit = { (byte: UInt8) in byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
         let unsigned = utf8.first == UInt8(ascii: "-") ? utf8.dropFirst() : utf8[...]
@@ -254,7 +255,7 @@ extension Timestamp {
 }
 
 extension String {
-    /// The extended form of a date or a time of day: `20261121` with dashes, `0230` or `023000` with colons.
+    /// The extended form of a date or time of day: `20261121` with dashes, `0230` or `023000` with colons.
     fileprivate func punctuated(with mark: Character, at places: [Int]) -> String {
         let digits = prefix { $0.isNumber }.count
         guard !contains(mark), digits > places[0] else { return self }

@@ -1,10 +1,10 @@
 package import PealCore
 
-/// A JSON Schema of draft 2020-12, which OpenAPI 3.1 takes as it is. Its keywords keep the order in which they were
-/// given. A schema carries the components that it refers to, so that whoever writes the document can gather them.
+/// A JSON Schema (draft 2020-12), which OpenAPI 3.1 uses unchanged. Keywords keep their order. A schema carries the
+/// components that it refers to, so that the writer of the document can collect them.
 package struct Schema: Sendable, Hashable {
     private var keywords: JSON.Members
-    /// By name.
+    /// The components by name.
     package private(set) var components: [String: Schema] = [:]
 
     package init(_ keywords: [(String, JSON)] = []) { self.keywords = JSON.Members(keywords) }
@@ -13,7 +13,7 @@ package struct Schema: Sendable, Hashable {
 
     package subscript(keyword: String) -> JSON? { keywords[keyword] }
 
-    /// Whatever JSON can hold.
+    /// Any JSON value.
     package static let anything = Schema()
 
     /// A reference to a schema of the document's components.
@@ -21,7 +21,7 @@ package struct Schema: Sendable, Hashable {
         Schema([("$ref", .string("#/components/schemas/\(name)"))])
     }
 
-    /// `schema` as a component of the document, and a reference to it. A reference stays one.
+    /// Makes `schema` a component of the document and returns a reference to it. A reference is returned as it is.
     package static func component(_ name: String, _ schema: Schema) -> Schema {
         guard schema["$ref"] == nil else { return schema }
         var reference = named(name).carrying([schema])
@@ -31,7 +31,7 @@ package struct Schema: Sendable, Hashable {
         return reference
     }
 
-    /// Also with the components of `others`.
+    /// This schema, also carrying the components of `others`.
     func carrying(_ others: [Schema]) -> Schema {
         var schema = self
         for other in others {
@@ -56,14 +56,14 @@ package struct Schema: Sendable, Hashable {
         return schema
     }
 
-    /// This schema with a sentence for people.
+    /// This schema with a description.
     package func described(_ text: String) -> Schema { with("description", .string(text)) }
 
-    /// What counts where nothing is given.
+    /// This schema with the default for an absent value.
     package func defaulting(to value: JSON) -> Schema { with("default", value) }
 
-    /// Also null. Generators of clients make copies of nullable objects and enumerations, so those become a union of two
-    /// names.
+    /// Allows null. Client generators duplicate nullable objects and enumerations, so those become a union of two named
+    /// schemas.
     package var orNull: Schema {
         guard self != .anything else { return self }
         guard let type = self["type"], type != "object", self["enum"] == nil, self["const"] == nil else {
@@ -73,31 +73,31 @@ package struct Schema: Sendable, Hashable {
         return with("type", .array(types.contains("null") ? types : types + ["null"]))
     }
 
-    /// What suits this schema or `other`.
+    /// Values that are valid under this schema or `other`.
     func or(_ other: Schema) -> Schema {
         guard let choices = self["anyOf"]?.arrayValue else { return .any(of: [self, other]) }
         return with("anyOf", .array(choices + [other.json])).carrying([other])
     }
 
-    /// Each value that suits one of `schemas` at least.
+    /// Values that are valid under at least one of `schemas`.
     package static func any(of schemas: [Schema]) -> Schema {
         Schema([("anyOf", .array(schemas.map(\.json)))]).carrying(schemas)
     }
 
-    /// Each value that suits exactly one of `schemas`.
+    /// Values that are valid under exactly one of `schemas`.
     package static func one(of schemas: [Schema]) -> Schema {
         Schema([("oneOf", .array(schemas.map(\.json)))]).carrying(schemas)
     }
 
-    /// Each value that suits all of `schemas`.
+    /// Values that are valid under all of `schemas`.
     package static func all(of schemas: [Schema]) -> Schema {
         Schema([("allOf", .array(schemas.map(\.json)))]).carrying(schemas)
     }
 }
 
 extension Schema {
-    /// A text of `range` characters, which are Unicode's code points, as JSON Schema counts.
-    /// - Parameter pattern: a regular expression of ECMA-262 that holds for the whole text.
+    /// A string whose length in Unicode code points, as JSON Schema counts, is in `range`.
+    /// - Parameter pattern: a regular expression (ECMA-262) for the whole string.
     package static func text(_ range: ClosedRange<Int>, pattern: String? = nil) -> Schema {
         var schema = Schema([("type", "string")])
         if range.lowerBound > 0 { schema = schema.with("minLength", .integer(range.lowerBound)) }
@@ -105,27 +105,27 @@ extension Schema {
         return pattern.map { schema.with("pattern", .string("^\($0)$")) } ?? schema
     }
 
-    /// A text whose whole form a regular expression of ECMA-262 states.
+    /// A string that matches a regular expression (ECMA-262) as a whole.
     package static func text(pattern: String) -> Schema { text(0...Int.max, pattern: pattern) }
 
-    /// A text of any length.
+    /// A string of any length.
     package static let text = Schema([("type", "string")])
 
-    /// A text of `range` characters without control characters (C0, DEL).
+    /// A string of `range` characters without control characters (C0, DEL).
     package static func printable(_ range: ClosedRange<Int>) -> Schema {
         text(range, pattern: #"[^\u0000-\u001f\u007f]*"#)
     }
 
-    /// A text for people to read: of control characters only tabs and line ends.
+    /// A string for people to read. Its only control characters are tabs and line ends.
     package static let content = text(pattern: #"[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*"#)
 
-    /// An id (RFC 9562). The pattern is for readers that ignore formats.
+    /// An id (RFC 9562). The pattern is for validators that ignore formats.
     package static let uuid = text(pattern: "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").with("format", "uuid")
 
     /// An instant (RFC 3339).
     package static let time = Schema([("type", "string"), ("format", "date-time")])
 
-    /// An instant in the future whenever a request is read. The pattern excludes the day of `now` and those before it.
+    /// An instant that is in the future when a request is read. The pattern excludes the day of `now` and earlier days.
     package static func future(after now: Timestamp) -> Schema {
         let day = Array(now.description.prefix(10))
         let later = day.indices.compactMap { position -> String? in
@@ -163,17 +163,17 @@ extension Schema {
         Schema([("type", "string"), ("enum", .array(words.map(JSON.string)))])
     }
 
-    /// One of the words of an enumeration.
+    /// The raw values of an enumeration.
     package static func words<Choice: RawRepresentable & CaseIterable>(_: Choice.Type) -> Schema
     where Choice.RawValue == String {
         words(Choice.allCases.map(\.rawValue))
     }
 
-    /// This word alone.
+    /// Only this word.
     package static func word(_ word: String) -> Schema { Schema([("type", "string"), ("const", .string(word))]) }
 }
 
-/// A member of an object that a schema describes.
+/// A member in the schema of an object.
 package struct Property: Sendable {
     package let name: String
     package let schema: Schema
@@ -183,19 +183,19 @@ package struct Property: Sendable {
         Property(name: name, schema: schema, isRequired: true)
     }
 
-    /// A member that may be missing.
+    /// An optional member.
     package static func optional(_ name: String, _ schema: Schema) -> Property {
         Property(name: name, schema: schema, isRequired: false)
     }
 
-    /// A member of a request that may be missing or null, which is the same.
+    /// A member of a request that may be missing or null, with the same meaning.
     package static func nullable(_ name: String, _ schema: Schema) -> Property {
         Property(name: name, schema: schema.orNull, isRequired: false)
     }
 }
 
 extension Schema {
-    /// An object with these members, and perhaps with others, which are ignored.
+    /// An object with these members. Others are allowed and ignored.
     package static func object(_ properties: [Property]) -> Schema {
         var schema = Schema([("type", "object")])
         if !properties.isEmpty {
@@ -207,12 +207,12 @@ extension Schema {
         return schema.carrying(properties.map(\.schema))
     }
 
-    /// An object whose members have names of their own and values that suit `schema`.
+    /// An object with arbitrary names, whose values are valid under `schema`.
     package static func map(_ schema: Schema) -> Schema {
         Schema([("type", "object"), ("additionalProperties", schema.json)]).carrying([schema])
     }
 
-    /// An object of any members.
+    /// An object with any members.
     package static let object = Schema([("type", "object")])
 
     package static func list(_ items: Schema, _ range: ClosedRange<Int> = 0...Int.max) -> Schema {
@@ -222,7 +222,7 @@ extension Schema {
         return schema
     }
 
-    /// An object that also must have `names`.
+    /// This object, with `names` required too.
     package func requiring(_ names: String...) -> Schema {
         let known = self["required"]?.arrayValue ?? []
         return with("required", .array(known + names.map(JSON.string).filter { !known.contains($0) }))

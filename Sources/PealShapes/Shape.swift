@@ -1,10 +1,10 @@
 package import PealCore
 
-/// What one value of a request may be, said once: a shape reads the value and describes it, so that the reader and the
-/// OpenAPI schema cannot disagree.
+/// Defines the valid values of a part of a request, once: a shape reads the JSON value and describes it, so that the
+/// reader and the OpenAPI schema cannot disagree.
 ///
-/// A request is an `ObjectShape`: a start value and one `Entry` for each member, which names the member, says what it
-/// may be, and stores what was read. `Rule`s say what holds between members.
+/// A request is an `ObjectShape`: a start value and one `Entry` for each member, which names the member, defines its
+/// valid values, and stores what was read. `Rule`s are conditions on several members.
 ///
 /// ```swift
 /// static let options = ObjectShape("NativeOptions", PlatformOptions(), rules: [.notBoth("expires_at", "ttl_seconds")]) {
@@ -15,21 +15,23 @@ package import PealCore
 /// }
 /// ```
 ///
-/// - The setter of a member that may be missing takes an optional: it is not called for a missing member, and gets nil
-///   for a null. Two members that share a property must not clear it, as above.
+/// - The setter of an optional member takes an optional: it is not called for a missing member, and receives nil for
+///   null. If two members share a property, neither may clear it, as above.
 /// - `Entry(required:)` refuses a missing member with `missing_field`; its setter takes a value.
-/// - `options.value(of: json, policy, now: now)` reads a request, `options.apply(json, to: &stored, policy, now: now)` a
-///   change of what is stored: a member that is not mentioned stays, null clears, required members may be missing.
+/// - `options.value(of: json, policy, now: now)` reads a request. `options.apply(json, to: &stored, policy, now: now)`
+///   reads a change of a stored value: absent members keep their values, null clears, and required members may be
+///   missing.
 /// - `options.shape` is the shape for a member of another object, `options.schema(describing)` the schema.
-/// - A `Policy` says how strictly a dialect reads. The same shape serves both kinds, and the schema follows the policy.
+/// - A `Policy` sets how strictly a dialect reads. Strict and tolerant dialects can use the same shape, and the schema
+///   follows the policy.
 ///
-/// Make shapes once and keep them: `static let`, or a property of a value made at start where limits come from the
-/// configuration. A computed property builds the whole tree for each request.
+/// Make shapes once and keep them: as a `static let`, or as a property of a value that is created at start if limits
+/// come from the configuration. A computed property builds the whole tree for each request.
 package struct Shape<Value: Sendable>: Sendable {
     package typealias Read = @Sendable (JSON, inout Reading) throws(PealError) -> Value
     package typealias Describe = @Sendable (Describing) -> Schema
 
-    /// Reads a value that is there: the object around it has already dealt with absence.
+    /// Reads a value that is present: the enclosing object has already handled absence.
     package let read: Read
     /// JSON Schema (draft 2020-12) of the same values.
     package let describe: Describe
@@ -44,7 +46,7 @@ package struct Shape<Value: Sendable>: Sendable {
         return try read(body, &reading)
     }
 
-    /// Reads what stands elsewhere than in a body: a part of a path or a query.
+    /// Reads text from outside a body, such as a part of a path or a query.
     package func value(
         of text: String, named name: String, _ policy: Policy = .strict
     ) throws(PealError) -> Value {
@@ -58,7 +60,7 @@ package struct Shape<Value: Sendable>: Sendable {
             read: { json, reading throws(PealError) in transform(try read(json, &reading)) }, describe: describe)
     }
 
-    /// A rule that the schema leaves out or states by `stating`.
+    /// Adds a check to the reader. The schema does not contain it unless `stating` adds it.
     package func checked<Other>(
         _ check: @escaping @Sendable (Value, borrowing Reading) throws(PealError) -> Other
     ) -> Shape<Other> {
@@ -67,34 +69,34 @@ package struct Shape<Value: Sendable>: Sendable {
             describe: describe)
     }
 
-    /// Changes only the schema: to state what `checked` checks.
+    /// Changes only the schema, to state what `checked` checks.
     package func stating(_ keywords: (String, JSON)...) -> Shape {
         Shape(read: read) { describing in
             keywords.reduce(describe(describing)) { $0.with($1.0, $1.1) }
         }
     }
 
-    /// Puts another schema in place of the shape's own.
+    /// Replaces the shape's schema.
     package func described(by describe: @escaping Describe) -> Shape { Shape(read: read, describe: describe) }
 
     package func described(_ text: String) -> Shape { stating(("description", .string(text))) }
 
-    /// Gives the schema a name in the document. Whatever stands in a union needs one: generators of clients name types
-    /// by it.
+    /// Gives the schema a name in the document. Every member of a union needs a name, which client generators use for
+    /// the type.
     package func named(_ name: String) -> Shape {
         Shape(read: read) { .component(name, describe($0)) }
     }
 }
 
-/// How a dialect treats what is not quite as asked.
+/// How a dialect treats values that differ from the documented form.
 package struct Policy: Sendable {
-    /// Whether numbers and flags may be texts, scalars may stand for texts, and "" is absent.
+    /// Whether numbers and booleans may be strings, scalars may replace strings, and "" counts as absent.
     package var isTolerant = false
-    /// Whether line ends behind a text are dropped.
+    /// Whether line ends after a string are dropped.
     package var trimsLineEnds = false
-    /// Whether a null is as good as nothing in a change, too: only "" clears then.
+    /// Whether null counts as absent in a change too, so that only "" clears.
     package var leavesNull = false
-    /// Whether members that no shape declares are refused; else they are passed over.
+    /// Whether members that no shape declares are refused; otherwise they are ignored.
     package var refusesUnknown = false
 
     package init(
@@ -115,7 +117,7 @@ package struct Policy: Sendable {
         }
     }
 
-    /// By bytes: to Swift, a carriage return and its line feed are one character.
+    /// Compares bytes, because Swift treats a carriage return and line feed as one character.
     func trimmed(_ json: JSON) -> JSON {
         guard trimsLineEnds, case .string(let text) = json, text.utf8.last == 0x0A || text.utf8.last == 0x0D else {
             return json
@@ -125,7 +127,7 @@ package struct Policy: Sendable {
     }
 }
 
-/// One body being read: how, when, and where in it. The path becomes text only when something is refused.
+/// The state of reading one body: the policy, the time and the current path. The path becomes text only for an error.
 package struct Reading: ~Copyable {
     package let policy: Policy
     package let now: Timestamp
@@ -146,11 +148,12 @@ package struct Reading: ~Copyable {
     package mutating func enter(_ element: Int) { steps.append(.element(element)) }
     package mutating func leave() { steps.removeLast() }
 
-    /// A refusal leaves the path where it arose; whoever catches one goes back.
+    /// After an error, the path stays at the value that caused it. Code that catches an error goes back to its own
+    /// depth.
     var depth: Int { steps.count }
     mutating func leave(to depth: Int) { steps.removeLast(steps.count - depth) }
 
-    /// Such as `audience.addresses[3].platform`; `body` at the top.
+    /// The current path, such as `audience.addresses[3].platform`; `body` at the top.
     package var path: String { steps.isEmpty ? "body" : written }
 
     package func path(_ member: String) -> String { steps.isEmpty ? member : "\(written).\(member)" }
@@ -164,10 +167,10 @@ package struct Reading: ~Copyable {
         }
     }
 
-    /// `invalid_field` for the value at hand; its path comes before `text`.
+    /// `invalid_field` for the current value. The message is its path and `text`.
     package func refusal(_ text: String) -> PealError { .invalid(path, "\(path) \(text)") }
 
-    /// Puts a refusal of the core, which knows no more than `address.keys`, where this reading stands.
+    /// Adds the current path to an error of the core, whose field is relative, such as `address.keys`.
     package func placed(_ error: PealError) -> PealError { steps.isEmpty ? error : error.under(written) }
 
     package func wrongType(_ json: JSON, _ expected: String) -> PealError {
@@ -176,10 +179,10 @@ package struct Reading: ~Copyable {
     }
 }
 
-/// For whom a schema is written.
+/// The policy and time for which a schema is written.
 package struct Describing: Sendable {
     package let policy: Policy
-    /// What must lie in the future lies after this.
+    /// Times that must be in the future are later than this.
     package let now: Timestamp
 
     package init(policy: Policy, now: Timestamp) {
@@ -187,8 +190,8 @@ package struct Describing: Sendable {
         self.now = now
     }
 
-    /// The schema of a member that may be missing: null counts as absent, and so does "" under a tolerant policy.
-    /// Generators of clients make copies of nullable objects and enumerations, so those become a union of two names.
+    /// The schema of an optional member: null counts as absent, and so does "" under a tolerant policy. Client
+    /// generators duplicate nullable objects and enumerations, so those become a union of two named schemas.
     package func optional(_ schema: Schema) -> Schema {
         guard schema != .anything else { return schema }
         guard policy.isTolerant else { return schema.orNull }
@@ -207,7 +210,7 @@ package struct Describing: Sendable {
     }
 }
 
-/// A value and where it stood, for rules that are checked when the whole is known.
+/// A value with its path in the request, for rules that are checked after the whole request is read.
 package struct Located<Value: Sendable>: Sendable {
     package let value: Value
     package let path: String
@@ -224,8 +227,8 @@ extension Shape {
             read: { json, reading throws(PealError) in (try read(json, &reading), json) }, describe: describe)
     }
 
-    /// Reads without refusing: the refusal counts only where the rest of the request makes the member matter, and a
-    /// rule throws it then. The schema says nothing.
+    /// Reads without throwing: the value or its error. A rule throws the error only if the rest of the request makes
+    /// the member relevant. The schema allows anything.
     package func deferred() -> Shape<Result<Value, PealError>> {
         Shape<Result<Value, PealError>>(
             read: { json, reading throws(PealError) in

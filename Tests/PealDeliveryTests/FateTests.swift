@@ -93,7 +93,8 @@ struct FateTests {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...10)
         fixture.provider.answers { request in
-            request.key == 3 && request.earlier == 0 ? .answer(Answer(.lost, reason: "ConnectionLost")) : .accepted
+            request.key == 3 && request.earlier == 0
+                ? .answer(ProviderAnswer(.lost, reason: "ConnectionLost")) : .accepted
         }
         var options = MessageOptions()
         options.lostAnswer = isDropped ? .drop : .resend

@@ -70,7 +70,7 @@ struct RetryTests {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...10)
         fixture.provider.answers { request in
-            request.key == 4 ? .answer(Answer(.lost, reason: "StreamReset")) : .accepted
+            request.key == 4 ? .answer(ProviderAnswer(.lost, reason: "StreamReset")) : .accepted
         }
         let service = fixture.service()
         try await fixture.running(service) {
@@ -104,7 +104,7 @@ struct RetryTests {
         try await fixture.register(1...10)
         fixture.provider.answers { request in
             request.key == 4 && request.earlier < 3 * Limits.attemptsMax
-                ? .answer(Answer(.held(after: .seconds(1)), reason: "OriginHeld")) : .accepted
+                ? .answer(ProviderAnswer(.held(after: .seconds(1)), reason: "OriginHeld")) : .accepted
         }
         let service = fixture.service()
         try await fixture.running(service) {

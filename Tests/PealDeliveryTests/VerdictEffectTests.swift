@@ -31,14 +31,14 @@ struct VerdictEffectTests {
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
-        let answer: Answer.Result
+        let answer: ProviderAnswer.Result
         let message: Message
         var address = Address.kept
         var route = Route.open
 
         var testDescription: String { "\(answer)" }
 
-        init(_ answer: Answer.Result, _ message: Message, _ address: Address = .kept, _ route: Route = .open) {
+        init(_ answer: ProviderAnswer.Result, _ message: Message, _ address: Address = .kept, _ route: Route = .open) {
             self.answer = answer
             self.message = message
             self.address = address
@@ -70,7 +70,7 @@ struct VerdictEffectTests {
             store: fixture.store, providers: [.apns: fixture.provider], time: fixture.time,
             randomness: fixture.randomness,
             logger: .init(label: "test"), options: .init())
-        let fates = page(Answer(row.answer, reason: "Word"), at: fixture.now)
+        let fates = page(ProviderAnswer(row.answer, reason: "Word"), at: fixture.now)
         let route = ActiveRoute(app: fixture.app, route: .apnsProduction)
         let key = AccessCache.Key(app: fixture.app, provider: .apns, environment: .production)
         let terms = SendTerms(
@@ -83,12 +83,13 @@ struct VerdictEffectTests {
     }
 
     /// A page of one device with that answer.
-    private func page(_ answer: Answer, at now: Timestamp) -> PageFates {
+    private func page(_ answer: ProviderAnswer, at now: Timestamp) -> PageFates {
         var page = DevicePage(through: 1, isLast: true, readAt: now, capacity: 1)
         [UInt8](repeating: 7, count: 32).withUnsafeBytes { page.append(key: 1, address: $0, revision: 4, locale: 0) }
         let notification = Notification(route: .apnsProduction, path: .init([]), headers: [], body: .init([]))
         let order = PageOrder(
-            slice: Slice.ID(app: 1, message: MessageID(high: 1, low: 1), route: .apnsProduction, rangeStart: 0, part: 0),
+            slice: Slice.ID(
+                app: 1, message: MessageID(high: 1, low: 1), route: .apnsProduction, rangeStart: 0, part: 0),
             credential: .webPush([]), fingerprint: "", page: page, notifications: [notification], variants: [0],
             lane: .direct, deadline: .seconds(9), control: SendControl())
         order.flight.begin(1)

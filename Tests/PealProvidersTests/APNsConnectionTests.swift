@@ -94,7 +94,7 @@ struct APNsConnectionTests {
         // The remark of a small message is kept.
         #expect(
             order.flight.snapshot.exceptions[0]
-                == Answer(.verdict(.accepted), reason: "apns-unique-id abc-1", status: 200))
+                == ProviderAnswer(.verdict(.accepted), reason: "apns-unique-id abc-1", status: 200))
         await provider.close()
         let id = NotificationID.make(message: order.slice.message, inAddresses: false, key: 1)
         #expect(

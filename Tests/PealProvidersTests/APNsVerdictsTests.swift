@@ -121,11 +121,12 @@ struct APNsVerdictsTests {
         #expect(late.result == .verdict(.retireAddress(since: nil, isSuspicious: false)))
         // No word: judged by its class, and no line end ever reaches a log.
         let odd = exchange.answer(to: .init(status: 410, body: Array(#"{"reason":"Gone\nfor ever"}"#.utf8)))
-        #expect(odd == Answer(.verdict(.rejectMessage), reason: "Status410", status: 410))
+        #expect(odd == ProviderAnswer(.verdict(.rejectMessage), reason: "Status410", status: 410))
         #expect(exchange.answer(to: .init(status: 502, body: Array("<html>".utf8))).reason == "Status502")
         let busy = exchange.answer(
             to: .init(status: 503, body: Array(#"{"reason":"Service Unavailable"}"#.utf8), retryAfterSeconds: 90))
-        #expect(busy == Answer(.verdict(.retry(after: .seconds(90))), reason: "ServiceUnavailable", status: 503))
+        #expect(
+            busy == ProviderAnswer(.verdict(.retry(after: .seconds(90))), reason: "ServiceUnavailable", status: 503))
     }
 
     @Test(
@@ -192,6 +193,6 @@ struct APNsVerdictsTests {
         #expect([404, 405].allSatisfy { signing.isOurFault(.init(status: $0)) })
         #expect(!signing.isOurFault(.init(status: 400)))
         let answer = certificate.answer(to: .init(status: 200, remark: "abc-1"))
-        #expect(answer == Answer(.verdict(.accepted), reason: "apns-unique-id abc-1", status: 200))
+        #expect(answer == ProviderAnswer(.verdict(.accepted), reason: "apns-unique-id abc-1", status: 200))
     }
 }

@@ -166,7 +166,7 @@ struct AccessTokensTests {
     func refusal() async {
         let source = ScriptedTokens([.refused(.init(reason: "invalid_grant", status: 400))])
         let tokens = tokens(source)
-        let stop = Answer(.verdict(.stopApp), reason: "invalid_grant", status: 400)
+        let stop = ProviderAnswer(.verdict(.stopApp), reason: "invalid_grant", status: 400)
         #expect(await tokens.ready() == .unavailable(stop))
         #expect(tokens.obstacle == stop)
         time.advance(AccessTokens.refusalPause - .seconds(1))
@@ -212,7 +212,7 @@ struct AccessTokensTests {
         #expect(source.fetches == 2)
         #expect(tokens.refused(version: 2) == .stopApp)
         #expect(tokens.refused(version: 2) == .stopApp)
-        let stop = Answer(.verdict(.stopApp), reason: "AccessTokenRefused", status: 401)
+        let stop = ProviderAnswer(.verdict(.stopApp), reason: "AccessTokenRefused", status: 401)
         #expect(await tokens.ready() == .unavailable(stop))
         time.advance(AccessTokens.refusalPause)
         #expect(text(await tokens.ready()) == "Bearer token-3")

@@ -13,8 +13,8 @@ struct PlainExchange: Exchange {
     var idName: String? { "apns-id" }
     var provesFirst: Bool { false }
     func authorization() -> Authorization? { nil }
-    func answer(to response: ProviderResponse) -> Answer {
-        Answer(.verdict(.rejectMessage), reason: "Status\(response.status)", status: response.status)
+    func answer(to response: ProviderResponse) -> ProviderAnswer {
+        ProviderAnswer(.verdict(.rejectMessage), reason: "Status\(response.status)", status: response.status)
     }
 }
 
@@ -26,7 +26,7 @@ struct ConnectionPoolTests {
     ) throws -> ConnectionPool {
         ConnectionPool(
             connector: Connector(
-                endpoint: Endpoint(host: "localhost", port: server.port),
+                endpoint: RemoteEndpoint(host: "localhost", port: server.port),
                 tls: try Connector.context(caFile: server.directory.file("cert.pem")),
                 group: MultiThreadedEventLoopGroup.singleton),
             exchange: PlainExchange(),

@@ -12,8 +12,8 @@ struct EndpointTests {
             ("HTTPS://127.0.0.1:9", "127.0.0.1", 9, "127.0.0.1:9"), ("https://[::1]:8443", "::1", 8443, "[::1]:8443"),
         ])
     func good(url: String, host: String, port: Int, authority: String) throws {
-        let endpoint = try #require(Endpoint(url))
-        #expect(endpoint == Endpoint(host: host, port: port))
+        let endpoint = try #require(RemoteEndpoint(url))
+        #expect(endpoint == RemoteEndpoint(host: host, port: port))
         #expect(endpoint.authority == authority)
     }
 
@@ -23,12 +23,12 @@ struct EndpointTests {
             "", "http://a", "https://", "https://a/b", "https://a:0", "https://a:65536", "https://u@a", "https://a?x",
             "https://:443", "ftp://a", "https://a b", "https://a:b",
         ])
-    func bad(url: String) { #expect(Endpoint(url) == nil) }
+    func bad(url: String) { #expect(RemoteEndpoint(url) == nil) }
 
     @Test(
         "addresses are told from names",
         arguments: [("127.0.0.1", true), ("::1", true), ("localhost", false), ("1.2.3.com", false)])
     func addresses(host: String, isAddress: Bool) {
-        #expect(Endpoint(host: host, port: 1).isAddress == isAddress)
+        #expect(RemoteEndpoint(host: host, port: 1).isAddress == isAddress)
     }
 }

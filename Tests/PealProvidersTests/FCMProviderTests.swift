@@ -101,9 +101,9 @@ struct FCMProviderTests {
         await provider.close()
         #expect(
             answers == [
-                0: Answer(
+                0: ProviderAnswer(
                     .verdict(.retireAddress(since: nil, isSuspicious: false)), reason: "UNREGISTERED", status: 404),
-                1: Answer(.verdict(.retry(after: .seconds(9))), reason: "Status503", status: 503),
+                1: ProviderAnswer(.verdict(.retry(after: .seconds(9))), reason: "Status503", status: 503),
             ])
     }
 
@@ -116,7 +116,7 @@ struct FCMProviderTests {
         await provider.close()
         #expect(
             snapshot.exceptions.values.allSatisfy {
-                $0 == Answer(.verdict(.stopApp), reason: "invalid_grant", status: 400)
+                $0 == ProviderAnswer(.verdict(.stopApp), reason: "invalid_grant", status: 400)
             })
         #expect(snapshot.exceptions.count == 3)
         #expect(fcm.server.connectionCount == 0)
@@ -155,9 +155,9 @@ struct FCMProviderTests {
         let provider = try provider(fcm, tokens)
         #expect(try await send(1, provider, credential(tokens)).tally == ["verdict UNAUTHENTICATED": 1])
         let second = try await send(1, provider, credential(tokens)).exceptions[0]
-        #expect(second == Answer(.verdict(.stopApp), reason: "UNAUTHENTICATED", status: 401))
+        #expect(second == ProviderAnswer(.verdict(.stopApp), reason: "UNAUTHENTICATED", status: 401))
         let third = try await send(1, provider, credential(tokens)).exceptions[0]
-        #expect(third == Answer(.verdict(.stopApp), reason: "AccessTokenRefused", status: 401))
+        #expect(third == ProviderAnswer(.verdict(.stopApp), reason: "AccessTokenRefused", status: 401))
         await provider.close()
         #expect(fcm.requests.count == 2)
     }

@@ -156,7 +156,7 @@ struct FCMVerdictsTests {
     func table(row: Row) async {
         let answer = await exchange().answer(
             to: .init(status: row.status, body: Array(row.body.utf8), retryAfterSeconds: row.retryAfter))
-        #expect(answer == Answer(.verdict(row.verdict), reason: row.reason, status: row.status))
+        #expect(answer == ProviderAnswer(.verdict(row.verdict), reason: row.reason, status: row.status))
     }
 
     @Test(
@@ -171,7 +171,7 @@ struct FCMVerdictsTests {
         for body in ["", "<html>", #"{"error":"x"}"#, #"{"error":{"details":[{"errorCode":7}]}}"#] {
             let answer = exchange.answer(to: .init(status: status, body: Array(body.utf8)))
             let reason = verdict == .accepted ? "" : "Status\(status)"
-            #expect(answer == Answer(.verdict(verdict), reason: reason, status: status))
+            #expect(answer == ProviderAnswer(.verdict(verdict), reason: reason, status: status))
         }
     }
 
@@ -194,9 +194,9 @@ struct FCMVerdictsTests {
         #expect(exchange.answer(to: response).result == .verdict(.refreshCredential))
         response.authorizationVersion = 2
         #expect(
-            exchange.answer(to: response) == Answer(.verdict(.stopApp), reason: "UNAUTHENTICATED", status: 401))
+            exchange.answer(to: response) == ProviderAnswer(.verdict(.stopApp), reason: "UNAUTHENTICATED", status: 401))
         #expect(exchange.authorization() == nil)
-        #expect(exchange.obstacle() == Answer(.verdict(.stopApp), reason: "AccessTokenRefused", status: 401))
+        #expect(exchange.obstacle() == ProviderAnswer(.verdict(.stopApp), reason: "AccessTokenRefused", status: 401))
         #expect(source.fetches == 2)
     }
 }

@@ -21,7 +21,7 @@ struct HTTP2FarewellTests {
     func silence() throws {
         let pool = ConnectionPool(
             connector: Connector(
-                endpoint: Endpoint(host: "localhost", port: 1), tls: try Connector.context(caFile: nil),
+                endpoint: RemoteEndpoint(host: "localhost", port: 1), tls: try Connector.context(caFile: nil),
                 group: MultiThreadedEventLoopGroup.singleton),
             exchange: PlainExchange(), time: RealTime(), randomness: SeededRandomness(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

@@ -43,7 +43,7 @@ struct ResolutionTests {
             if frame.header.streamID == 19 { connection.write(ServerFrame.goAway(19)) }
         }
         var connector = Connector(
-            endpoint: Endpoint(host: "localhost", port: server.port),
+            endpoint: RemoteEndpoint(host: "localhost", port: server.port),
             tls: try Connector.context(caFile: server.directory.file("cert.pem")),
             group: MultiThreadedEventLoopGroup.singleton)
         connector.makeResolver = { loop in

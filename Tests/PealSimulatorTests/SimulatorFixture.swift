@@ -89,8 +89,8 @@ struct SimulatorFixture {
 
     /// `header.claims.signature`, unsigned where `sign` gives nothing.
     static func jwt(header: String, claims: String, sign: (Data) throws -> Data) rethrows -> String {
-        let text = [header, claims].map { Base64URL.encode(Data($0.utf8)) }.joined(separator: ".")
-        return text + "." + Base64URL.encode(try sign(Data(text.utf8)))
+        let text = [header, claims].map { URLSafeBase64.encode(Data($0.utf8)) }.joined(separator: ".")
+        return text + "." + URLSafeBase64.encode(try sign(Data(text.utf8)))
     }
 }
 

@@ -30,7 +30,7 @@ struct WebPushTests {
         let signed = try SimulatorFixture.jwt(header: #"{"typ":"JWT","alg":"\#(algorithm)"}"#, claims: text) {
             try key.signature(for: $0).rawRepresentation
         }
-        return "vapid t=\(signed), k=\(Base64URL.encode(key.publicKey.x963Representation))"
+        return "vapid t=\(signed), k=\(URLSafeBase64.encode(key.publicKey.x963Representation))"
     }
 
     private func send(_ changes: [String: String?] = [:], body: [UInt8] = [], at path: String? = nil) throws
@@ -43,15 +43,15 @@ struct WebPushTests {
 
     @Test("opens the example of RFC 8291")
     func example() throws {
-        let key = try #require(Base64URL.decode("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94"))
+        let key = try #require(URLSafeBase64.decode("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94"))
         let body = """
             DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK\
             6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN
             """
         let subscription = BrowserSubscription(
             key: try P256.KeyAgreement.PrivateKey(rawRepresentation: key),
-            secret: Array(try #require(Base64URL.decode("BTBZMqHH6r4Tts7J_aSIgg"))), applicationServerKey: nil)
-        let bytes = Array(try #require(Base64URL.decode(body)))
+            secret: Array(try #require(URLSafeBase64.decode("BTBZMqHH6r4Tts7J_aSIgg"))), applicationServerKey: nil)
+        let bytes = Array(try #require(URLSafeBase64.decode(body)))
         let plain = try #require(WebPushDecryption.open(bytes, for: subscription))
         #expect(String(decoding: plain, as: UTF8.self) == "When I grow up, I want to be a watermelon")
         for place in [0, 20, 30, 100, bytes.count - 1] {
@@ -114,7 +114,7 @@ struct WebPushTests {
     @Test("refuses another algorithm, another signature and another scheme")
     func forgeries() throws {
         #expect(try send(["authorization": try authorization(algorithm: "none")]).status == 403)
-        let stranger = Base64URL.encode(P256.Signing.PrivateKey().publicKey.x963Representation)
+        let stranger = URLSafeBase64.encode(P256.Signing.PrivateKey().publicKey.x963Representation)
         let halves = try authorization().split(separator: "k=")
         #expect(try send(["authorization": halves[0] + "k=" + stranger]).status == 403)
         #expect(try send(["authorization": "WebPush abc"]).status == 401)
@@ -122,8 +122,8 @@ struct WebPushTests {
 
     @Test("holds a subscription to the key that it was made with")
     func ownKey() throws {
-        let own = Base64URL.encode(key.publicKey.x963Representation)
-        let other = Base64URL.encode(P256.Signing.PrivateKey().publicKey.x963Representation)
+        let own = URLSafeBase64.encode(key.publicKey.x963Representation)
+        let other = URLSafeBase64.encode(P256.Signing.PrivateKey().publicKey.x963Representation)
         for (key, status) in [(own, 201), (other, 403)] {
             let made = try fixture.webPush.subscriptions.make(applicationServerKey: key)
             let endpoint = try #require(JSONValue(bytes: Array(made.utf8))?["endpoint"]?.string)

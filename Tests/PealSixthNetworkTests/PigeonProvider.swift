@@ -40,7 +40,7 @@ final class PigeonProvider: Provider {
 
     func send(_ order: PageOrder) {
         guard let whistle = order.credential.value as? Whistle else {
-            order.flight.answerRest(Answer(.verdict(.stopApp), reason: "NoWhistle"))
+            order.flight.answerRest(ProviderAnswer(.verdict(.stopApp), reason: "NoWhistle"))
             return
         }
         // The flight outlives this call: `send` returns at once, as its contract asks.
@@ -53,7 +53,7 @@ final class PigeonProvider: Provider {
         }
     }
 
-    private func fly(_ order: PageOrder, _ index: Int, _ whistle: Whistle) async -> Answer {
+    private func fly(_ order: PageOrder, _ index: Int, _ whistle: Whistle) async -> ProviderAnswer {
         let notification = order.notifications[Int(order.variants[index])]
         let ring = String(decoding: order.page.arena[order.page.addressRange(index)], as: UTF8.self)
         var request = HTTPClientRequest(url: url + String(decoding: notification.path.prefix, as: UTF8.self) + ring)
@@ -62,13 +62,14 @@ final class PigeonProvider: Provider {
         for header in notification.headers { request.headers.add(name: header.name, value: header.value) }
         request.body = .bytes(ByteBuffer(bytes: notification.body.prefix))
         guard let reply = try? await HTTPClient.shared.execute(request, timeout: .seconds(10)) else {
-            return Answer(.lost, reason: "PigeonLost")
+            return ProviderAnswer(.lost, reason: "PigeonLost")
         }
         return switch Int(reply.status.code) {
         case 200: .accepted
         case 410:
-            Answer(.verdict(.retireAddress(since: nil, isSuspicious: false)), reason: "LoftAbandoned", status: 410)
-        case let status: Answer(.verdict(.rejectMessage), reason: "Status\(status)", status: status)
+            ProviderAnswer(
+                .verdict(.retireAddress(since: nil, isSuspicious: false)), reason: "LoftAbandoned", status: 410)
+        case let status: ProviderAnswer(.verdict(.rejectMessage), reason: "Status\(status)", status: status)
         }
     }
 

@@ -68,8 +68,8 @@ extension LineRule {
             name: "write the native API's field paths only in its dialect",
             pattern: #""(content|options)\.([a-z_]|\\\()"#,
             folders: ["Sources/"],
-            // ContextPush's own requests have a member `content`.
-            exempt: ["Sources/PealAPI/Dialects/Native/", "Sources/PealAPI/Dialects/ContextPush/"], readsStrings: true),
+            // The requests of these dialects have members `content` and `options` too.
+            exempt: ["Native", "ContextPush", "Devtodev"].map { "Sources/PealAPI/Dialects/\($0)/" }, readsStrings: true),
         LineRule(
             name: "take no field path apart",
             pattern: #"\b(field|path)\)?\??\.(split\(separator: "\."|hasPrefix\("[a-z_]+\.)"#,

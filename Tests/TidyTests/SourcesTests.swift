@@ -35,7 +35,7 @@ import Testing
         let declaration =
             /^(?:(?:package|public|private|fileprivate|internal|final|indirect)\s+)*(?:struct|class|enum|actor|protocol|typealias)\s+([A-Z]\w*)/
         var paths: [String: [String]] = [:]
-        for file in try swiftFiles() {
+        for file in try swiftFiles() where file.path.hasPrefix("Sources/") {
             for line in SwiftText(file.text).lines {
                 guard let name = line.firstMatch(of: declaration)?.output.1 else { continue }
                 paths[String(name), default: []].append(file.path)

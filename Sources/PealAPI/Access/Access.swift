@@ -58,11 +58,11 @@ struct Access: Sendable {
 /// How callers prove that they hold a key of one kind.
 struct Authentication: Sendable {
     enum Scheme: Sendable {
-        /// `Authorization: Bearer …`.
+        /// `AuthorizationHeader: Bearer …`.
         case bearer
-        /// `Authorization: Token …`.
+        /// `AuthorizationHeader: Token …`.
         case token
-        /// `Authorization: Basic …`, with the public half as user name.
+        /// `AuthorizationHeader: Basic …`, with the public half as user name.
         case basic
         /// A parameter of that name in the query or in the body.
         case parameter(String)
@@ -89,7 +89,7 @@ struct Authentication: Sendable {
     }
 
     /// The refusal where a pair is asked for.
-    static let pair = "a valid name and secret are needed: Authorization: Basic …"
+    static let pair = "a valid name and secret are needed: AuthorizationHeader: Basic …"
 
     var securityScheme: JSON {
         switch scheme {

@@ -18,7 +18,7 @@ struct Gatekeeper: Sendable {
         guard let authentication = access.authentication else { return Caller(identity: .nobody) }
         // The handler reads the query or the body, and admits the caller by its secret.
         if case .parameter = authentication.scheme { return Caller(identity: .nobody) }
-        var caller = try await caller(Authorization(headers[.authorization]), authentication, now: now)
+        var caller = try await caller(AuthorizationHeader(headers[.authorization]), authentication, now: now)
         switch access.role {
         case .anyKey: break
         case .admin:
@@ -57,9 +57,9 @@ struct Gatekeeper: Sendable {
     }
 
     /// Whether the headers hold the admin token: health checks show more to the admin.
-    func isAdmin(_ headers: HTTPFields) -> Bool { isAdmin(Authorization(headers[.authorization])) }
+    func isAdmin(_ headers: HTTPFields) -> Bool { isAdmin(AuthorizationHeader(headers[.authorization])) }
 
-    private func isAdmin(_ shown: Authorization?) -> Bool {
+    private func isAdmin(_ shown: AuthorizationHeader?) -> Bool {
         guard case .bearer(let secret) = shown else { return false }
         return isAdmin(secret)
     }
@@ -69,7 +69,7 @@ struct Gatekeeper: Sendable {
     }
 
     private func caller(
-        _ shown: Authorization?, _ authentication: Authentication, now: Timestamp
+        _ shown: AuthorizationHeader?, _ authentication: Authentication, now: Timestamp
     ) async throws -> Caller {
         if isAdmin(shown) {
             guard authentication.admitsAdmin else { throw Self.wrongDialect }
@@ -92,7 +92,7 @@ struct Gatekeeper: Sendable {
     /// A valid key of another dialect is forbidden, anything else unauthorized. So is the dialect's own key in the
     /// wrong scheme: in the right one it would open the path.
     private func refuseOthers(
-        _ shown: Authorization, _ authentication: Authentication, now: Timestamp
+        _ shown: AuthorizationHeader, _ authentication: Authentication, now: Timestamp
     ) async throws {
         let key: StoredKey? =
             switch shown {
@@ -152,7 +152,7 @@ struct Gatekeeper: Sendable {
 
 /// The Authorization header. Neither the letter case of the scheme matters nor how much white space follows it: real
 /// clients send two spaces.
-enum Authorization: Equatable {
+enum AuthorizationHeader: Equatable {
     case bearer(String)
     /// `Token …`, which is no registered scheme.
     case token(String)

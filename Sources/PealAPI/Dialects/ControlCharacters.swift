@@ -4,7 +4,7 @@ internal import PealCore
 enum ControlCharacters {
     /// In texts that people read and apps receive.
     static let inContent: Set<UInt8> = [0x09, 0x0A, 0x0D]
-    /// In what is stored about a device.
+    /// In stored attributes of a device.
     static let inAttributes: Set<UInt8> = [0x09, 0x0A]
 
     /// - Throws: `invalid_field` with `path`.

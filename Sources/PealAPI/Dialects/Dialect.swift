@@ -1,34 +1,34 @@
 package import PealCore
 
-/// One HTTP vocabulary over the core: it reads its own requests, calls the core's verbs, and answers in its own words.
-/// Everything that the server has to know of a dialect is here; `Dialects.all` is the only list of them.
+/// One HTTP API on top of the core: it reads its own requests, calls the core's verbs, and answers in its own format. A
+/// dialect declares here everything that the server must know about it; `Dialects.all` is the only list of dialects.
 protocol Dialect: Sendable {
     /// The name under which messages are stored and shown.
     var name: DialectName { get }
-    /// The paths that belong to it, each with everything below it. If several dialects match, the longest path wins.
+    /// The path prefixes of the dialect. If several dialects match, the longest prefix wins.
     var paths: [String] { get }
-    /// The kinds of keys that open it.
+    /// The kinds of keys that authorize its requests.
     var keys: [KeyKind] { get }
     var envelope: any Envelope { get }
-    /// What webhooks are sent in its words.
+    /// The composers of webhook reports in the dialect's format.
     var reports: [any ReportComposer] { get }
-    /// The settings that apps have for it.
+    /// The settings that apps have for the dialect.
     var settings: [any DeclaredSetting] { get }
-    /// Whether its clients have a name of their own for an app, which the native API shows as `<dialect>_app_id`.
+    /// Whether its clients have their own id for an app, which the native API shows as `<dialect>_app_id`.
     var namesApps: Bool { get }
     /// Whether authors name the platforms of a message. Otherwise the dialect fills in all of them.
     var authorsNamePlatforms: Bool { get }
-    /// What it takes for JSON.
+    /// The media types that it accepts as JSON.
     var mediaTypes: MediaType.Tolerance { get }
     /// Whether its POST requests may carry `Idempotency-Key`.
     var takesIdempotencyKey: Bool { get }
     func endpoints(_ services: APIServices) -> [Endpoint]
-    /// The path in its requests that holds a message's field.
+    /// The path in the dialect's requests that holds a message's field.
     func spelling(of field: MessageField) -> String
-    /// Its part of the OpenAPI document; nil if it has no endpoints yet.
+    /// The dialect's part of the OpenAPI document; nil if it has no endpoints yet.
     /// - Parameters:
-    ///   - now: times that must lie in the future are later than this.
-    ///   - options: its limits are the ones that the document states.
+    ///   - now: times that must be in the future are later than this.
+    ///   - options: the limits that the document states.
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument?
 }
 
@@ -50,16 +50,16 @@ enum Dialects {
     static let keys: [KeyKind] = all.flatMap(\.keys)
     static let settings: [any DeclaredSetting] = all.flatMap(\.settings)
 
-    /// The kinds of keys that have one secret only.
+    /// The kinds of keys that consist of one secret.
     static let loneSecrets: [DialectName] = keys.filter { $0.publicHalf == nil }.map(\.name)
-    /// The kinds of keys that have a public half beside the secret.
+    /// The kinds of keys that have a public half besides the secret.
     static let pairs: [DialectName] = keys.filter { $0.publicHalf != nil }.map(\.name)
 
     static func key(_ name: DialectName) -> KeyKind? { keys.first { $0.name == name } }
 
-    /// The dialect that a path belongs to, and whose envelope refusals are written in: the path alone decides. Paths of
-    /// no other dialect belong to the native API.
-    /// - Parameter raw: the path as received, for one with an invalid escape.
+    /// The dialect that a path belongs to, and whose envelope errors use. Only the path decides; a path of no other
+    /// dialect belongs to the native API.
+    /// - Parameter raw: the path as received, for a path with an invalid escape.
     static func owner(of path: RequestPath?, raw: some StringProtocol) -> any Dialect {
         let segments = path?.segments ?? raw.split(separator: "/").map { String($0) }
         return owners.first { segments.starts(with: $0.path) }?.dialect ?? NativeDialect()
@@ -79,10 +79,10 @@ enum Dialects {
 /// The names of all kinds of keys, in the order of the dialects.
 package let keyKindNames: [String] = Dialects.keys.map(\.name.rawValue)
 
-/// What composes the reports and notices of all dialects: the store and the courier of webhooks work with it.
+/// The composers of all dialects' reports and notices, for the store and the webhook courier.
 package let reportComposers = ReportComposers(Dialects.all.flatMap(\.reports))
 
-/// One kind of key: what the core must know of it, and the names of its values where keys are made and shown.
+/// One kind of key: what the core must know about it, and the names of its values in requests and answers.
 struct KeyKind: Sendable {
     let rules: KeyRules
     /// The member that holds the secret.

@@ -1,11 +1,11 @@
 internal import PealCore
 internal import PealShapes
 
-/// Reads the members of one object strictly: a value of another type is refused with its path, `null` counts as absent,
-/// and what nobody asks for is passed over.
+/// Reads the members of one object strictly: a value of another type is an error that names its path, `null` counts as
+/// absent, and unknown members are ignored.
 struct Fields {
     let members: JSON.Members
-    /// Path of the object itself; empty for the body.
+    /// The path of the object itself; empty for the body.
     let path: String
 
     init(_ json: JSON, path: String = "") throws(PealError) {
@@ -18,13 +18,13 @@ struct Fields {
 
     func path(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
-    /// The member; nil when missing or null.
+    /// The member; nil if missing or null.
     subscript(name: String) -> JSON? {
         guard let value = members[name], !value.isNull else { return Optional.none }
         return value
     }
 
-    /// Whether the member is there, null included: a change that says null clears.
+    /// Whether the member is present, null included: null in a change clears the value.
     func mentions(_ name: String) -> Bool { members[name] != nil }
 
     private static func wrongType(_ value: JSON, _ path: String, _ expected: String) -> PealError {
@@ -36,7 +36,7 @@ struct Fields {
         for name in names where self[name] != nil { throw .unsupported(path(name)) }
     }
 
-    /// A text of 1 to `charactersMax` code points, none of them a control character.
+    /// A string of 1 to `charactersMax` code points without control characters.
     func text(_ name: String, charactersMax: Int = Limits.nameCharactersMax) throws(PealError) -> String? {
         guard let value = self[name] else { return nil }
         return try Self.text(value, path(name), charactersMax: charactersMax)
@@ -49,7 +49,7 @@ struct Fields {
         return value
     }
 
-    /// Code points are what JSON Schema counts, and what a caller sees of a text.
+    /// Counts code points, as JSON Schema does.
     static func text(
         _ value: JSON, _ path: String, charactersMax: Int = Limits.nameCharactersMax
     ) throws(PealError) -> String {
@@ -70,7 +70,7 @@ struct Fields {
         return text
     }
 
-    /// A text of any length and characters.
+    /// A string of any length and characters.
     func freeText(_ name: String) throws(PealError) -> String? {
         guard let value = self[name] else { return nil }
         guard let text = value.stringValue else { throw Self.wrongType(value, path(name), "a string") }
@@ -103,7 +103,7 @@ struct Fields {
         return time
     }
 
-    /// One of the words of an enumeration.
+    /// A case of an enumeration, by its raw value.
     func choice<Choice: RawRepresentable & CaseIterable>(
         _ name: String, _: Choice.Type = Choice.self
     ) throws(PealError) -> Choice? where Choice.RawValue == String {
@@ -153,7 +153,7 @@ struct Fields {
         return fields
     }
 
-    /// The elements with their paths; nil when the list is missing.
+    /// The elements with their paths; nil if the list is missing.
     func list(_ name: String, countMax: Int) throws(PealError) -> [(value: JSON, path: String)]? {
         guard let value = self[name] else { return nil }
         guard let elements = value.arrayValue else { throw Self.wrongType(value, path(name), "an array") }
@@ -163,10 +163,10 @@ struct Fields {
         return elements.enumerated().map { ($1, "\(path(name))[\($0)]") }
     }
 
-    /// The texts of a list, each once.
+    /// The distinct strings of a list.
     func texts(_ name: String, countMax: Int) throws(PealError) -> [String]? {
         guard let list = try list(name, countMax: countMax) else { return nil }
-        // By bytes: Swift's equality takes different spellings of one character for the same.
+        // Compares bytes, because Swift's `==` treats different spellings of a character as equal.
         var seen: Set<[UInt8]> = []
         var texts: [String] = []
         for (value, path) in list {
@@ -178,6 +178,6 @@ struct Fields {
 }
 
 extension String {
-    /// Whether no character is a control character (C0, DEL).
+    /// Whether it contains no control character (C0, DEL).
     var isPrintable: Bool { utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 }

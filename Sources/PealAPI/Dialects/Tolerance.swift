@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// How the four adopted dialects read members, in one place: numbers also as text, booleans also as 0, 1 and text, null
-/// and "" as absent, unknown members passed over. What is still of another type is refused with its path.
+/// Reads members as the four adopted dialects do. Numbers may also be strings; booleans may also be 0, 1 and strings;
+/// null and "" count as absent; unknown members are ignored. A value of any other type is an error that names its path.
 struct Tolerance {
     let members: JSON.Members
     let path: String
@@ -26,16 +26,16 @@ struct Tolerance {
         return nil
     }
 
-    /// Whether the member is there and is the empty text: where that clears.
+    /// Whether the member is the empty string, which clears the value in some requests.
     func isCleared(_ name: String) -> Bool { members[name] == .string("") }
 
-    /// A text; a number or a boolean gives its own text.
+    /// A string; a number or a boolean is read as its JSON text.
     func text(_ name: String, bytesMax: Int) throws(PealError) -> String? {
         guard let (value, path) = self[name] else { return nil }
         return try Self.text(value, path, bytesMax: bytesMax)
     }
 
-    /// A name of at most 255 characters, which are code points; a number or a boolean gives its own text.
+    /// A name of at most 255 code points; a number or a boolean is read as its JSON text.
     func text(_ name: String) throws(PealError) -> String? {
         guard let (value, path) = self[name] else { return nil }
         let charactersMax = Limits.nameCharactersMax
@@ -57,7 +57,7 @@ struct Tolerance {
         return text
     }
 
-    /// A text of any length for people to read, without control characters but tabs and line breaks.
+    /// A string of any length for people to read. Its only control characters are tabs and line breaks.
     func freeText(_ name: String) throws(PealError) -> String? {
         guard let (value, path) = self[name] else { return nil }
         guard let text = Self.plainText(value) else {
@@ -67,7 +67,7 @@ struct Tolerance {
         return text
     }
 
-    /// The object under `name`, or one without members.
+    /// The object under `name`, or an empty one.
     func part(_ name: String) throws(PealError) -> Tolerance {
         if let given = try object(name) { return given }
         return try Tolerance(.object(.init()), path: path(name))
@@ -87,7 +87,7 @@ struct Tolerance {
         return objects
     }
 
-    /// The text of a scalar; nil of anything else.
+    /// The text of a scalar; nil for anything else.
     static func plainText(_ value: JSON) -> String? {
         switch value {
         case .string(let text): text
@@ -137,7 +137,7 @@ struct Tolerance {
         return try Tolerance(value, path: path)
     }
 
-    /// The elements of a list with their paths, without null; nil when the list is missing.
+    /// The elements of a list with their paths, without null; nil if the list is missing.
     func elements(_ name: String, countMax: Int) throws(PealError) -> [(value: JSON, path: String)]? {
         guard let (value, path) = self[name] else { return nil }
         guard let elements = value.arrayValue else {
@@ -149,7 +149,7 @@ struct Tolerance {
         return elements.enumerated().map { ($1, "\(path)[\($0)]") }.filter { !$0.0.isNull }
     }
 
-    /// The texts of a list, each once and none empty; an empty list counts as absent.
+    /// The distinct strings of a list, without empty ones; an empty list counts as absent.
     func texts(_ names: String..., countMax: Int, bytesMax: Int) throws(PealError) -> [String] {
         var texts: [String] = []
         for name in names {
@@ -160,8 +160,8 @@ struct Tolerance {
         return Self.distinct(texts)
     }
 
-    /// As `texts`, of names that something may have: what is too long or holds control characters is no name of
-    /// anything, and is given all the same.
+    /// The distinct names of a list. Accepts names that nothing can have, because they are too long or contain control
+    /// characters.
     func names(_ names: String..., countMax: Int) throws(PealError) -> [String] {
         var texts: [String] = []
         for name in names {
@@ -176,12 +176,12 @@ struct Tolerance {
     }
 
     private static func distinct(_ texts: [String]) -> [String] {
-        // By bytes: Swift's equality takes different spellings of one character for the same.
+        // Compares bytes, because Swift's `==` treats different spellings of a character as equal.
         var seen: Set<[UInt8]> = []
         return texts.filter { !$0.isEmpty && seen.insert(Array($0.utf8)).inserted }
     }
 
-    /// An instant in milliseconds since 1970, within what a date can be.
+    /// An instant in milliseconds since 1970, up to the end of the year 9999.
     func milliseconds(_ name: String) throws(PealError) -> Timestamp? {
         guard let number = try integer(name), number != 0 else { return nil }
         guard (0...Self.latestMilliseconds).contains(number) else {

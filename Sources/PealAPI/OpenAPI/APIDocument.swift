@@ -2,14 +2,13 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// The OpenAPI 3.1 document of what the route tables hold: the dialects tell what their operations mean, the endpoints
-/// who may call them.
+/// Writes the OpenAPI 3.1 document. The dialects describe their operations; the endpoints determine who may call them.
 struct APIDocument: Sendable {
     let version: String
     let endpoints: [Endpoint]
     let dialects: [DialectDocument]
 
-    /// - Parameter now: what lies ahead in it lies ahead of this.
+    /// - Parameter now: times that must be in the future are later than this.
     static func dialects(at now: Timestamp, _ options: APIOptions) -> [DialectDocument] {
         Dialects.all.compactMap { $0.document(at: now, options) } + [OperationsDocument.document]
     }
@@ -38,7 +37,7 @@ struct APIDocument: Sendable {
         takes `Idempotency-Key`.
         """
 
-    /// The documented operations that have an endpoint, by path in the order of the dialects.
+    /// The documented operations that have an endpoint, by path, in the order of the dialects.
     private var paths: JSON {
         var access: [String: Access] = [:]
         for endpoint in endpoints { access["\(endpoint.method) \(endpoint.path)"] = endpoint.access }
@@ -60,7 +59,7 @@ struct APIDocument: Sendable {
         let shared = isRepeatable && operation.namesIdempotencyKey ? [idempotencyKey] : []
         let parameters = (inPath + operation.parameters + shared).map(\.json)
         var answers = operation.answers.map { (String($0.status), $0.json) }
-        // An answer of its own goes before the refusals of its status.
+        // The operation's own answer takes precedence over the refusals with the same status.
         let own = Set(operation.answers.map(\.status))
         for (status, _) in dialect.refusals(operation.codes(access, isRepeatable: isRepeatable))
         where !own.contains(status) {
@@ -104,22 +103,22 @@ struct APIDocument: Sendable {
 
 /// What one dialect adds to the document.
 struct DialectDocument: Sendable {
-    /// The tag of its operations, and the beginning of the names of its refusals.
+    /// The tag of its operations, and the prefix of its refusals' component names.
     let name: String
     let text: String
-    /// Whose operations they are, and in whose words refusals are written.
+    /// The dialect that the operations belong to and whose envelope refusals use.
     let dialect: any Dialect
-    /// The body of a refusal.
+    /// The schema of a refusal's body.
     let refusal: Schema
-    /// Every parameter that stands in a path, by name.
+    /// All parameters in paths, by name.
     var pathParameters: [APIParameter] = []
     let operations: [APIOperation]
-    /// Components, whose names begin with the dialect's.
+    /// Components. Their names begin with the dialect's name.
     var schemas: [(name: String, schema: Schema)] = []
-    /// What the server itself sends to where an app wants it: by name, the path item.
+    /// The requests that the server sends to the app's own URLs.
     var webhooks: [APIWebhook] = []
 
-    /// The components: those listed, and those that schemas refer to.
+    /// The listed components, and those that schemas refer to.
     var components: [(name: String, schema: Schema)] {
         let bodies = operations.compactMap(\.body?.schema) + webhooks.map(\.body.schema)
         let answers = operations.flatMap(\.answers).compactMap(\.schema)
@@ -131,7 +130,7 @@ struct DialectDocument: Sendable {
         return schemas + carried.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// The statuses of refusals, each with its codes.
+    /// The HTTP statuses of refusals, each with its error codes.
     func refusals(_ codes: Set<PealError.Code>) -> [(status: Int, codes: [PealError.Code])] {
         let statuses = Dictionary(grouping: PealError.Code.allCases.filter(codes.contains)) { answer($0).status.code }
         return statuses.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

@@ -2,24 +2,25 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// One method of one path, told to the outside. Who may call it, and so its security and a part of its refusals, comes
-/// from the endpoint of the same method and path.
+/// Describes one method of one path. The endpoint of the same method and path determines who may call it, and so its
+/// security and some of its refusals.
 struct APIOperation: Sendable {
-    /// Unique in the whole document: what generated clients call it.
+    /// Unique in the whole document. Generated clients use it as the method's name.
     let id: String
     let method: HTTPRequest.Method
-    /// As the endpoint writes it: `:name` is a parameter.
+    /// As the endpoint writes it, with parameters as `:name`.
     let path: String
     let summary: String
     var text: String? = nil
-    /// Those of the query and the headers; those of the path are the dialect's.
+    /// The parameters in the query and the headers. The dialect describes those in the path.
     var parameters: [APIParameter] = []
     var body: APIBody? = nil
     let answers: [APIAnswer]
-    /// Beside those that every operation of its kind has.
+    /// The error codes besides those of every operation of its kind.
     var refusals: [PealError.Code] = []
-    /// Whether `Idempotency-Key` stands among the parameters of a POST that takes it. Not where what is made can be
-    /// deleted: programs that try every parameter would take the first answer, given again, for a new thing.
+    /// Whether the document lists `Idempotency-Key` among the parameters of a POST that accepts it. false if the
+    /// created object can be deleted: a test program that tries every parameter would mistake the repeated first answer
+    /// for a new object.
     var namesIdempotencyKey = true
 
     /// The names of the parameters in the path.
@@ -27,20 +28,20 @@ struct APIOperation: Sendable {
         path.split(separator: "/").filter { $0.hasPrefix(":") }.map { String($0.dropFirst()) }
     }
 
-    /// As the document writes it: `{name}` is a parameter.
+    /// The path as the document writes it, with parameters as `{name}`.
     var template: String { Self.template(of: path) }
 
-    /// - Parameter path: as an endpoint writes it.
+    /// - Parameter path: the path as an endpoint writes it.
     static func template(of path: String) -> String {
         "/"
             + path.split(separator: "/").map { $0.hasPrefix(":") ? "{\($0.dropFirst())}" : String($0) }
             .joined(separator: "/")
     }
 
-    /// Every code that a caller may be told.
-    /// - Parameter isRepeatable: whether it takes `Idempotency-Key`.
+    /// All error codes that a caller may receive.
+    /// - Parameter isRepeatable: whether the operation accepts `Idempotency-Key`.
     func codes(_ access: Access, isRepeatable: Bool) -> Set<PealError.Code> {
-        // A broken escape in a query is refused everywhere.
+        // Every operation refuses an invalid escape in a query.
         var codes: Set<PealError.Code> = [.invalidField, .unavailable, .internal]
         codes.formUnion(refusals)
         if access.isGuarded { codes.formUnion([.unauthorized, .forbidden, .rateLimited]) }
@@ -52,7 +53,7 @@ struct APIOperation: Sendable {
     }
 }
 
-/// A parameter of an operation that stands in its path, its query or its headers.
+/// A parameter of an operation: in its path, its query or its headers.
 struct APIParameter: Sendable {
     enum Place: String, Sendable {
         case path, query, header
@@ -84,10 +85,10 @@ struct APIParameter: Sendable {
     }
 }
 
-/// The body that an operation takes: JSON that suits a schema.
+/// The body that an operation accepts: JSON that is valid under a schema.
 struct APIBody: Sendable {
     let schema: Schema
-    /// By name; each is a body that is accepted.
+    /// Valid bodies by name.
     var examples: [(name: String, value: JSON)] = []
     var isRequired = true
 
@@ -100,14 +101,14 @@ struct APIBody: Sendable {
     }
 }
 
-/// What an operation answers when all goes well.
+/// An operation's answer if it succeeds.
 struct APIAnswer: Sendable {
     let status: Int
     let text: String
-    /// Of the body; nil where there is none.
+    /// The schema of the body; nil if there is no body.
     let schema: Schema?
     let mediaType: String
-    /// Headers beside those that every answer has, by name, with what they say.
+    /// The headers besides those of every answer: name, schema and description.
     var headers: [(name: String, schema: Schema, text: String)]
 
     init(
@@ -133,7 +134,7 @@ struct APIAnswer: Sendable {
     }
 }
 
-/// A request that the server itself sends to where an app wants to be told.
+/// A request that the server sends to an app's webhook.
 struct APIWebhook: Sendable {
     let id: String
     let summary: String
@@ -141,7 +142,7 @@ struct APIWebhook: Sendable {
     let headers: [APIParameter]
     let body: APIBody
 
-    /// A path item.
+    /// The path item of the webhook.
     func json(tag: String) -> JSON {
         let taken: JSON = ["description": "Taken. Anything but 2xx is sent again, but 410, which ends the webhook."]
         return [

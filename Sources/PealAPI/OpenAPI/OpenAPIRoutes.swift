@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import Synchronization
 
-/// `GET /openapi.json`. The document is built when it is first asked for, and served from its bytes.
+/// `GET /openapi.json`. The first request builds the document; later ones get the same bytes.
 final class OpenAPIRoutes: Sendable {
     private struct Served: Sendable {
         let bytes: [UInt8]
@@ -15,7 +15,7 @@ final class OpenAPIRoutes: Sendable {
     private let documented: [Endpoint]
     private let served = Mutex<Served?>(nil)
 
-    /// - Parameter endpoints: every other endpoint of the server.
+    /// - Parameter endpoints: all other endpoints of the server.
     init(options: APIOptions, time: any TimeSource, endpoints: [Endpoint]) {
         self.options = options
         self.time = time
@@ -24,7 +24,7 @@ final class OpenAPIRoutes: Sendable {
 
     var all: [Endpoint] { [Endpoint(.get, "/openapi.json", .everybody, get)] }
 
-    /// Every endpoint with its own.
+    /// The document of all endpoints, including this one.
     var document: APIDocument {
         APIDocument(
             version: options.version, endpoints: documented + all,

@@ -1,13 +1,14 @@
-/// A caller's key to one app, without its secret.
+/// A caller's key for one app, without its secret.
 package struct APIKey: Sendable, Hashable {
     package var id: KeyID
     package var app: AppKey
     package var dialect: DialectName
-    /// The half that may be shown and must be unique on the server, such as a user name or an application id. Of a key
-    /// with one secret only, the first characters of its hash.
+    /// The half that may be shown and must be unique on the server, such as a user name or an application id. For a key
+    /// with only one secret, the first characters of its hash.
     package var publicHalf: String
     package var scopes: Set<Scope>
-    /// Of keys for the devices of one platform: the platform and environment that they register for.
+    /// The platform and environment that the key's devices register for; nil if the key is not for devices of one
+    /// platform.
     package var platform: Platform?
     package var environment: Environment?
     package var createdAt: Timestamp
@@ -35,13 +36,13 @@ package struct APIKey: Sendable, Hashable {
     }
 }
 
-/// A key with what proves it: the keyed hash of its secret, and the shared secret, if any, which must be read again and
-/// which the store seals.
+/// A key with its credentials: the keyed hash of its secret, and the shared secret, if any. The store seals the shared
+/// secret, because it must be readable again.
 package struct StoredKey: Sendable, Hashable {
     package var key: APIKey
     /// HMAC-SHA256 of the secret half.
     package var secretHash: [UInt8]
-    /// Hex text of the secret that signs user ids; nil where the kind of key has none.
+    /// Hexadecimal text of the secret that signs user ids; nil if this kind of key has none.
     package var sharedSecret: String?
 
     package init(key: APIKey, secretHash: [UInt8], sharedSecret: String? = nil) {
@@ -51,8 +52,8 @@ package struct StoredKey: Sendable, Hashable {
     }
 }
 
-/// Hashes secrets that are only compared: HMAC-SHA256 under a key derived from the master key, so that a stolen
-/// database opens nothing.
+/// Hashes secrets that are only compared: HMAC-SHA256 with a key derived from the master key, so that a stolen database
+/// gives no access.
 package protocol KeyHasher: Sendable {
     /// 32 bytes.
     func hash(_ secret: String) -> [UInt8]

@@ -4,7 +4,7 @@ package struct App: Sendable, Hashable {
     package var key: AppKey
     package var name: String
     package var bundleID: String?
-    /// What the clients of dialects with app ids of their own call the app.
+    /// The app's ids in dialects whose clients have their own.
     package var dialectIDs: [DialectName: String]
     package var settings: AppSettings
     package var createdAt: Timestamp

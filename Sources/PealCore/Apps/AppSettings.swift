@@ -1,9 +1,9 @@
-/// What an app may choose for itself. Each choice is a `Setting` of some dialect; the core carries them by name.
+/// The settings of an app. Dialects declare each as a `Setting`; the core stores them by name.
 package struct AppSettings: Sendable, Hashable {
-    /// As the API shows it and as it is stored: settings by section. What is missing has its default.
+    /// The settings by section, as the API shows them and the store keeps them. A missing setting has its default.
     package private(set) var json: JSON
 
-    /// - Parameter json: an object, as `json` of other settings.
+    /// - Parameter json: an object, such as `json` of other settings.
     package init(json: JSON = .object(.init())) { self.json = json }
 
     package subscript<Value>(setting: Setting<Value>) -> Value {
@@ -11,9 +11,10 @@ package struct AppSettings: Sendable, Hashable {
         set { set(setting, newValue.settingJSON) }
     }
 
-    /// Takes over the settings that `given` holds and writes out every one of `declared`, defaults included. Unknown
-    /// members and nulls are ignored.
-    /// - Throws: `invalid_field` for a value of the wrong type; `not_supported` for a limit that is not built yet.
+    /// Applies the settings in `given` and writes out every one of `declared`, defaults included. Ignores unknown
+    /// members and nulls.
+    /// - Throws: `invalid_field` for a value of the wrong type; `not_supported` for a limit that Peal does not
+    ///   implement.
     package mutating func apply(
         _ given: JSON, declared: [any DeclaredSetting], path: String = "settings"
     ) throws(PealError) {
@@ -29,7 +30,7 @@ package struct AppSettings: Sendable, Hashable {
         }
     }
 
-    /// These settings with every one of `declared`, defaults included.
+    /// These settings with a value for every one of `declared`, defaults included.
     package func completed(_ declared: [any DeclaredSetting]) -> AppSettings {
         var settings = self
         for setting in declared where json[setting.section]?[setting.name] == nil {
@@ -57,7 +58,7 @@ package struct AppSettings: Sendable, Hashable {
     }
 }
 
-/// One choice that an app has, with its default.
+/// One setting of an app, with its default.
 package struct Setting<Value: SettingValue>: Sendable, Hashable {
     package let section: String
     package let name: String
@@ -70,12 +71,12 @@ package struct Setting<Value: SettingValue>: Sendable, Hashable {
     }
 }
 
-/// A setting whatever its type.
+/// A setting of any type.
 package protocol DeclaredSetting: Sendable {
     var section: String { get }
     var name: String { get }
     var standardJSON: JSON { get }
-    /// The value as it is kept.
+    /// The value in its stored form.
     /// - Throws: `invalid_field` for `path`.
     func checked(_ value: JSON, path: String) throws(PealError) -> JSON
 }
@@ -89,12 +90,12 @@ extension Setting: DeclaredSetting {
     }
 }
 
-/// What a setting can hold: a choice between two, or a share of a whole.
+/// The value of a setting: a flag, or a share from 0 to 1.
 package protocol SettingValue: Sendable, Hashable {
-    /// nil where `json` is not such a value.
+    /// nil if `json` is not a valid value.
     init?(setting json: JSON)
     var settingJSON: JSON { get }
-    /// The message of a refusal.
+    /// The error message for `value`.
     static func demand(_ name: String, not value: JSON) -> String
 }
 

@@ -1,12 +1,12 @@
-/// What may be told of a stored credential.
+/// The public properties of a stored credential, without its secrets.
 package struct CredentialRecord: Sendable, Hashable {
     package var provider: ProviderName
     package var environment: Environment
     /// `token` or `certificate`, `service_account`, …
     package var kind: String
-    /// SHA-256 over the credential, hex: names it without telling it.
+    /// SHA-256 of the credential in hexadecimal: identifies it without revealing it.
     package var fingerprint: String
-    /// Members safe to show, as `key_id`, `team_id`, `bundle_id`.
+    /// Members that may be shown, such as `key_id`, `team_id`, `bundle_id`.
     package var facts: JSON.Members
     package var createdAt: Timestamp
     package var expiresAt: Timestamp?
@@ -26,7 +26,7 @@ package struct CredentialRecord: Sendable, Hashable {
         self.health = health
     }
 
-    /// What the provider last said to this credential.
+    /// The provider's last answer to this credential.
     package enum Health: Sendable, Hashable {
         case unknown
         case ok(at: Timestamp)
@@ -35,22 +35,23 @@ package struct CredentialRecord: Sendable, Hashable {
 }
 
 extension CredentialRecord {
-    /// Days until the end, rounded down: 0 on the last day, negative from the end on; nil for what does not end.
+    /// Days until the expiry, rounded down: 0 on the last day, negative afterwards; nil if the credential does not
+    /// expire.
     package func daysLeft(at now: Timestamp) -> Int64? {
         guard let expiresAt else { return nil }
         let days = (expiresAt - now).milliseconds.floorDivided(by: 86_400_000)
         return expiresAt > now ? days : min(days, -1)
     }
 
-    /// The first of `Limits.expiryWarningDays` that still covers what is left, 0 once it has ended: a warning is worth
-    /// more the smaller it is. nil while there is time, and for what does not end.
+    /// The smallest of `Limits.expiryWarningDays` that covers the days left, 0 after the expiry: a smaller number is a
+    /// more urgent warning. nil if the expiry is far away or there is none.
     package func warningDays(at now: Timestamp) -> Int64? {
         guard let left = daysLeft(at: now) else { return nil }
         if left < 0 { return 0 }
         return Limits.expiryWarningDays.filter { left < $0 }.min()
     }
 
-    /// What people are told of an end that is near or past; nil while there is time.
+    /// A warning for people about an expiry that is near or past; nil otherwise.
     package func warning(at now: Timestamp) -> String? {
         guard warningDays(at: now) != nil, let left = daysLeft(at: now) else { return nil }
         switch left {
@@ -62,13 +63,13 @@ extension CredentialRecord {
     }
 }
 
-/// What a provider found in a credential without using it.
+/// What a provider finds in a credential without using it.
 package struct CredentialExamination: Sendable, Hashable {
-    /// In the form that is stored.
+    /// The credential in the form that is stored.
     package var credential: Credential
-    /// Members safe to show, as `key_id`, `project_id`, `public_key`.
+    /// Members that may be shown, such as `key_id`, `project_id`, `public_key`.
     package var facts: JSON.Members
-    /// When a certificate ends; nil for what does not.
+    /// When the certificate expires; nil for a credential that does not expire.
     package var expiresAt: Timestamp?
 
     package init(credential: Credential, facts: JSON.Members, expiresAt: Timestamp? = nil) {
@@ -78,23 +79,23 @@ package struct CredentialExamination: Sendable, Hashable {
     }
 }
 
-/// What a provider answered to a harmless request under a credential.
+/// A provider's answer to a harmless request with a credential.
 package struct CredentialVerification: Sendable, Hashable {
     package enum Result: String, Sendable, Hashable {
-        /// The provider let us in.
+        /// The provider accepted the credential.
         case accepted
         /// It refused the credential.
         case refused
-        /// It did not answer, or was in trouble of its own.
+        /// It did not answer, or it failed for another reason.
         case unreachable
-        /// The network has nothing that could be asked without a device.
+        /// The network has no request that works without a device.
         case unverifiable
     }
 
     package var result: Result
-    /// HTTP status of the answer, 0 without one.
+    /// The HTTP status of the answer, 0 without one.
     package var status: Int
-    /// The provider's own word, as `BadDeviceToken`; or ours.
+    /// The provider's own reason, such as `BadDeviceToken`, or one that Peal defines.
     package var reason: String
     /// A sentence for people.
     package var detail: String

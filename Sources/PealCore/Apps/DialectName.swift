@@ -1,5 +1,5 @@
-/// The name of an HTTP vocabulary, or of one kind of its keys. Messages and keys are stored with it, and the API shows
-/// it. Which names there are is up to whoever declares the dialects: the core and the store only compare them.
+/// The name of a dialect, or of one kind of its keys. Messages and keys are stored with it, and the API shows it. The
+/// dialects declare the names; the core and the store only compare them.
 package struct DialectName: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     package let rawValue: String
 
@@ -10,18 +10,19 @@ package struct DialectName: RawRepresentable, Hashable, Sendable, ExpressibleByS
     package var description: String { rawValue }
 }
 
-/// What keys of one kind look like and what they may do. A dialect declares one for each kind of key that opens it.
+/// The form and the permissions of one kind of keys. A dialect declares one for each kind that it accepts.
 package struct KeyRules: Sendable, Hashable {
     package let dialect: DialectName
-    /// The scopes of a key whose author names none.
+    /// The scopes of a key if the request names none.
     package let usualScopes: Set<APIKey.Scope>
-    /// How a new secret is made.
+    /// The form of a new secret.
     package let secret: Pattern
-    /// How a new public half is made; nil where a key has one secret only.
+    /// The form of a new public half; nil if the key has only one secret.
     package let publicHalf: Pattern?
-    /// Whether a key carries a second secret, which signs user ids.
+    /// Whether a key also has a shared secret, which signs user ids.
     package let hasSharedSecret: Bool
-    /// Whether several apps may have keys with the same secret: it belongs to a person, and requests name the app.
+    /// Whether several apps may have keys with the same secret, because it belongs to a person and requests name the
+    /// app.
     package let isSharedByApps: Bool
 
     package init(

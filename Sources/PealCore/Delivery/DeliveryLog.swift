@@ -1,20 +1,20 @@
-/// A row of the delivery log, unpacked: parallel columns over the devices of a page, and the small dictionaries that
-/// two of the columns point into. Receives what a worker concluded, and hands on bytes and entries.
+/// A row of the delivery log, unpacked: parallel columns over the devices of a page, and the dictionaries that two of
+/// the columns index. Receives a worker's results and returns bytes and entries.
 package struct DeliveryLog: Sendable, Hashable {
-    /// The outcome of one device's notification, as far as one row knows.
+    /// The outcome of one device's notification, as far as this row knows it.
     package struct Ending: Sendable, Hashable {
         package let outcome: Outcome
         package let reason: String
         package let attempt: Int
 
-        /// `reason` is cut to `Limits.logReasonBytesMax` bytes; a negative `attempt` becomes 0.
+        /// `reason` is truncated to `Limits.logReasonBytesMax` bytes; a negative `attempt` becomes 0.
         package init(_ outcome: Outcome, reason: String = "", attempt: Int) {
             self.outcome = outcome
             self.reason = Self.cut(reason)
             self.attempt = max(0, attempt)
         }
 
-        /// The reason under which devices are counted. A remark with a value (a name, a space, the value) has none,
+        /// The reason under which devices are counted; nil for a remark with a value (a name, a space and the value),
         /// because it differs from device to device.
         var countedReason: String? {
             reason.isEmpty || outcome == .accepted && reason.contains(" ") ? nil : reason
@@ -40,7 +40,7 @@ package struct DeliveryLog: Sendable, Hashable {
     /// Index into `locales`, per device.
     package let localeOf: [UInt16]
 
-    /// Takes columns of equal length whose indices lie within their dictionaries.
+    /// Requires columns of equal length whose indices are valid in their dictionaries.
     package init(
         keys: [DeviceKey], endings: [Ending], endingOf: [UInt16], locales: [String?], localeOf: [UInt16]
     ) {
@@ -52,7 +52,7 @@ package struct DeliveryLog: Sendable, Hashable {
         self.localeOf = localeOf
     }
 
-    /// Takes entries in strictly ascending order of keys, with at most 65,535 different endings and locales.
+    /// Requires strictly ascending keys and at most 65,535 distinct endings and locales.
     package init(_ entries: [DeliveryLogEntry]) {
         var endings: [Ending] = []
         var locales: [String?] = []
@@ -90,7 +90,7 @@ package struct DeliveryLog: Sendable, Hashable {
 
     package var entries: [DeliveryLogEntry] { keys.indices.map(entry) }
 
-    /// The entry of one device, found by binary search; nil when the row has none.
+    /// The entry of one device, found by binary search; nil if the row has none.
     package func find(_ key: DeviceKey) -> DeliveryLogEntry? {
         var low = 0
         var high = keys.count
@@ -101,7 +101,7 @@ package struct DeliveryLog: Sendable, Hashable {
         return low < keys.count && keys[low] == key ? entry(low) : nil
     }
 
-    /// The counts of the devices in `range`. Devices that moved on are in no count.
+    /// The counts of the devices in `range`. Devices with the outcome `moved` do not count.
     package func counts(_ range: Range<Int>) -> OutcomeCounts {
         var histogram = Array(repeating: 0, count: endings.count)
         for index in range { histogram[Int(endingOf[index])] += 1 }
@@ -113,15 +113,15 @@ package struct DeliveryLog: Sendable, Hashable {
     }
 }
 
-/// What one row of the delivery log says about one device.
+/// One device's entry in a row of the delivery log.
 package struct DeliveryLogEntry: Sendable, Hashable {
     package let key: DeviceKey
     package let outcome: Outcome
-    /// The provider's own reason or ours; empty for plain acceptance.
+    /// The provider's own reason or one that Peal defines; empty for plain acceptance.
     package let reason: String
-    /// The number of sends tried so far, this one included.
+    /// The number of attempts so far, including this one.
     package let attempt: Int
-    /// The content locale it was rendered in; nil where nothing is localized or nothing was rendered.
+    /// The content locale of the notification; nil if nothing is localized or nothing was rendered.
     package let locale: String?
 
     package init(key: DeviceKey, outcome: Outcome, reason: String = "", attempt: Int, locale: String? = nil) {
@@ -134,11 +134,11 @@ package struct DeliveryLogEntry: Sendable, Hashable {
 }
 
 /// A packed row: version, number of devices, the two dictionaries, then the columns of keys, endings and locales. The
-/// column of keys holds the first key and the gaps between keys, so consecutive devices cost nothing.
+/// column of keys holds the first key and the gaps between keys, so consecutive devices take no space.
 extension DeliveryLog {
     package static let version: UInt8 = 1
 
-    /// Packs entries in ascending order of keys into one row. `rows` splits what is too much for one.
+    /// Packs entries in ascending order of keys into one row. Use `rows` if they may need several rows.
     package static func encode(_ entries: [DeliveryLogEntry]) -> [UInt8] {
         let log = DeliveryLog(entries)
         return log.encoded(0..<log.count)
@@ -186,13 +186,13 @@ extension DeliveryLog {
         bytes.append(contentsOf: ending.reason.utf8)
     }
 
-    /// The length is one more than the text's, because 0 stands for nil.
+    /// Writes the length of the text plus one, because 0 represents nil.
     private static func append(_ locale: String?, to bytes: inout [UInt8]) {
         DeliveryLogColumn.appendVarint(UInt64(locale.map { $0.utf8.count + 1 } ?? 0), to: &bytes)
         if let locale { bytes.append(contentsOf: locale.utf8) }
     }
 
-    /// The dictionary indices that occur, in order of appearance, and the column as indices into that order.
+    /// The dictionary indices in use, in order of appearance, and the column as indices into that order.
     private static func used(_ column: [UInt16], _ range: Range<Int>, of count: Int) -> ([Int], [UInt64]) {
         if count == 1 { return (range.isEmpty ? [] : [0], Array(repeating: 0, count: range.count)) }
         var order: [Int] = []
@@ -212,7 +212,7 @@ extension DeliveryLog {
 }
 
 extension DeliveryLog {
-    /// Unpacks a row. Whatever the bytes are, the memory is bounded by `Limits.logRowDevicesMax`.
+    /// Unpacks a row. For any bytes, `Limits.logRowDevicesMax` limits the memory.
     /// - Throws: `DeliveryLogError` for bytes that `encode` never writes.
     package static func decode(_ bytes: [UInt8]) throws(DeliveryLogError) -> DeliveryLog {
         var reader = DeliveryLogReader(bytes)
@@ -232,7 +232,7 @@ extension DeliveryLog {
         return DeliveryLog(keys: keys, endings: endings, endingOf: endingOf, locales: locales, localeOf: localeOf)
     }
 
-    /// The entry of one device in a packed row; nil when the row has none.
+    /// The entry of one device in a packed row; nil if the row has none.
     package static func find(_ key: DeviceKey, in bytes: [UInt8]) throws(DeliveryLogError) -> DeliveryLogEntry? {
         try decode(bytes).find(key)
     }

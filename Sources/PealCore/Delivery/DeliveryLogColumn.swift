@@ -1,11 +1,11 @@
-/// A column of numbers in the smallest of three forms: runs of equal values, a fixed number of bits for each value, or
-/// a varint for each.
+/// Writes and reads a column of numbers in the smallest of three forms: runs of equal values, a fixed number of bits
+/// for each value, or a varint for each value.
 enum DeliveryLogColumn {
     private enum Form: UInt8 {
         case runs, packed, varints
     }
 
-    /// Wider values take one of the other forms, so that packing works within one word.
+    /// Wider values use one of the other forms, so that packing works within one word.
     private static let packedBitsMax = 32
 
     static func append(_ values: [UInt64], to bytes: inout [UInt8]) {
@@ -84,7 +84,7 @@ enum DeliveryLogColumn {
         }
     }
 
-    /// The lowest bits first.
+    /// Packs the lowest bits first.
     private static func pack(_ values: [UInt64], bits: UInt64, into bytes: inout [UInt8]) {
         var word: UInt64 = 0
         var filled: UInt64 = 0
@@ -133,7 +133,7 @@ struct DeliveryLogReader {
         return bytes[position]
     }
 
-    /// Seven bits in each byte, the lowest first. The high bit says that more bytes follow.
+    /// Seven bits in each byte, the lowest first. The high bit is set if more bytes follow.
     mutating func varint() throws(DeliveryLogError) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0

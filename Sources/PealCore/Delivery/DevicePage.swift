@@ -1,17 +1,16 @@
 internal import Synchronization
 
-/// The devices that a worker holds at once, as parallel arrays in the order of keys. Addresses lie end to end in one
-/// arena.
+/// The devices of a slice that a worker holds at once, as parallel arrays in the order of keys. Addresses are stored
+/// end to end in one arena.
 package struct DevicePage: Sendable {
     package private(set) var keys: [DeviceKey] = []
     package private(set) var addressEnds: [Int32] = []
     package private(set) var arena: [UInt8] = []
-    /// The address revisions that were read. By them a retirement proves that it means this address and not a later
-    /// one.
+    /// The address revisions that were read. A retirement names the revision, so that it cannot retire a newer address.
     package private(set) var revisions: [Int64] = []
-    /// Numbers from the store's dictionary of locales; 0 = none.
+    /// Numbers from the store's dictionary of locales; 0 for none.
     package private(set) var locales: [Int32] = []
-    /// Every key of the slice up to here is in this page, an earlier one, or no longer in the audience.
+    /// Every key of the slice up to this one is in this page or an earlier one, or is no longer in the audience.
     package var through: DeviceKey
     /// Whether the slice has no keys beyond `through`.
     package var isLast: Bool
@@ -40,7 +39,7 @@ package struct DevicePage: Sendable {
         locales.append(locale)
     }
 
-    /// Where in `arena` the address of the device at `index` lies.
+    /// The range of the address in `arena` for the device at `index`.
     package func addressRange(_ index: Int) -> Range<Int> {
         Int(index == 0 ? 0 : addressEnds[index - 1])..<Int(addressEnds[index])
     }
@@ -50,8 +49,8 @@ package struct DevicePage: Sendable {
 package final class PageFlight: Sendable {
     private struct State {
         var isAnswered: [Bool]
-        /// Everything but plain acceptance.
-        var exceptions: [Int: Answer] = [:]
+        /// The answers other than plain acceptance.
+        var exceptions: [Int: ProviderAnswer] = [:]
         var unanswered: Int
         var begun = 0
         var changeCount = 0
@@ -64,12 +63,12 @@ package final class PageFlight: Sendable {
         state = Mutex(State(isAnswered: Array(repeating: false, count: count), unanswered: count))
     }
 
-    /// What is known of the page at one instant.
+    /// The state of the page at one instant.
     package struct Snapshot: Sendable {
         /// Whether each device has an answer.
         package let isAnswered: [Bool]
         /// Answers that are not plain acceptance, by device.
-        package let exceptions: [Int: Answer]
+        package let exceptions: [Int: ProviderAnswer]
         package var isComplete: Bool { !isAnswered.contains(false) }
         /// Grows with every request begun and every answer.
         package let changeCount: Int
@@ -77,7 +76,7 @@ package final class PageFlight: Sendable {
         package let begun: Int
     }
 
-    /// Notes that requests began, so that a waiting worker knows that the page is not stalled.
+    /// Records that requests began, so that a waiting worker knows that the page is not stalled.
     package func begin(_ count: Int) {
         state.withLock {
             $0.begun += count
@@ -86,7 +85,7 @@ package final class PageFlight: Sendable {
     }
 
     /// Adds a run of acceptances and a run of other answers. A second answer to a device is ignored.
-    package func answer(accepted: [Int32], others: [(index: Int, answer: Answer)] = []) {
+    package func answer(accepted: [Int32], others: [(index: Int, answer: ProviderAnswer)] = []) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             for index in accepted where !state.isAnswered[Int(index)] {
                 state.isAnswered[Int(index)] = true
@@ -104,8 +103,8 @@ package final class PageFlight: Sendable {
         waiter?.resume()
     }
 
-    /// Adds `answer` for every device that has none.
-    package func answerRest(_ answer: Answer) {
+    /// Adds `answer` for every device without one.
+    package func answerRest(_ answer: ProviderAnswer) {
         let missing = state.withLock { state in state.isAnswered.indices.filter { !state.isAnswered[$0] } }
         self.answer(accepted: [], others: missing.map { (index: $0, answer: answer) })
     }

@@ -1,5 +1,5 @@
 /// A set of device keys within one key range, with one bit for each key. Union, exclusion and narrowing are word
-/// operations, and the memory depends on the range alone (8 KiB for 65,536 keys), whatever the audience.
+/// operations. The memory depends only on the range (8 KiB for 65,536 keys), not on the audience.
 package struct KeySet: Sendable, Hashable {
     /// The key of bit 0.
     package let base: DeviceKey
@@ -31,7 +31,7 @@ package struct KeySet: Sendable, Hashable {
         return words[bit >> 6] & 1 << UInt64(bit & 63) != 0
     }
 
-    /// Both sets must be over the same range.
+    /// Both sets must have the same range.
     package mutating func formUnion(_ other: KeySet) {
         precondition(base == other.base && words.count == other.words.count)
         for index in words.indices { words[index] |= other.words[index] }
@@ -49,7 +49,7 @@ package struct KeySet: Sendable, Hashable {
 
     package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
-    /// The keys after `key`, ascending, at most `limit`.
+    /// At most `limit` keys after `key`, ascending.
     package func keys(after key: DeviceKey, limit: Int) -> [DeviceKey] {
         var keys: [DeviceKey] = []
         keys.reserveCapacity(min(limit, 1024))

@@ -1,15 +1,16 @@
-/// A message rendered for one platform and locale: everything in the provider's request that is the same for all
-/// devices, encoded once. Path and body have a gap for the address where the provider expects it there.
+/// A message rendered for one platform and locale: the parts of the provider's request that are the same for all
+/// devices, encoded once. Path and body have a gap for the address if the provider expects it there.
 package struct Notification: Sendable, Hashable {
     package let route: Route
     package let path: Gapped
-    /// With lower-case names. Authorization and headers of each device (`apns-id`) are added when it is sent.
+    /// Headers with lower-case names. Authorization and each device's own headers (`apns-id`) are added when it is
+    /// sent.
     package let headers: [Header]
     package let body: Gapped
-    /// A header whose value is the address as text; nil = none.
+    /// A header whose value is the address as text; nil for none.
     package let addressHeader: String?
-    /// For networks that are given a life in seconds, counted when each request is sent: the message's expiry. nil = it
-    /// was rendered into the request, or the message is tried once and never stored.
+    /// The message's expiry, for networks whose requests contain the remaining lifetime in seconds. nil if the request
+    /// already contains the expiry, or if the message is tried once and never stored.
     package let expiresAt: Timestamp?
 
     package init(
@@ -52,15 +53,15 @@ package struct Notification: Sendable, Hashable {
     }
 }
 
-/// The `apns-id` of a message to a device: a pure function of both. It needs no storage, and a notification that is
-/// sent again after a crash carries the same one. Two equal ids are as unlikely as with random UUIDs.
+/// The `apns-id` of a message to a device: a pure function of both. It needs no storage, and a notification that Peal
+/// resends after a crash has the same id. Collisions are as unlikely as with random UUIDs.
 package enum NotificationID {
-    /// - Parameter inAddresses: Whether `key` is the number of an unregistered address and not a device's key.
+    /// - Parameter inAddresses: Whether `key` is the number of an unregistered address instead of a device's key.
     package static func make(message: MessageID, inAddresses: Bool, key: DeviceKey) -> Identifier<Notification> {
         let number = UInt64(bitPattern: key) << 1 | (inAddresses ? 1 : 0)
         let low = mix(message.low &+ mix(number))
         let high = mix(message.high ^ mix(message.low) &+ number)
-        // Version 8 (RFC 9562 §5.8: the maker's own layout) and the RFC's variant.
+        // Version 8 (RFC 9562 §5.8: custom layout) and the RFC's variant.
         return Identifier(
             high: high & ~0xF000 | 0x8000, low: low & ~(0b11 << 62) | 0b10 << 62)
     }

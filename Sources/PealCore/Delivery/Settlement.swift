@@ -1,4 +1,4 @@
-/// The results of one page, for the store. A settlement is applied as a whole or, when the lease was lost, not at all.
+/// The results of one page, for the store. It applies a settlement completely or, if the lease was lost, not at all.
 package struct Settlement: Sendable, Hashable {
     package var slice: Slice.ID
     package var owner: String
@@ -7,17 +7,17 @@ package struct Settlement: Sendable, Hashable {
     package var cursorAfter: DeviceKey
     /// The slice's counts including this page.
     package var counts: OutcomeCounts
-    /// nil when the page had no devices.
+    /// nil if the page had no devices.
     package var logRow: LogRow?
-    /// The entries of `logRow`, for a slice of alerts: the store carries their ends into the moments. Empty elsewhere.
+    /// The entries of `logRow` for a slice of alerts, with which the store updates the moments; empty for other slices.
     package var alerts: [DeliveryLogEntry] = []
-    /// Keys that were not settled. Each list becomes a slice of its own.
+    /// Keys that were not settled. Each list becomes its own slice.
     package var deferrals: [Deferral]
     package var retirements: [Retirement]
     /// Devices that were reached in their provider's other environment.
     package var moves: [Move]
     package var next: Next
-    /// When the first request of the page began; nil where none did.
+    /// When the first request of the page began; nil if none did.
     package var triedAt: Timestamp?
 
     package init(
@@ -39,12 +39,12 @@ package struct Settlement: Sendable, Hashable {
         self.next = next
     }
 
-    /// What becomes of the slice.
+    /// What happens to the slice.
     package enum Next: Sendable, Hashable {
-        /// More pages follow under this lease, which is extended to that instant.
+        /// More pages follow under this lease, which is extended to `leaseUntil`.
         case keep(leaseUntil: Timestamp)
         case done
-        /// Ready again, at once or at that instant.
+        /// The slice is ready again at `readyAt`, or immediately if nil.
         case release(readyAt: Timestamp?)
     }
 
@@ -71,7 +71,7 @@ package struct Settlement: Sendable, Hashable {
         }
     }
 
-    /// Keys to be tried again.
+    /// Keys to try again.
     package struct Deferral: Sendable, Hashable {
         /// A fresh random positive number.
         package var part: Int64
@@ -79,7 +79,7 @@ package struct Settlement: Sendable, Hashable {
         package var keys: [DeviceKey]
         package var attempt: Int
         package var readyAt: Timestamp
-        /// Set for stragglers: until then the settling process holds the lease of the new slice and awaits the answers.
+        /// Set for stragglers: until this instant, the settling process leases the new slice and awaits their answers.
         package var leasedUntil: Timestamp?
 
         package init(
@@ -93,7 +93,7 @@ package struct Settlement: Sendable, Hashable {
         }
     }
 
-    /// A dead address. It is retired only where the device still has the address revision that was read, and has not
+    /// A dead address. It is retired only if the device still has the address revision that was read and has not
     /// registered after `notAfter`.
     package struct Retirement: Sendable, Hashable {
         package var key: DeviceKey
@@ -109,7 +109,7 @@ package struct Settlement: Sendable, Hashable {
         }
     }
 
-    /// An address that belongs to the other environment. It is moved only where the device still has the address
+    /// An address that belongs to the other environment. It is moved only if the device still has the address
     /// revision that was read.
     package struct Move: Sendable, Hashable {
         package var key: DeviceKey
@@ -124,9 +124,9 @@ package struct Settlement: Sendable, Hashable {
     }
 
     package struct Result: Sendable, Hashable {
-        /// false: another process has the lease by now, and nothing was written.
+        /// false if another process has the lease; nothing was written then.
         package var isApplied: Bool
-        /// The leased slices that were made of deferrals with `leasedUntil`, in their order.
+        /// The leased slices that were created from deferrals with `leasedUntil`, in the same order.
         package var leasedSlices: [Slice]
         /// Set when this settlement ended the message.
         package var messageState: Message.State?

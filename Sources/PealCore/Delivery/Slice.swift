@@ -5,10 +5,10 @@ package struct Slice: Sendable, Hashable {
         package let app: AppKey
         package let message: MessageID
         package let route: Route
-        /// The first key of the key range; `addressRange` for addresses that no device has, `momentRange` for alerts of
+        /// The first key of the key range; `addressRange` for unregistered addresses, `momentRange` for alerts of
         /// moments.
         package let rangeStart: Int64
-        /// 0 for the range itself, a random positive number for each list cut out of it.
+        /// 0 for the range itself, a random positive number for each list that was split from it.
         package let part: Int64
 
         package init(app: AppKey, message: MessageID, route: Route, rangeStart: Int64, part: Int64) {
@@ -21,19 +21,19 @@ package struct Slice: Sendable, Hashable {
 
         package static let addressRange: Int64 = -1
         package var holdsAddresses: Bool { rangeStart == Self.addressRange }
-        /// Alerts of a message with a delivery window: the outcome of each is the outcome of its user's moment.
+        /// Alerts of a message with a delivery window: the outcome of each alert is the outcome of its user's moment.
         package static let momentRange: Int64 = -2
         package var isMoment: Bool { rangeStart == Self.momentRange }
     }
 
     package var id: ID
-    /// The number of sends tried before.
+    /// The number of earlier attempts.
     package var attempt: Int
     package var keyFrom: DeviceKey
     package var keyTo: DeviceKey
-    /// Sorted; nil = every key of the range that the audience holds.
+    /// Sorted; nil for all keys of the range in the audience.
     package var keys: [DeviceKey]?
-    /// Every key up to here is settled.
+    /// Every key up to this one is settled.
     package var cursor: DeviceKey
     /// The number of rows written to the delivery log so far.
     package var pageCount: Int
@@ -66,15 +66,15 @@ package struct Slice: Sendable, Hashable {
         case bulk = 1
     }
 
-    /// The life of a slice; `docs/states.md` draws it. The raw value is stored.
+    /// The states of a slice, drawn in `docs/states.md`. The raw value is stored.
     package enum State: Int64, CaseIterable, Sendable, Hashable {
-        /// Due later.
+        /// Not due yet.
         case waiting = 0
         case ready = 1
         case leased = 2
         /// Its message is paused.
         case held = 3
-        /// Settled to its end. It is kept until its message ends, because its counts are part of the message's.
+        /// Settled completely. It is kept until its message ends, because its counts are part of the message's.
         case done = 4
     }
 }

@@ -1,44 +1,43 @@
-/// A provider's answer, reduced to what the engine must do. A missing answer is not a verdict: see
-/// `Answer.Result.lost`.
+/// A provider's answer, reduced to what the engine must do. A missing answer is not a verdict but `ProviderAnswer.Result.lost`.
 package enum Verdict: Sendable, Hashable {
-    /// The provider accepted it. That is not yet a delivery.
+    /// The provider accepted the notification, which does not mean that it was delivered.
     case accepted
-    /// This notification can never be accepted.
+    /// The provider will never accept this notification.
     case rejectMessage
-    /// The address is dead since that instant (on the provider's clock); nil = now. A suspicious reason may be our own
-    /// mistake (wrong environment, wrong topic), so a mass of them stops the app instead.
+    /// The address has been dead since `since` (by the provider's clock); nil for now. A suspicious reason may mean
+    /// that we misconfigured something (wrong environment, wrong topic), so many of them stop the app instead.
     case retireAddress(since: Timestamp?, isSuspicious: Bool)
     /// Only this address must wait.
     case holdAddress(after: Duration)
     /// The whole app must wait at this provider.
     case holdApp(after: Duration)
-    /// The provider token is too old: try again with a new one.
+    /// The provider token is too old: retry with a new one.
     case refreshCredential
-    /// Nothing of this app can be accepted until its configuration is fixed.
+    /// The provider accepts nothing from this app until its configuration is fixed.
     case stopApp
-    /// Try again on another connection.
+    /// Retry on another connection.
     case reconnect
-    /// The provider is in trouble: try again later. nil = the retry policy decides when.
+    /// The provider has a temporary problem: retry later. nil if the retry policy decides when.
     case retry(after: Duration?)
 }
 
-/// What came back for one notification.
-package struct Answer: Sendable, Hashable {
+/// The result of sending one notification.
+package struct ProviderAnswer: Sendable, Hashable {
     package let result: Result
-    /// The provider's own reason, such as `BadDeviceToken`, or ours, such as `ConnectionLost`. For an acceptance it is
-    /// a remark for the trail, such as WNS's `dropped`, and mostly empty.
+    /// The provider's own reason, such as `BadDeviceToken`, or one that Peal defines, such as `ConnectionLost`. For an
+    /// acceptance it is a remark for the delivery's history, such as WNS's `dropped`, and usually empty.
     package let reason: String
-    /// HTTP status, 0 without one.
+    /// The HTTP status, 0 without one.
     package let status: Int
 
     package enum Result: Sendable, Hashable {
         case verdict(Verdict)
-        /// The request was written and no answer came: it may have been delivered.
+        /// The request was written and no answer arrived: the notification may have been delivered.
         case lost
-        /// It certainly never reached the provider, and the attempt is over (deadline, stop, no connection).
+        /// The request never reached the provider, and the attempt is over (deadline, stop, no connection).
         case unsent
-        /// It was not sent, because the peer behind this address asked to wait. That says nothing about other addresses
-        /// on the route.
+        /// The request was not sent, because the peer for this address asked to wait. Other addresses on the route are
+        /// not affected.
         case held(after: Duration)
     }
 
@@ -48,7 +47,7 @@ package struct Answer: Sendable, Hashable {
         self.status = status
     }
 
-    package static let accepted = Answer(.verdict(.accepted), reason: "", status: 200)
+    package static let accepted = ProviderAnswer(.verdict(.accepted), reason: "", status: 200)
 }
 
 /// What became of one device's notification. The raw value is stored in the delivery log.
@@ -90,7 +89,7 @@ package struct OutcomeCounts: Sendable, Hashable {
         reasons.merge(other.reasons, uniquingKeysWith: +)
     }
 
-    /// Counts `count` devices with that outcome. `moved` is not final and counts nothing.
+    /// Counts `count` devices with `outcome`. `moved` is not final and does not count.
     package mutating func count(_ outcome: Outcome, _ count: Int = 1, reason: String? = nil) {
         switch outcome {
         case .accepted: accepted += count

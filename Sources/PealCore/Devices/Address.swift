@@ -1,22 +1,22 @@
-/// Where a push network reaches a device, checked and in the form that is stored and compared: the raw bytes of a
-/// device token, a registration token or URI as it is, a subscription as compact JSON.
+/// Where a push network reaches a device. Checked, and in the form that is stored and compared: the raw bytes of a
+/// device token, a registration token or URI unchanged, a subscription as compact JSON.
 package struct Address: Hashable, Sendable {
     package let route: Route
     package let bytes: [UInt8]
 
-    /// Takes stored bytes as they are; input from outside goes through `AddressRules`.
+    /// Accepts stored bytes unchanged; untrusted input must pass `AddressRules`.
     package init(route: Route, bytes: [UInt8]) {
         self.route = route
         self.bytes = bytes
     }
 
-    /// The bytes by which two registrations are the same address: of a Web Push subscription only its endpoint counts.
+    /// The bytes that identify the address. Of a Web Push subscription, only the endpoint counts.
     package var identity: [UInt8] {
         guard route.addressForm == .subscription, let endpoint = json["endpoint"]?.stringValue else { return bytes }
         return Array(endpoint.utf8)
     }
 
-    /// As the API writes it: text, and for Web Push the subscription object.
+    /// The address in the API: a string, or the subscription object for Web Push.
     package var json: JSON {
         switch route.addressForm {
         case .deviceToken: .string(Hex.encode(bytes))
@@ -26,17 +26,17 @@ package struct Address: Hashable, Sendable {
     }
 }
 
-/// What the addresses of a network look like.
+/// The form of a network's addresses.
 package enum AddressForm: Sendable, Hashable {
-    /// Octets, written in hexadecimal digits.
+    /// Bytes, written as hexadecimal digits.
     case deviceToken
-    /// Printable characters without meaning to us.
+    /// Printable characters that Peal does not interpret.
     case opaque
-    /// A URI that notifications are posted to.
+    /// A URI to which notifications are posted.
     case uri
-    /// A Web Push subscription: a URI and the keys that messages to it are encrypted with (RFC 8291).
+    /// A Web Push subscription: a URI, and the keys that encrypt messages to it (RFC 8291).
     case subscription
-    /// The id of a broadcast channel, in base64.
+    /// A broadcast channel's id, in base64.
     case channel
 }
 
@@ -51,7 +51,7 @@ package enum Environment: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// What an address must stand beyond its form: its push network's own check, and for Web Push a key of the app.
+/// The checks of an address beyond its form: by its push network's provider, and for Web Push against the app's keys.
 package struct AddressCheck: Sendable {
     package let providers: [ProviderName: any Provider]
     package let keys: ApplicationServerKeys
@@ -61,7 +61,7 @@ package struct AddressCheck: Sendable {
         self.keys = keys
     }
 
-    /// - Parameter fallback: the key of a subscription that names none, where it was known before.
+    /// - Parameter fallback: the key for a subscription that names none, if a key was known before.
     /// - Returns: the address as it is stored.
     /// - Throws: `invalid_field` with a field path beginning with `address`.
     package func checked(_ address: Address, fallback: String? = nil) throws(PealError) -> Address {
@@ -70,22 +70,22 @@ package struct AddressCheck: Sendable {
     }
 }
 
-/// The VAPID keys that an app's Web Push subscriptions may have been made with (RFC 8292 §4: a push service takes only
-/// requests that are signed with the key of the subscription).
+/// The VAPID keys that an app's Web Push subscriptions may have been created with. A push service accepts only requests
+/// that are signed with the subscription's key (RFC 8292 §4).
 package struct ApplicationServerKeys: Sendable, Hashable {
-    /// Public keys in base64url, the newest last.
+    /// Public keys in base64url, newest last.
     package let publicKeys: [String]
 
     package init(publicKeys: [String]) { self.publicKeys = publicKeys }
 
-    /// Reads what the Web Push credential among `records` tells of its keys.
+    /// Reads the keys from the facts of the Web Push credential among `records`.
     package init(_ records: [CredentialRecord]) {
         let facts = records.first { $0.provider.network.address == .subscription }?.facts
         publicKeys = facts?["keys"]?.arrayValue?.compactMap { $0["public_key"]?.stringValue } ?? []
     }
 
-    /// The address with its key as it is stored: the one that it names, else `fallback` while the app still has it,
-    /// else the newest; an address of another network, and one of an app without a key, stays as it is.
+    /// The address with its key as it is stored: the key that it names, else `fallback` if the app still has it, else
+    /// the newest. Returns an address of another network, and any address of an app without keys, unchanged.
     /// - Throws: `invalid_field` with `address.application_server_key` for a key that the app does not have.
     package func complete(_ address: Address, fallback: String? = nil) throws(PealError) -> Address {
         guard address.route.addressForm == .subscription, var members = address.json.objectValue else { return address }
@@ -103,7 +103,7 @@ package struct ApplicationServerKeys: Sendable, Hashable {
         return Address(route: address.route, bytes: JSON.object(members).bytes)
     }
 
-    /// The key in the app's own spelling: base64url may come padded, or in the other alphabet.
+    /// The key in the app's own spelling: the request may use padding or the other base64 alphabet.
     private func known(_ key: String) -> String? {
         guard let bytes = Base64URL.decode(key) else { return nil }
         return publicKeys.first { Base64URL.decode($0) == bytes }
@@ -113,7 +113,7 @@ package struct ApplicationServerKeys: Sendable, Hashable {
 }
 
 extension Address {
-    /// The VAPID key that a Web Push subscription names; nil elsewhere.
+    /// The VAPID key that a Web Push subscription names; nil for other addresses.
     package var applicationServerKey: String? {
         route.addressForm == .subscription ? json["application_server_key"]?.stringValue : nil
     }

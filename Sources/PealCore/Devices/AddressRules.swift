@@ -1,20 +1,20 @@
-/// Checks addresses when they are registered and when a message names them, so that nothing that could not be sent to,
-/// or that would aim the server at a stranger's host, is ever stored.
+/// Checks addresses in registrations and messages, so that the store contains no address that cannot be sent to or that
+/// would make the server connect to an untrusted host.
 package struct AddressRules: Sendable {
-    /// What device URIs may point to, by route number; nil for routes whose addresses are not URIs.
+    /// The hosts that device URIs may have, by route number; nil for routes whose addresses are not URIs.
     private let rules: [HostRules?]
 
     private struct HostRules: Sendable {
         let names: [String]
         let hosts: [AllowedHost]
         let allowsClear: Bool
-        /// Whether any public https host is allowed beside those listed.
+        /// Whether any public https host is allowed besides those listed.
         let isOpen: Bool
     }
 
     /// - Parameters:
-    ///   - hosts: in place of the networks' own: `host`, `host:port` or `.suffix` each.
-    ///   - open: networks whose URIs may lead to any public https host.
+    ///   - hosts: replace the networks' own hosts: `host`, `host:port` or `.suffix`.
+    ///   - open: networks whose URIs may have any public https host.
     package init(hosts: [ProviderName: [String]] = [:], open: Set<ProviderName> = []) {
         var rules: [HostRules?] = []
         for route in Route.allCases {
@@ -28,18 +28,18 @@ package struct AddressRules: Sendable {
         self.rules = rules
     }
 
-    /// The same rules without hosts that are not listed.
+    /// The same rules, limited to the listed hosts.
     package var listedOnly: AddressRules {
         AddressRules(
             hosts: Dictionary(ProviderName.allCases.map { ($0, hosts(of: $0)) }) { first, _ in first })
     }
 
-    /// The hosts that URIs of a network's devices may lead to.
+    /// The hosts that URIs of a network's devices may have.
     package func hosts(of provider: ProviderName) -> [String] {
         Route.allCases.first { $0.provider == provider }.flatMap { rules[Int($0.rawValue)]?.names } ?? []
     }
 
-    /// Checks what came under the field `address`.
+    /// Checks the field `address` of a request.
     /// - Throws: `invalid_field` with a field path beginning with `address`.
     package func address(_ value: JSON, platform: Platform, environment: Environment) throws(PealError) -> Address {
         let route = Route(platform, environment)
@@ -58,8 +58,8 @@ package struct AddressRules: Sendable {
         return Address(route: route, bytes: bytes)
     }
 
-    /// Checks a broadcast channel's id under the field `id`: what APNs gave, base64 (RFC 4648 §4). The URL's alphabet
-    /// without padding (§5), in which the id can stand in a path, is brought to that form.
+    /// Checks a broadcast channel's id in the field `id`: APNs issues ids in base64 (RFC 4648 §4). An id in base64url
+    /// without padding (§5), which can be part of a path, is converted.
     /// - Throws: `invalid_field`.
     package func channel(_ value: JSON, environment: Environment) throws(PealError) -> Address {
         let isBase64 = { (byte: UInt8) in
@@ -98,7 +98,7 @@ package struct AddressRules: Sendable {
         return bytes
     }
 
-    /// FCM writes no grammar for its tokens; these are the characters that stand unescaped in JSON and in a header.
+    /// FCM documents no grammar for its tokens. Accepts the characters that JSON and headers contain unescaped.
     private func opaqueToken(_ text: String) throws(PealError) -> [UInt8] {
         let bytes = Array(text.utf8)
         let isSafe = bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
@@ -145,29 +145,29 @@ package struct AddressRules: Sendable {
 }
 
 extension AddressRules {
-    /// What checking a device's URI came to.
+    /// The result of checking a device's URI.
     package enum EndpointCheck: Sendable, Hashable {
         case allowed(EndpointURI)
-        /// Why not: the rest of a sentence that begins with the field's name.
+        /// The reason, which completes a sentence that begins with the field's name.
         case refused(String)
     }
 
-    /// Why a URI may not be sent to on a route; nil where it may. Asked when it is registered and again at each send,
-    /// because the lists may have changed in between.
+    /// Why Peal must not send to a URI on a route; nil if it may. Checked at registration and again at each send,
+    /// because the lists may have changed.
     package func refusal(ofURI text: String, on route: Route) -> String? {
         if case .refused(let reason) = check(uri: Array(text.utf8), on: route) { return reason }
         return nil
     }
 
-    /// - Throws: `invalid_field` for an address whose URI may not be sent to.
+    /// - Throws: `invalid_field` for an address whose URI Peal must not send to.
     package func check(_ address: Address) throws(PealError) {
         if let reason = refusal(ofURI: String(decoding: address.bytes, as: UTF8.self), on: address.route) {
             throw .invalid("address", "address \(reason)")
         }
     }
 
-    /// Checks the URI of a device. What stands before an allowed host suffix, and everything behind the host, is
-    /// opaque, as Microsoft asks for channel URIs (learn.microsoft.com, WNS overview).
+    /// Checks a device's URI. Does not interpret what precedes an allowed host suffix or follows the host, as Microsoft
+    /// requires for channel URIs (learn.microsoft.com, WNS overview).
     package func check(uri bytes: some Collection<UInt8>, on route: Route) -> EndpointCheck {
         guard bytes.count <= Limits.endpointURIBytesMax else {
             return .refused("is longer than \(Limits.endpointURIBytesMax) bytes")
@@ -177,7 +177,7 @@ extension AddressRules {
         guard number < rules.count, let rules = rules[number],
             rules.hosts.contains(where: { $0.matches(uri) }) || rules.isOpen && isPublic(uri)
         else { return .refused("is on a host that is not allowed") }
-        // Clear text is for networks that gave out http URIs, and for this machine.
+        // http is only for networks that issued http URIs, and for hosts on this machine.
         let allowsClear = rules.allowsClear || uri.isLoopback && rules.hosts.contains { $0.names(uri) }
         guard uri.isSecure || allowsClear else { return .refused("must be an https URI") }
         return .allowed(uri)

@@ -1,17 +1,17 @@
-/// One installation of an app, as it is stored.
+/// One installation of an app, as stored.
 package struct Device: Sendable, Hashable {
     package var id: DeviceID
     package var key: DeviceKey
     package var address: Address
     package var userID: String?
-    /// Of every topic it subscribed to, expired ones too; `topics(at:)` tells those that count.
+    /// All topics that it subscribed to, expired ones included; `topics(at:)` returns the current ones.
     package var topics: [String]
-    /// When those of `topics` expire that do.
+    /// When topics expire, for those in `topics` that do.
     package var topicEnds: [String: Timestamp]
     package var locale: String?
     package var timeZone: String?
     package var detail: DeviceDetail
-    /// Whether it can show interactive notifications (iOS 8, Android 4.1 and later); decided at registration.
+    /// Whether it can show interactive notifications (iOS 8, Android 4.1 and later), as determined at registration.
     package var isInteractive: Bool
     package var registeredAt: Timestamp
     /// nil while the device is active.
@@ -39,7 +39,7 @@ package struct Device: Sendable, Hashable {
         self.retirement = retirement
     }
 
-    /// Its topics that have not expired.
+    /// The device's topics that have not expired.
     package func topics(at now: Timestamp) -> [String] {
         topicEnds.isEmpty ? topics : topics.filter { name in topicEnds[name].map { $0 > now } ?? true }
     }
@@ -56,9 +56,9 @@ package struct Device: Sendable, Hashable {
     }
 }
 
-/// A name that a device has elsewhere, by which an audience may mean it. Several devices may share one.
+/// A device's id in another system, which an audience may use. Several devices may share one.
 package struct DeviceIdentifier: Sendable, Hashable {
-    /// The raw value is what the API and the store call it.
+    /// The raw value is the name in the API and the store.
     package enum Kind: String, CaseIterable, Sendable, Hashable {
         case idfa, idfv
         case advertisingID = "advertising_id"
@@ -68,7 +68,7 @@ package struct DeviceIdentifier: Sendable, Hashable {
     }
 
     package let kind: Kind
-    /// Compared byte by byte.
+    /// The id, which is compared byte by byte.
     package let value: String
 
     package init(_ kind: Kind, _ value: String) {
@@ -79,14 +79,14 @@ package struct DeviceIdentifier: Sendable, Hashable {
 
 /// Which devices can show notifications with buttons: iOS from 8, Android from 4.1 (PCF Push 1.8, "interactive-only").
 package enum Interactivity {
-    /// A phone that does not tell its version is taken for one of today.
+    /// A device without a version counts as one with a current version.
     package static func isInteractive(platform: Platform, osVersion: String?) -> Bool {
         guard let wanted = platform.interactiveSince else { return false }
         guard let osVersion, let version = numbers(in: osVersion) else { return true }
         return !version.lexicographicallyPrecedes(wanted)
     }
 
-    /// The leading numbers of `17.4.1` or `iOS 17`; nil without any.
+    /// The leading numbers of `17.4.1` or `iOS 17`; nil if there are none.
     private static func numbers(in version: String) -> [Int]? {
         guard let start = version.firstIndex(where: \.isNumber) else { return nil }
         let text = version[start...].prefix { $0.isNumber || $0 == "." }
@@ -95,19 +95,19 @@ package enum Interactivity {
     }
 }
 
-/// A checked request to register an installation. A field that is nil leaves what an existing device has only where the
-/// verb is a change; a registration replaces.
+/// A checked request to register an installation. In a change, nil keeps an existing device's value; in a registration,
+/// it clears the value.
 package struct DeviceRegistration: Sendable, Hashable {
     package var id: DeviceID
     package var address: Address
     package var userID: String?
-    /// nil leaves the topics of an existing device alone.
+    /// nil keeps the topics of an existing device.
     package var topics: [String]?
     package var locale: String?
     package var timeZone: String?
     package var detail: DeviceDetail
     package var isInteractive: Bool
-    /// Whose id stays when the address is known under another id: the dialects disagree.
+    /// Which id remains if the address is known under another id: dialects differ.
     package var identityOnMove: IdentityOnMove
 
     package enum IdentityOnMove: Sendable, Hashable {
@@ -144,7 +144,7 @@ package struct DeviceRegistration: Sendable, Hashable {
     }
 }
 
-/// What is known of a device beyond what sending needs: kept apart from the hot row, echoed as it came.
+/// What is known of a device beyond what sending needs. Stored apart from the hot row and returned as received.
 package struct DeviceDetail: Sendable, Hashable {
     package var osVersion: String?
     package var appVersion: String?
@@ -155,17 +155,17 @@ package struct DeviceDetail: Sendable, Hashable {
     package var alias: String?
     package var model: String?
     package var manufacturer: String?
-    /// The operating system by the client's own word, as `android-fcm`.
+    /// The operating system in the client's own spelling, such as `android-fcm`.
     package var vendorOS: String?
-    /// The address in the letter case it was sent in, where that differs from the stored form.
+    /// The address in its original letter case, if that differs from the stored form.
     package var addressAsSent: String?
-    /// The environment that the client named, where the provider proved the other one.
+    /// The environment that the client named, if the provider's answer disproved it.
     package var environmentDisproved: Environment?
 
     package init() {}
 }
 
-/// Which devices a listing shows; all conditions given hold.
+/// Which devices a list contains: those that meet all conditions given.
 package struct DeviceFilter: Sendable, Hashable {
     package var userID: String?
     package var address: Address?
@@ -178,13 +178,13 @@ package struct DeviceFilter: Sendable, Hashable {
     }
 }
 
-/// Which active devices a listing by pages shows; all conditions given hold.
+/// Which active devices a paged list contains: those that meet all conditions given.
 package struct DeviceSearch: Sendable, Hashable {
-    /// In the order in which they are listed.
+    /// The routes, in the order of the list.
     package var routes: [Route]
     package var topic: String?
-    /// A part of the id, the address, the user's id or the alias, without regard to letter case. A whole id also finds
-    /// a retired device. Looks at `Limits.searchedRowsMax` devices at most.
+    /// A part of the id, the address, the user's id or the alias, in any letter case. A complete id also finds a
+    /// retired device. Searches at most `Limits.searchedRowsMax` devices.
     package var containing: String?
 
     package init(routes: [Route], topic: String? = nil, containing: String? = nil) {

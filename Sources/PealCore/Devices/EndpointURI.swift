@@ -1,16 +1,15 @@
-/// An http(s) URI of a device at a push network, taken apart strictly. Whatever readers of URIs disagree about is
-/// refused: user information, escapes in the host, bracketed addresses, fragments, characters that RFC 3986 does not
-/// name.
+/// The http or https URI of a device, parsed strictly. Refuses whatever URI parsers disagree about: user information,
+/// escapes in the host, bracketed addresses, fragments, and characters that RFC 3986 does not allow.
 package struct EndpointURI: Sendable, Hashable {
     package let isSecure: Bool
-    /// In lower case, without the dot that may end it.
+    /// In lower case, without a trailing dot.
     package let host: String
-    /// That of the scheme where none is written.
+    /// The scheme's default if the URI contains none.
     package let port: Int
-    /// Path and query as they were written; empty or beginning with `/` or `?`.
+    /// Path and query as written; empty, or starting with `/` or `?`.
     package let rest: String
 
-    /// nil for anything but `http[s]://host[:port][path][?query]`.
+    /// nil for anything except `http[s]://host[:port][path][?query]`.
     package init?(_ bytes: some Collection<UInt8>) {
         guard let secure = Self.scheme(bytes) else { return nil }
         isSecure = secure
@@ -35,24 +34,24 @@ package struct EndpointURI: Sendable, Hashable {
     package init?(_ text: String) { self.init(Array(text.utf8)) }
 
     package var hasDefaultPort: Bool { port == (isSecure ? 443 : 80) }
-    /// `scheme://host[:port]`, the port only where it is not that of the scheme (RFC 6454 §6.2).
+    /// `scheme://host[:port]`, without the scheme's default port (RFC 6454 §6.2).
     package var origin: String {
         "\(isSecure ? "https" : "http")://\(host)" + (hasDefaultPort ? "" : ":\(port)")
     }
-    /// The URI with its origin in one form.
+    /// The URI with a normalized origin.
     package var text: String { origin + rest }
 
     /// Whether the host names this machine (RFC 6761 §6.3).
     package var isLoopback: Bool {
         host == "localhost" || host.hasSuffix(".localhost") || isIPAddress && host.hasPrefix("127.")
     }
-    /// Whether the host is an IPv4 address in any of its spellings: resolvers read a last part of digits as one.
+    /// Whether the host is an IPv4 address in any spelling: resolvers read a numeric last label as one.
     package var isIPAddress: Bool {
         let last = host.utf8.split(separator: UInt8(ascii: ".")).last ?? host.utf8[...]
         return last.allSatisfy { (0x30...0x39).contains($0) } || last.starts(with: "0x".utf8)
     }
 
-    /// Whether the scheme is https; nil for any but http and https.
+    /// Whether the scheme is https; nil for a scheme other than http and https.
     private static func scheme(_ bytes: some Collection<UInt8>) -> Bool? {
         let lowered = bytes.prefix(8).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
         if lowered.elementsEqual("https://".utf8) { return true }
@@ -69,7 +68,7 @@ package struct EndpointURI: Sendable, Hashable {
         return isLegal && bytes.count <= 253 ? String(decoding: bytes, as: UTF8.self) : nil
     }
 
-    /// What RFC 3986 lets stand in path and query.
+    /// Whether RFC 3986 allows the character in path and query.
     private static func isLegal(_ byte: UInt8) -> Bool {
         byte.isASCIIAlphanumeric || "-._~:/?@!$&'()*+,;=%[]".utf8.contains(byte)
     }
@@ -77,9 +76,9 @@ package struct EndpointURI: Sendable, Hashable {
 
 /// An entry of a list of hosts: `host`, `host:port`, `.suffix` or `.suffix:port`.
 package struct AllowedHost: Sendable, Hashable {
-    /// In lower case, without leading and ending dots.
+    /// In lower case, without leading and trailing dots.
     private let name: String
-    /// nil = that of the URI's scheme; of an address and of this machine any.
+    /// nil for the default port of the URI's scheme; an IP address or a loopback host then matches with any port.
     private let port: Int?
     private let isSuffix: Bool
 
@@ -90,14 +89,14 @@ package struct AllowedHost: Sendable, Hashable {
         if isSuffix { name.removeFirst() }
         if name.hasSuffix(".") { name.removeLast() }
         self.name = name
-        // What is no port matches nothing.
+        // An invalid port matches nothing.
         port = parts.count == 2 ? Int(parts[1]) ?? -1 : nil
     }
 
-    /// Whether the entry names that very host: only so are addresses and this machine allowed.
+    /// Whether the entry names exactly this host. IP addresses and loopback hosts must be named exactly.
     func names(_ uri: EndpointURI) -> Bool { !isSuffix && uri.host == name && hasPort(uri) }
 
-    /// Whether the entry names the host or one that it lies below, on the boundary of a dot.
+    /// Whether the entry names the host or a parent domain of it.
     func matches(_ uri: EndpointURI) -> Bool {
         if names(uri) { return true }
         guard isSuffix, !name.isEmpty, !uri.isIPAddress, hasPort(uri) else { return false }

@@ -1,4 +1,4 @@
-/// A fact that a device reports about a message. The first of each kind counts.
+/// A report from a device about a message. The first of each kind counts.
 package struct Receipt: Sendable, Hashable {
     package var message: MessageID
     package var device: DeviceKey
@@ -20,11 +20,11 @@ package struct Receipt: Sendable, Hashable {
     }
 }
 
-/// What a device reports, before it is checked whether the device and the message are known.
+/// A report from a device, before Peal checks whether the device and the message exist.
 package struct DeviceFact: Sendable, Hashable {
     package var device: DeviceID
     package var subject: Subject
-    /// By the device's own clock.
+    /// The time by the device's own clock.
     package var at: Timestamp
 
     package init(device: DeviceID, subject: Subject, at: Timestamp) {
@@ -39,7 +39,7 @@ package struct DeviceFact: Sendable, Hashable {
     }
 }
 
-/// A device reported that it crossed the border of a geofence's location.
+/// A device's report that it crossed the border of a geofence's location.
 package struct GeofenceTrigger: Sendable, Hashable {
     package var geofence: Int64
     package var location: Int64

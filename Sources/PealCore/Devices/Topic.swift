@@ -1,9 +1,9 @@
 /// A label that devices subscribe to.
 package struct Topic: Sendable, Hashable {
     package var name: String
-    /// A number within the app, for dialects that name topics by one.
+    /// The topic's number within the app, for dialects that identify topics by number.
     package var number: Int64
-    /// From this instant on it is neither listed nor targetable.
+    /// From this instant on, lists and audiences no longer contain it.
     package var expiresAt: Timestamp?
     package var deviceCount: Int
 
@@ -15,11 +15,11 @@ package struct Topic: Sendable, Hashable {
     }
 }
 
-/// Which topics that have not expired a listing by pages shows; all conditions given hold.
+/// Which current topics a paged list contains: those that meet all conditions given.
 package struct TopicSearch: Sendable, Hashable {
-    /// A part of the name, without regard to letter case. Looks at `Limits.searchedRowsMax` topics at most.
+    /// A part of the name, in any letter case. Searches at most `Limits.searchedRowsMax` topics.
     package var containing: String?
-    /// Whether it has an expiry; nil = with and without.
+    /// Whether the topic has an expiry; nil for both.
     package var hasExpiry: Bool?
 
     package init(containing: String? = nil, hasExpiry: Bool? = nil) {
@@ -28,7 +28,7 @@ package struct TopicSearch: Sendable, Hashable {
     }
 }
 
-/// A topic without a count of its devices, which is dear.
+/// A topic without its device count, which is expensive.
 package struct TopicEntry: Sendable, Hashable {
     package let number: Int64
     package let name: String

@@ -1,12 +1,12 @@
-/// Locations at whose border a phone shows a notification by itself, and the phones that do.
+/// Locations at whose border a device itself shows a notification, and which devices do.
 package struct Geofence: Sendable, Hashable {
     /// Counted from 1 in each app.
     package var id: Int64
     package var plan: Plan
-    /// Those of `plan.locationIDs`, in that order.
+    /// The locations in `plan.locationIDs`, in that order.
     package var locations: [GeofenceLocation]
     package var createdAt: Timestamp
-    /// Different for every two changes in one app, so that a device that knows the state of one instant misses none.
+    /// Different for any two changes in one app, so that a device that asks for changes since one instant misses none.
     package var updatedAt: Timestamp
 
     package init(
@@ -19,17 +19,17 @@ package struct Geofence: Sendable, Hashable {
         self.updatedAt = updatedAt
     }
 
-    /// What an author decides.
+    /// The part that an author sets.
     package struct Plan: Sendable, Hashable {
-        /// A device in one of these topics has the geofence; none = every device.
+        /// A device in any of these topics has the geofence; if empty, all devices have it.
         package var tags: [String]
         package var trigger: Trigger
-        /// nil = when it is created.
+        /// nil if it starts when it is created.
         package var startsAt: Timestamp?
         package var expiresAt: Timestamp
         package var reach: Reach
         package var locationIDs: [Int64]
-        /// The data for the phones' notification by platform, as it was sent.
+        /// The data for the notification on the devices, by platform, as received.
         package var data: JSON.Members
 
         package init(
@@ -45,7 +45,7 @@ package struct Geofence: Sendable, Hashable {
             self.data = data
         }
 
-        /// Whether it is in force. Phones do not know the start, so they get it only then.
+        /// Whether it is in force. Devices do not know the start, so they receive it only from then on.
         package func isActive(at now: Timestamp) -> Bool {
             expiresAt > now && startsAt.map { $0 <= now } ?? true
         }
@@ -56,7 +56,7 @@ package struct Geofence: Sendable, Hashable {
         case enter, exit
     }
 
-    /// On which platforms.
+    /// The platforms that have it.
     package enum Reach: String, CaseIterable, Sendable, Hashable {
         case all, ios, android
 
@@ -70,17 +70,17 @@ package struct Geofence: Sendable, Hashable {
     }
 }
 
-/// The devices whose geofences changed, which must ask for them, and from when on.
+/// The devices that must fetch their geofences again after a change, from when, and until when.
 package struct GeofenceAudience: Sendable, Hashable {
-    /// nil = every device on those platforms.
+    /// nil for all devices on those platforms.
     package private(set) var topics: Set<String>?
     package private(set) var reaches: Set<Geofence.Reach>
     package private(set) var startsAt: Timestamp?
-    /// From then on, asking has no use.
+    /// After this instant, fetching is useless.
     package private(set) var expiresAt: Timestamp
 
-    /// The union of what each of `plans` reaches.
-    /// - Returns: nil when all of them have ended.
+    /// The union of the devices that `plans` reach.
+    /// - Returns: nil if all of them have ended.
     package init?(_ plans: [Geofence.Plan], now: Timestamp) {
         let live = plans.filter { $0.expiresAt > now }
         guard let first = live.first else { return nil }
@@ -92,11 +92,11 @@ package struct GeofenceAudience: Sendable, Hashable {
     }
 }
 
-/// All geofences of an app and the memory of deleted ones: what a device's share is cut from.
+/// All geofences of an app and a record of deleted ones, from which a device's share is computed.
 package struct GeofenceLedger: Sendable, Hashable {
     package var geofences: [Geofence]
     package var deleted: [Deleted]
-    /// The latest change of any; nil before the first.
+    /// The latest change of any geofence; nil before the first.
     package var changedAt: Timestamp?
 
     package init(geofences: [Geofence], deleted: [Deleted], changedAt: Timestamp?) {
@@ -116,19 +116,20 @@ package struct GeofenceLedger: Sendable, Hashable {
     }
 }
 
-/// The changes that bring one device's geofences up to date, given the instant of its state.
+/// The changes that update one device's geofences from a known state.
 package struct GeofenceShare: Sendable, Hashable {
-    /// New or changed ones.
+    /// New or changed geofences.
     package let geofences: [Geofence]
-    /// Geofences that the device may have and must remove, ascending.
+    /// Geofences that the device may have and must remove, in ascending order.
     package let deletedIDs: [Int64]
-    /// The instant to ask from next time.
+    /// The instant from which to ask next time.
     package let lastModified: Timestamp
 
-    /// The device that asks.
+    /// The device that asks for changes.
     package struct Device: Sendable, Hashable {
         package var platform: Platform
-        /// Its topics with the instants of joining; nil = unknown: it gets everything, and checks the tags itself.
+        /// The device's topics with the instants of joining. nil if unknown: it then gets all geofences and checks the
+        /// tags itself.
         package var topics: [String: Timestamp]?
 
         package init(platform: Platform, topics: [String: Timestamp]?) {
@@ -137,10 +138,10 @@ package struct GeofenceShare: Sendable, Hashable {
         }
     }
 
-    /// A geofence is new to a device from the latest of its change, its start, and the device's joining the first of
-    /// its topics. One that changed and is no longer the device's is reported as deleted. One that ended is not
-    /// reported, because phones know the end.
-    /// - Parameter known: The instant of the device's state; nil = it has none.
+    /// A geofence is new to a device from the latest of three instants: its change, its start, and when the device
+    /// joined the first of its topics. A changed geofence that the device no longer has is reported as deleted. One
+    /// that ended is not reported, because devices know the end.
+    /// - Parameter known: The instant of the device's state; nil if it has none.
     package init(_ ledger: GeofenceLedger, for device: Device, since known: Timestamp?, now: Timestamp) {
         var (news, gone): ([Geofence], Set<Int64>) = ([], [])
         var latest = ledger.changedAt ?? Timestamp(milliseconds: 0)
@@ -160,7 +161,7 @@ package struct GeofenceShare: Sendable, Hashable {
         lastModified = latest
     }
 
-    /// Since when the geofence has been the device's by its topics; nil = it is not.
+    /// Since when the device has the geofence through its topics; nil if it does not.
     private static func joined(_ plan: Geofence.Plan, _ device: Device) -> Timestamp? {
         let ever = Timestamp(milliseconds: 0)
         guard plan.reach.includes(device.platform) else { return nil }

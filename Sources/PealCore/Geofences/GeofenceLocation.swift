@@ -13,7 +13,7 @@ package struct GeofenceLocation: Sendable, Hashable {
         self.updatedAt = updatedAt
     }
 
-    /// What an author decides. Numbers keep the text they were sent with.
+    /// The part that an author sets. Numbers keep the text of the request.
     package struct Place: Sendable, Hashable {
         package var name: String
         /// Degrees, -90 to 90.
@@ -32,12 +32,12 @@ package struct GeofenceLocation: Sendable, Hashable {
     }
 }
 
-/// Locations under one name, for the people who manage them. Geofences name locations, not groups.
+/// Locations under one name, for the people who manage them. Geofences refer to locations, not to groups.
 package struct LocationGroup: Sendable, Hashable {
     /// Counted from 1 in each app.
     package var id: Int64
     package var plan: Plan
-    /// Those of `plan.locationIDs`, in that order.
+    /// The locations in `plan.locationIDs`, in that order.
     package var locations: [GeofenceLocation]
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
@@ -52,7 +52,7 @@ package struct LocationGroup: Sendable, Hashable {
         self.updatedAt = updatedAt
     }
 
-    /// What an author decides.
+    /// The part that an author sets.
     package struct Plan: Sendable, Hashable {
         package var name: String
         package var text: String

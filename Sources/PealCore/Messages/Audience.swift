@@ -1,29 +1,29 @@
-/// Who a message is for, as a predicate that is resolved while sending: everybody, or the union of the lists, narrowed
+/// Who gets a message, as a predicate that is evaluated while sending: everybody, or the union of the lists, narrowed
 /// by the other members.
 package struct Audience: Sendable, Hashable {
     package var includesAll = false
     package var devices: [DeviceID] = []
     package var users: [String] = []
-    /// Devices by their names in other systems.
+    /// Devices by their ids in other systems.
     package var identifiers: [DeviceIdentifier] = []
     package var topics: [String] = []
-    /// Addresses that need not belong to a registered device.
+    /// Addresses, which need not belong to a registered device.
     package var addresses: [Address] = []
-    /// nil = every platform.
+    /// nil for all platforms.
     package var platforms: Set<Platform>?
     package var interactiveOnly = false
     package var excludedTopics: [String] = []
 
     package init() {}
 
-    /// Whether every member is named, so that it can be resolved without reading ranges of keys.
+    /// Whether it lists all its members, so that it can be resolved without reading key ranges.
     package var isExplicit: Bool { !includesAll && topics.isEmpty }
     package var isEmpty: Bool {
         isExplicit && devices.isEmpty && users.isEmpty && identifiers.isEmpty && addresses.isEmpty
     }
 }
 
-/// Whether a message's audience holds a device as it is now, and why.
+/// Whether a message's audience contains a device in its current state, and why.
 enum AudienceMatch {
     case by(String)
     case no(String)

@@ -1,10 +1,10 @@
-/// What a message says: common fields, and per platform the provider's own fields, which win over the common ones.
+/// The content of a message: common fields, and for each platform the provider's own fields, which take precedence.
 package struct Content: Sendable, Hashable {
     package var title: LocalizedText?
     package var subtitle: LocalizedText?
     package var body: LocalizedText?
     package var imageURL: String?
-    /// The author's own members, delivered beside what the provider defines.
+    /// The author's own members, delivered beside those that the provider defines.
     package var data: JSON.Members = .init()
     package var badge: Int64?
     package var sound: String?
@@ -15,7 +15,7 @@ package struct Content: Sendable, Hashable {
 
     package init() {}
 
-    /// What an author says to one platform alone, and how it is to be sent there.
+    /// The content and the sending options for only one platform.
     package struct PlatformContent: Sendable, Hashable {
         /// The members of the network's `NetworkContent`.
         package var fields: JSON.Members
@@ -31,12 +31,12 @@ package struct Content: Sendable, Hashable {
         }
     }
 
-    /// What the author says to one network; empty where nothing is said.
+    /// The content for only one network; empty if the author gives none.
     package func own<Own: NetworkContent>(_: Own.Type = Own.self) -> Own {
         Own(members: platforms[Own.platform]?.fields ?? .init())
     }
 
-    /// Every locale that some text is given in; empty when nothing is localized.
+    /// All locales of the texts; empty if none is localized.
     package var locales: Set<String> {
         [title, subtitle, body].reduce(into: []) { locales, text in
             if case .localized(let texts) = text { locales.formUnion(texts.keys) }
@@ -45,8 +45,8 @@ package struct Content: Sendable, Hashable {
 }
 
 extension Content {
-    /// The content locale for a device's locale: itself, else its language, else the default; nil when nothing is
-    /// localized. `de-AT` finds `de-AT`, then `de`; case and `_` do not matter.
+    /// The content locale for a device's locale: that locale, else its language, else the default; nil if nothing is
+    /// localized. `de-AT` finds `de-AT`, then `de`; letter case and `_` do not matter.
     package func contentLocale(forDevice locale: String?) -> String? {
         let offered = locales
         guard !offered.isEmpty else { return nil }
@@ -60,9 +60,9 @@ extension Content {
     }
 }
 
-/// What an author says to one network in the network's own terms. The members stay in the author's order and unknown
-/// ones stay among them, so that the network gets what it was given; a member of the wrong type is the provider's to
-/// refuse, because a message may never go to that network.
+/// Content for one network in the network's own terms. Members keep the author's order and unknown members stay, so
+/// that the network receives what the author wrote. The provider refuses a member of the wrong type, because a message
+/// may never go to that network.
 package protocol NetworkContent: Sendable, Hashable {
     static var platform: Platform { get }
     var members: JSON.Members { get set }
@@ -70,22 +70,22 @@ package protocol NetworkContent: Sendable, Hashable {
 }
 
 extension NetworkContent {
-    /// The object as a refusal names it.
+    /// The object's name in an error.
     package static var field: MessageField { .platform(platform, "") }
 
-    /// nil where it is absent or null.
+    /// nil if it is absent or null.
     package subscript(_ name: String) -> JSON? {
         get { members[name].flatMap { $0.isNull ? nil : $0 } }
         set { members[name] = newValue }
     }
 }
 
-/// A text in one language, or one per locale.
+/// A text in one language, or one text for each locale.
 package enum LocalizedText: Sendable, Hashable {
     case plain(String)
     case localized([String: String])
 
-    /// The text for a content locale; of a localized text that lacks it, the one for `fallback`.
+    /// The text for a content locale. If a localized text lacks it, the text for `fallback`.
     package func text(for locale: String?, fallback: String?) -> String? {
         switch self {
         case .plain(let text): text
@@ -103,6 +103,6 @@ package enum LocalizedText: Sendable, Hashable {
 }
 
 extension String {
-    /// What spellings of one locale have in common: lower case, `-` for `_`.
+    /// A normalized locale: lower case, with `-` for `_`.
     package var plainLocale: String { lowercased().replacing("_", with: "-") }
 }

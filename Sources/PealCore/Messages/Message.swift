@@ -1,4 +1,4 @@
-/// What an author asked to send: durable from the moment it is accepted.
+/// What an author asked to send. It is durable from the moment Peal accepts it.
 package struct Message: Sendable, Hashable {
     package var id: MessageID
     package var app: AppKey
@@ -6,17 +6,17 @@ package struct Message: Sendable, Hashable {
     package var dialect: DialectName
     package var campaignID: String?
     package var createdAt: Timestamp
-    /// When sending starts; nil = at once.
+    /// When sending starts; nil for immediately.
     package var startAt: Timestamp?
-    /// `MessageLife.end`: nothing is sent from this instant on.
+    /// `MessageLife.end`: Peal sends nothing from this instant on.
     package var expiresAt: Timestamp
-    /// When the audience was fixed. Devices that joined later are not in it.
+    /// When the audience was fixed. It does not contain devices that joined later.
     package var cutoffAt: Timestamp?
     package var firstSentAt: Timestamp?
     package var endedAt: Timestamp?
-    /// Why a failed message failed.
+    /// Why the message failed.
     package var failure: String?
-    /// The end of its delivery window; nil = it has none, and no moments.
+    /// The end of its delivery window; nil if it has none and no moments.
     package var windowUntil: Timestamp?
 
     package init(
@@ -41,7 +41,7 @@ package struct Message: Sendable, Hashable {
 }
 
 extension Message {
-    /// The life of a message; `docs/states.md` draws it. The raw value is stored.
+    /// The states of a message, drawn in `docs/states.md`. The raw value is stored.
     package enum State: Int64, CaseIterable, Sendable, Hashable {
         case scheduled = 1
         case planning = 2
@@ -54,7 +54,7 @@ extension Message {
 
         package var isFinal: Bool { self == .sent || self == .cancelled || self == .expired || self == .failed }
 
-        /// The states that may follow.
+        /// The states that may follow this one.
         package var successors: Set<State> {
             switch self {
             case .scheduled: [.planning, .sending, .paused, .cancelled, .expired]
@@ -65,7 +65,7 @@ extension Message {
             }
         }
 
-        /// The word in the API.
+        /// The state's name in the API.
         package var name: String { String(describing: self) }
 
         package init?(name: String) {
@@ -75,8 +75,8 @@ extension Message {
     }
 }
 
-/// A checked request to send: everything that is needed to make the message durable. It has an id already, because
-/// dialects put it into payloads.
+/// A checked request to send: everything needed to make the message durable. It already has an id, because dialects put
+/// the id into payloads.
 package struct MessageDraft: Sendable, Hashable {
     package var id: MessageID
     package var app: AppKey
@@ -85,14 +85,14 @@ package struct MessageDraft: Sendable, Hashable {
     package var audience: Audience
     package var content: Content
     package var options: MessageOptions
-    /// nil = at once.
+    /// nil for immediately.
     package var startAt: Timestamp?
     package var createdAt: Timestamp
     /// `MessageLife.end`.
     package var expiresAt: Timestamp
-    /// What a dialect must show of the request later: its bytes, or a part in JSON; nil = nothing.
+    /// What a dialect must later show of the request: its bytes, or a part as JSON; nil for nothing.
     package var source: [UInt8]?
-    /// Set where it is shown at some moment inside a window. Its audience then consists of users only.
+    /// Set if the message is shown at some moment in a delivery window. Its audience then consists only of users.
     package var window: DeliveryWindow?
 
     package init(
@@ -116,7 +116,7 @@ package struct MessageDraft: Sendable, Hashable {
 }
 
 extension Message {
-    /// A message as its draft makes it: waiting for its start or its moments, else to be planned at once.
+    /// The message in its first state: it waits for its start or its moments, or is planned immediately.
     package init(_ draft: MessageDraft) {
         let startsLater = draft.startAt.map { $0 > draft.createdAt } ?? false
         self.init(
@@ -126,7 +126,7 @@ extension Message {
     }
 }
 
-/// Which messages a listing shows; all conditions given hold. Newest first.
+/// Which messages a list contains: those that meet all conditions given, newest first.
 package struct MessageFilter: Sendable, Hashable {
     package var state: Message.State?
     package var campaignID: String?

@@ -1,14 +1,14 @@
-/// A part of a message that a refusal can name. The dialect in which the message came spells it as its requests do.
+/// A part of a message that an error can name. The message's dialect spells it as in its requests.
 package enum MessageField: Sendable, Hashable {
-    /// What the message says, as a whole.
+    /// The whole content of the message.
     case content
     case title, subtitle, body, imageURL, badge, sound, threadID, category
     /// The author's own data.
     case data
     case dataMember(String)
-    /// The message's own, or the one given for a platform.
+    /// The message's own collapse key, or the one for a platform.
     case collapseKey(Platform?)
-    /// The network's own object of a platform, or what lies at a path in it, such as `payload.aps` or `fields.text[2]`.
+    /// A platform's own object, or a path in it, such as `payload.aps` or `fields.text[2]`.
     case platform(Platform, String)
 
     /// A member of this object.
@@ -23,7 +23,7 @@ package enum MessageField: Sendable, Hashable {
         return .platform(platform, "\(path)[\(index)]")
     }
 
-    /// The platform whose own object holds the field; nil for what is common to all.
+    /// The platform whose own object holds the field; nil for a field that all platforms share.
     package var platform: Platform? {
         switch self {
         case .platform(let platform, _): platform
@@ -54,11 +54,11 @@ extension MessageField: CustomStringConvertible {
     }
 }
 
-/// Why a network cannot be sent a message.
+/// Why a network cannot send a message.
 package struct ContentRefusal: Error, Hashable, Sendable {
     package let code: PealError.Code
     package let field: MessageField
-    /// One sentence for the author. It speaks of the field without its path, which depends on the dialect.
+    /// One sentence for the author. It does not contain the field's path, which depends on the dialect.
     package let message: String
 
     package init(_ code: PealError.Code, _ message: String, field: MessageField) {
@@ -75,8 +75,8 @@ package struct ContentRefusal: Error, Hashable, Sendable {
         ContentRefusal(.missingField, message, field: field)
     }
 
-    /// The refusal as an answer of a dialect.
-    /// - Parameter spelling: the dialect's path of a field.
+    /// The error as a dialect reports it.
+    /// - Parameter spelling: returns the dialect's path of a field.
     package func error(spelling: (MessageField) -> String) -> PealError {
         PealError(code, message, field: spelling(field))
     }

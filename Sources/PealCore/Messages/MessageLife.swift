@@ -1,12 +1,12 @@
-/// Until when a message is worth sending: computed once, when the message is accepted or changed, and stored as
-/// `Message.expiresAt`. The API, the preview, the engine and the providers all take the end of a message from here.
+/// Until when to send a message: computed once, when the message is accepted or changed, and stored as
+/// `Message.expiresAt`. The API, the preview, the engine and the providers all use this end.
 package struct MessageLife: Sendable, Hashable {
-    /// When sending starts. Lives in seconds count from here.
+    /// When sending starts. A lifetime in seconds counts from here.
     package let start: Timestamp
-    /// Nothing is sent from this instant on, on any platform.
+    /// From this instant on, Peal sends nothing on any platform.
     package let end: Timestamp
 
-    /// The life of a message as it is stored.
+    /// The stored life of a message.
     package init(start: Timestamp, end: Timestamp) {
         self.start = start
         self.end = end
@@ -15,11 +15,11 @@ package struct MessageLife: Sendable, Hashable {
     /// The life of a new message.
     ///
     /// The message's own expiry counts as given, even beyond `secondsMax`. Without one the message lives for
-    /// `secondsMax`, and with a delivery window until late alerts are given up. A platform's own expiry counts up to
+    /// `secondsMax`, and with a delivery window until Peal gives up late alerts. A platform's own expiry counts up to
     /// the later of the message's expiry and `secondsMax`.
     /// - Parameters:
-    ///   - options: The message's own; `content` holds those of its platforms.
-    ///   - secondsMax: The configured life.
+    ///   - options: The message's own options; `content` holds those of its platforms.
+    ///   - secondsMax: The configured lifetime.
     package init(
         _ options: MessageOptions, _ content: Content, window: DeliveryWindow? = nil, start: Timestamp,
         secondsMax: Int64
@@ -36,7 +36,7 @@ package struct MessageLife: Sendable, Hashable {
         self.init(start: start, end: platforms.reduce(own ?? latest, max))
     }
 
-    /// The part of the life that counts where `options` are in force.
+    /// The life of the message with `options`.
     package func under(_ options: MessageOptions) -> PlatformLife {
         guard let life = options.life else { return PlatformLife(end: end, expiresAt: end, isOneAttempt: false) }
         return PlatformLife(
@@ -45,14 +45,14 @@ package struct MessageLife: Sendable, Hashable {
     }
 }
 
-/// Until when a message is worth sending to one platform.
+/// Until when to send a message to one platform.
 package struct PlatformLife: Sendable, Hashable {
-    /// Nothing is sent from this instant on.
+    /// From this instant on, Peal sends nothing.
     package let end: Timestamp
-    /// The expiry that the push network is given. One that the author asked for is passed on as it is, even where the
-    /// engine stops earlier. With one attempt there is no time left, and the network is given 0.
+    /// The expiry for the push network. The author's expiry is passed on unchanged, even if the engine stops earlier.
+    /// With one attempt no time remains, and the network receives 0.
     package let expiresAt: Timestamp
-    /// A device that cannot be reached at the first attempt is not tried again, and the network stores nothing.
+    /// Whether Peal tries each device only once, and the network stores nothing.
     package let isOneAttempt: Bool
 
     package func isOver(at now: Timestamp) -> Bool { now >= end }
@@ -69,7 +69,7 @@ extension MessageOptions.Life {
         }
     }
 
-    /// Until when the engine works for it: the one attempt of a life of 0 seconds takes a while of its own.
+    /// When the engine stops working on it. With a lifetime of 0 seconds, the one attempt still takes some time.
     fileprivate func lastInstant(from start: Timestamp) -> Timestamp {
         isOneAttempt ? start + .seconds(Limits.oneAttemptSeconds) : end(from: start)
     }

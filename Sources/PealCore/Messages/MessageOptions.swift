@@ -1,11 +1,11 @@
-/// How a message is to be sent.
+/// How to send a message.
 package struct MessageOptions: Sendable, Hashable {
     package var priority: Priority?
     package var life: Life?
     /// Replaces an undelivered notification with the same key.
     package var collapseKey: String?
     package var isBackground = false
-    /// Narrows the APNs devices, and is the environment of addresses that nobody registered.
+    /// Narrows the APNs devices, and is the environment of unregistered addresses.
     package var environment: Environment?
     package var lostAnswer = LostAnswer.resend
 
@@ -15,20 +15,20 @@ package struct MessageOptions: Sendable, Hashable {
         case low, normal, high
     }
 
-    /// Until when a message may be delivered.
+    /// The lifetime of a message.
     package enum Life: Sendable, Hashable {
         case until(Timestamp)
-        /// Seconds from the start of sending; 0 = one attempt, never stored.
+        /// Seconds from the start of sending; 0 for one attempt, which the network does not store.
         case seconds(Int64)
     }
 
-    /// What to do when a request was written and no answer came.
+    /// What to do if a request was written and no answer arrived.
     package enum LostAnswer: String, CaseIterable, Sendable, Hashable {
         case resend, drop
     }
 }
 
-/// Options in one platform's object. They win over the message's own.
+/// The options in one platform's object. They take precedence over the message's own.
 package struct PlatformOptions: Sendable, Hashable {
     package var priority: MessageOptions.Priority?
     package var life: MessageOptions.Life?
@@ -40,7 +40,7 @@ package struct PlatformOptions: Sendable, Hashable {
 }
 
 extension MessageOptions {
-    /// The options in force on one platform.
+    /// The effective options on one platform.
     package func resolved(for platform: Platform, in content: Content) -> MessageOptions {
         guard let own = content.platforms[platform]?.options else { return self }
         var options = self
@@ -52,8 +52,8 @@ extension MessageOptions {
         return options
     }
 
-    /// The same for a message with a delivery window. On APNs its id replaces any collapse key, so that the device
-    /// shows it once, whether it came as an alert or not.
+    /// The same for a message with a delivery window. On APNs the message's id replaces any collapse key, so that the
+    /// device shows it only once, whether or not it arrived as an alert.
     package func inWindow(of message: MessageID, on platform: Platform) -> MessageOptions {
         guard platform == .ios else { return self }
         var options = self
@@ -61,6 +61,6 @@ extension MessageOptions {
         return options
     }
 
-    /// Priority where none is given: high, and normal for background messages.
+    /// The effective priority: high by default, normal for background messages.
     package var priorityInForce: Priority { priority ?? (isBackground ? .normal : .high) }
 }

@@ -1,7 +1,7 @@
 /// A message and its progress.
 package struct MessageReport: Sendable, Hashable {
     package var message: Message
-    /// Settled counts and estimates of what is pending, per platform.
+    /// Counts of settled devices and estimates of pending ones, by platform.
     package var platforms: [Platform: OutcomeCounts]
     /// How many devices reported each kind of receipt.
     package var receipts: [Receipt.Kind: Int]
@@ -19,28 +19,28 @@ package struct MessageReport: Sendable, Hashable {
     }
 }
 
-/// The progress of all messages of a campaign, in one sum.
+/// The progress of all messages of a campaign as one total.
 package struct CampaignReport: Sendable, Hashable {
     /// The author's name for the campaign.
     package let id: String
     package var messages = 0
     package var total = OutcomeCounts()
-    /// How many devices reported each kind of receipt, summed over the messages.
+    /// How many devices reported each kind of receipt, for all messages together.
     package var receipts: [Receipt.Kind: Int] = [:]
 
     package init(id: String) { self.id = id }
 
-    /// Devices whose push network refused the message, or that nothing was sent to.
+    /// Devices for which the push network refused the message, or to which nothing was sent.
     package var failed: Int { total.settled - total.accepted }
 }
 
-/// Everything that the report of an ended message is made of.
+/// Everything that the report of an ended message needs.
 package struct MessageFacts: Sendable, Hashable {
-    /// The app, for its names in the dialects.
+    /// The app, for its ids in the dialects.
     package var app: App
-    /// The message with its dialect, its times and its counts by platform. A dialect's *deletions* are `retired`.
+    /// The message and its counts by platform. What some dialects call deletions is `retired`.
     package var report: MessageReport
-    /// What its dialect kept of the request (`MessageDraft.source`).
+    /// What the message's dialect kept of the request (`MessageDraft.source`).
     package var source: [UInt8]?
 
     package init(app: App, report: MessageReport, source: [UInt8]?) {

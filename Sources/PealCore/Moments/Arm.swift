@@ -1,11 +1,11 @@
 /// How a user's messages of a campaign are delivered. The raw value is stored.
 package enum Arm: Int64, CaseIterable, Sendable, Hashable {
-    /// At once, by the server.
+    /// The server sends them immediately.
     case traditional = 0
-    /// At a moment inside the window, which the device chooses.
+    /// The device chooses a moment in the delivery window.
     case contextAware = 1
 
-    /// The word in the APIs.
+    /// The arm's name in the APIs.
     package var name: String {
         switch self {
         case .traditional: "traditional"
@@ -14,13 +14,13 @@ package enum Arm: Int64, CaseIterable, Sendable, Hashable {
     }
 }
 
-/// Assigns users to the arms of a campaign's experiment: a pure function of user and campaign, so that every server
-/// gives the same answer. This type says what is hashed, and reads the hash; the store computes SHA-256.
+/// Assigns users to the arms of a campaign's experiment: a pure function of user and campaign, so that all servers
+/// agree. This type defines the input of the hash and interprets the hash; the store computes SHA-256.
 package enum ArmAssignment {
-    /// The bytes whose SHA-256 decides: a version and four names, separated by U+001F.
+    /// The bytes to hash with SHA-256: a version and four names, separated by U+001F.
     /// - Parameters:
-    ///   - app: The bundle id, or the id of an app without one.
-    ///   - salt: Another one for each run of an experiment.
+    ///   - app: The bundle id, or the app's id if it has none.
+    ///   - salt: A different value for each run of an experiment.
     package static func input(app: String, salt: String, campaign: String, userID: String) -> [UInt8] {
         Array(["ab1", app, salt, campaign, userID].joined(separator: "\u{1F}").utf8)
     }
@@ -30,7 +30,7 @@ package enum ArmAssignment {
         Double(digest.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }) / 18_446_744_073_709_551_616
     }
 
-    /// - Parameter share: The share of users who get their messages at good moments, from 0 to 1.
+    /// - Parameter share: The share of users, from 0 to 1, whose messages are sent at good moments.
     package static func arm(ofDigest digest: some Sequence<UInt8>, share: Double) -> Arm {
         unit(ofDigest: digest) < share ? .contextAware : .traditional
     }

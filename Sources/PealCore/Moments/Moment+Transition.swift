@@ -1,7 +1,7 @@
-/// Every transition of a moment, in one place and pure. The store applies a result only where the row is still the one
-/// that it was computed from, so that one of all competing events wins.
+/// All transitions of a moment, as pure functions. The store applies a result only if the row is still the one that it
+/// was computed from, so that one of several competing events wins.
 extension Moment {
-    /// The moment after `event`. An event that has no meaning in its state leaves it unchanged.
+    /// The moment after `event`. An event without meaning in the current state changes nothing.
     package func after(_ event: MomentEvent, at now: Timestamp) -> MomentStep {
         switch event {
         case .supersede(let terms): superseded(terms)
@@ -27,7 +27,7 @@ extension Moment {
         return step
     }
 
-    /// Exact: a message that is reported as cancelled is never shown, because nothing leads out of `cancelled`.
+    /// Exact: a message that is reported as cancelled is never shown, because `cancelled` is a final state.
     private func cancelled() -> MomentStep {
         var step = MomentStep(self)
         switch state {
@@ -55,7 +55,7 @@ extension Moment {
         return step
     }
 
-    /// nil where it is granted: for the first time, or again to the device that has it.
+    /// nil if the claim is granted: for the first time, or again to the device that has it.
     private func refusal(of request: MomentClaim, _ now: Timestamp) -> MomentClaim.Refusal? {
         switch state {
         case .open:
@@ -65,7 +65,7 @@ extension Moment {
             return now >= fallbackAt ? .fallback : nil
         case .claimed:
             guard let claim, claim.id == request.id, device == request.target.device else { return .claimed }
-            // After its end, an alert may be on its way to the same device.
+            // After the claim ends, an alert may be on its way to the same device.
             return claim.hasLedger && now >= claim.until ? .fallback : nil
         case .sending, .recovering, .sent: return .fallback
         case .cancelled: return .cancelled
@@ -74,7 +74,7 @@ extension Moment {
         }
     }
 
-    /// Without a device before the window ends, it waits for the next one to register.
+    /// If the user has no device before the window ends, the moment waits for the next device to register.
     private func fallenBack(to target: Target?, _ now: Timestamp) -> MomentStep {
         var step = MomentStep(self)
         guard state == .open, now >= fallbackAt else { return step }
@@ -110,7 +110,8 @@ extension Moment {
         return step
     }
 
-    /// Only after a dead address may another device follow, and never after a claim, which is the claimant's alone.
+    /// Another device may follow only after a dead address, and never after a claim, which belongs only to the
+    /// claimant.
     private func settled(_ outcome: Outcome, _ reason: String, _ next: Target?) -> MomentStep {
         var step = MomentStep(self)
         guard state == .sending || state == .recovering, outcome != .moved else { return step }
@@ -127,7 +128,7 @@ extension Moment {
         return step
     }
 
-    /// A receipt counts only from the device that has the message, and only where it is new.
+    /// A receipt counts only if it is new and comes from the device that has the message.
     private func received(_ receipt: MomentReceipt, _ device: DeviceKey) -> MomentStep {
         var step = MomentStep(self)
         let goal: State =
@@ -161,21 +162,21 @@ extension MomentStep {
     }
 }
 
-/// What happens to a moment.
+/// An event in the life of a moment.
 package enum MomentEvent: Sendable, Hashable {
-    /// The same request again, with other content or another window.
+    /// The same request again, with different content or another window.
     case supersede(Moment.Terms)
     case cancel
     case claim(MomentClaim)
-    /// It is due; nil = the user has no device now.
+    /// The moment is due; nil if the user has no device now.
     case fallback(to: Moment.Target?)
     /// A device of the user registered.
     case registered
-    /// A claim ended.
+    /// A claim expired.
     case claimEnded
-    /// An alert ended: the provider's answer, and the device that comes next where the address is dead.
+    /// An alert ended: the provider's answer, and the next device if the address is dead.
     case settled(Outcome, reason: String, next: Moment.Target?)
-    /// A fact from a device.
+    /// A report from a device.
     case receipt(MomentReceipt, device: DeviceKey)
 }
 
@@ -183,7 +184,7 @@ package enum MomentEvent: Sendable, Hashable {
 package struct MomentClaim: Sendable, Hashable {
     package let id: ClaimID
     package let target: Moment.Target
-    /// The revision that the device holds.
+    /// The revision that the device knows.
     package let rev: Int64
     /// See `Moment.Claim.hasLedger`.
     package let hasLedger: Bool
@@ -195,39 +196,39 @@ package struct MomentClaim: Sendable, Hashable {
         self.hasLedger = hasLedger
     }
 
-    /// Why it was not granted. The raw value is part of the API.
+    /// Why the claim was refused. The raw value is part of the API.
     package enum Refusal: String, CaseIterable, Sendable, Hashable {
         case cancelled, superseded
-        /// The server sends it.
+        /// The server sends the message.
         case fallback
-        /// Another device has it.
+        /// Another device has the claim.
         case claimed
         case expired
-        /// It is over, or devices may not claim it.
+        /// The moment is over, or devices may not claim it.
         case closed
     }
 }
 
-/// A fact from a device. The raw value is part of the API.
+/// A report from a device. The raw value is part of the API.
 package enum MomentReceipt: String, CaseIterable, Sendable, Hashable {
     case shown, opened, dismissed
 }
 
-/// A moment after an event, and what goes with it in the same transaction.
+/// A moment after an event, and the effects that belong to the same transaction.
 package struct MomentStep: Sendable, Hashable {
     package var moment: Moment
-    /// The alert to be sent.
+    /// The alert to send.
     package var alert: Moment.Target?
-    /// What is reported to authors, each about one device.
+    /// What authors receive, one notice for each device.
     package var notices: [Notice] = []
-    /// Why a claim was not granted.
+    /// Why a claim was refused.
     package var refusal: MomentClaim.Refusal?
 
     init(_ moment: Moment) { self.moment = moment }
 
     package struct Notice: Sendable, Hashable {
         package let status: Moment.Status
-        /// nil where no device had it.
+        /// nil if no device had it.
         package let device: DeviceKey?
 
         package init(status: Moment.Status, device: DeviceKey?) {

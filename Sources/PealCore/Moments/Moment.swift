@@ -1,38 +1,39 @@
-/// One person's part of a message with a delivery window: who may show it, until when, and what became of it. A message
-/// has one for each of its users.
+/// One user's part of a message with a delivery window: which device may show it, until when, and the outcome. A
+/// message has one for each of its users.
 package struct Moment: Sendable, Hashable {
     package var app: AppKey
     package var message: MessageID
     package var userID: String
     package var state: State = .open
-    /// Counts replacements of content and window. A claim names the revision that it was made for.
+    /// Counts replacements of content and window. A claim names the revision that it was created for.
     package var rev: Int64 = 1
     package var plannedArm: Arm
-    /// Whether a device may claim it, to show it by itself.
+    /// Whether a device may claim it, to show it itself.
     package var isClaimable: Bool
     /// When the server sends it if no device has claimed it.
     package var fallbackAt: Timestamp
-    /// The end of the window.
+    /// The end of the delivery window.
     package var deadline: Timestamp
-    /// Whether it was due and the user had no device: the next one to register gets it.
+    /// Whether it was due while the user had no device: the next device to register gets it.
     package var awaitsDevice = false
-    /// The route of the device it went to; before that, the route it would have taken when it was scheduled.
+    /// The route of the device it went to; until then, the route that it would have had when it was scheduled.
     package var route: Route
-    /// Whether the user had a device when it was scheduled. Only these users are compared in an experiment.
+    /// Whether the user had a device when it was scheduled. An experiment compares only these users.
     package var hadDevice: Bool
     /// The device that has it.
     package var device: DeviceKey?
-    /// Devices that it was sent to, in order.
+    /// The devices that it was sent to, in order.
     package var tried: [DeviceKey] = []
-    /// The claim that won; nil = none did.
+    /// The claim that won; nil if none did.
     package var claim: Claim?
-    /// Whether a cancellation came too late. If the claimant does not confirm the message, it is then not sent again.
+    /// Whether a cancellation arrived too late. If the claimant does not confirm the message, Peal then does not resend
+    /// it.
     package var cancelRequested = false
-    /// How it ended, where it was not shown.
+    /// The outcome, if it was not shown.
     package var outcome: Outcome?
-    /// The provider's reason or ours; empty for plain acceptance.
+    /// The provider's reason or one that Peal defines; empty for plain acceptance.
     package var reason = ""
-    /// The idempotency key of the request that scheduled it; nil where none was given.
+    /// The idempotency key of the request that scheduled it; nil if the request had none.
     package var idempotencyKey: String?
 
     package init(
@@ -51,10 +52,10 @@ package struct Moment: Sendable, Hashable {
         self.idempotencyKey = idempotencyKey
     }
 
-    /// Until when an unconfirmed alert is tried.
+    /// Until when Peal retries an unconfirmed alert.
     package var givenUpAt: Timestamp { deadline + .seconds(Limits.momentRecoverySeconds) }
 
-    /// How it was delivered: only where a claim won, at a moment that the device chose.
+    /// How it was delivered: context-aware only if a claim won, so that the device chose the moment.
     package var deliveryArm: Arm { claim == nil ? .traditional : .contextAware }
 
     package var place: Place { Place(app: app, message: message, userID: userID) }
@@ -72,7 +73,7 @@ package struct Moment: Sendable, Hashable {
         }
     }
 
-    /// When it is sent, which follows from window and arm.
+    /// When to send it, which follows from delivery window and arm.
     package struct Terms: Sendable, Hashable {
         package let arm: Arm
         package let isClaimable: Bool
@@ -87,11 +88,11 @@ package struct Moment: Sendable, Hashable {
         }
     }
 
-    /// A device's right to show it.
+    /// A device's right to show the message.
     package struct Claim: Sendable, Hashable {
-        /// Made by the device, so that it can repeat the request.
+        /// Created by the device, so that it can repeat the request.
         package let id: ClaimID
-        /// Until when the device alone may show it.
+        /// Until when only this device may show it.
         package let until: Timestamp
         /// Whether the device remembers across app and notification service extension what it showed, so that an alert
         /// sent after the claim is not shown twice.
@@ -104,7 +105,7 @@ package struct Moment: Sendable, Hashable {
         }
     }
 
-    /// A device that may get it.
+    /// A device that may receive the message.
     package struct Target: Sendable, Hashable {
         package let device: DeviceKey
         package let route: Route
@@ -119,14 +120,14 @@ package struct Moment: Sendable, Hashable {
 package typealias ClaimID = Identifier<Moment.Claim>
 
 extension Moment {
-    /// The life of a moment; `docs/states.md` draws it. The raw value is stored. States below `sent` are unfinished.
+    /// The states of a moment, drawn in `docs/states.md`. The raw value is stored. States below `sent` are unfinished.
     package enum State: Int64, CaseIterable, Sendable, Hashable {
-        /// With the server: a claim, the fallback, a cancellation and a replacement compete for it, and one wins.
+        /// The server has it: a claim, the fallback, a cancellation and a replacement compete for it, and one wins.
         case open = 1
-        /// With a device, until the claim ends.
+        /// A device has it until the claim expires.
         case claimed = 2
         case sending = 3
-        /// The claimant did not confirm: an alert is sent to it alone.
+        /// The claimant did not confirm: the server sends an alert to that device only.
         case recovering = 4
         case sent = 5
         case shown = 6
@@ -137,10 +138,11 @@ extension Moment {
 
         package var isUnfinished: Bool { rawValue < State.sent.rawValue }
 
-        /// The word in messages to people.
+        /// The state's name in messages to people.
         package var name: String { String(describing: self) }
 
-        /// The states that may follow; `open` and `sending` may also follow themselves (replaced, the next device).
+        /// The states that may follow this one; `open` and `sending` may also follow themselves (replaced, the next
+        /// device).
         package var successors: Set<State> {
             switch self {
             case .open: [.open, .claimed, .sending, .cancelled, .failed]
@@ -153,7 +155,7 @@ extension Moment {
             }
         }
 
-        /// The state that is reported to authors.
+        /// The status that authors see.
         package var status: Status {
             switch self {
             case .open, .claimed, .sending, .recovering: .pending
@@ -165,19 +167,19 @@ extension Moment {
         }
     }
 
-    /// A state as it is reported to authors. The raw value is part of the API.
+    /// The status of a moment that authors see. The raw value is part of the API.
     package enum Status: String, CaseIterable, Sendable, Hashable {
         case pending, delivered, opened, cancelled, failed
     }
 }
 
-/// Until when a message may be shown, and who chooses the instant.
+/// The time in which a message may be shown, and who chooses the instant.
 package struct DeliveryWindow: Sendable, Hashable {
     package var until: Timestamp
     package var method: Method
     /// How long a traditional message waits before it is sent, so that it can be cancelled.
     package var holdSeconds: Int64
-    /// The name by which a later request finds it; nil = only its id.
+    /// The name by which a later request finds the message; nil if only its id does.
     package var name: MomentName?
 
     package init(until: Timestamp, method: Method, holdSeconds: Int64 = 0, name: MomentName? = nil) {
@@ -194,7 +196,7 @@ package struct DeliveryWindow: Sendable, Hashable {
         /// The server assigns users to the other two.
         case experiment = "ab_test"
 
-        /// nil where users are assigned.
+        /// nil if the server assigns users to an arm.
         package var arm: Arm? {
             switch self {
             case .contextAware: .contextAware
@@ -204,7 +206,7 @@ package struct DeliveryWindow: Sendable, Hashable {
         }
     }
 
-    /// The terms for a user of that arm.
+    /// The terms for a user of `arm`.
     package func terms(_ arm: Arm, now: Timestamp) -> Moment.Terms {
         let fallbackAt = arm == .traditional ? min(now + .seconds(holdSeconds), until) : until
         return Moment.Terms(
@@ -212,7 +214,7 @@ package struct DeliveryWindow: Sendable, Hashable {
     }
 }
 
-/// The author's name for one person's message. While the message is open, the last request under a name counts.
+/// The author's name for one user's message. While the message is open, the last request with the name applies.
 package struct MomentName: Sendable, Hashable {
     package let platform: Platform
     package let userID: String

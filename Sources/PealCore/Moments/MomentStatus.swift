@@ -1,9 +1,9 @@
-/// What is reported to authors when one person's message changes its state at a device.
+/// The report to authors when one user's message changes its status on a device.
 package struct MomentStatus: Sendable, Hashable {
     package var moment: Moment
     package var status: Moment.Status
     package var campaignID: String?
-    /// The address of the device, as the app registered it; nil where no device had the message.
+    /// The address of the device, as the app registered it; nil if no device had the message.
     package var deviceAddress: String?
     /// The author's own content (`MessageDraft.source`).
     package var source: [UInt8]?

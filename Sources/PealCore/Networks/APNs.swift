@@ -22,22 +22,22 @@ extension Platform {
 extension Route {
     package static let apnsProduction = Route(number: 1)
     package static let apnsSandbox = Route(number: 2)
-    /// Broadcast channels of Live Activities: no device is on these routes, only channels that a message names.
+    /// The routes to broadcast channels of Live Activities. Messages name a channel; no device is on these routes.
     package static let apnsBroadcastProduction = Route(number: 9)
     package static let apnsBroadcastSandbox = Route(number: 10)
 
-    /// The route to broadcast channels of that environment.
+    /// The route to broadcast channels in `environment`.
     package static func broadcast(_ environment: Environment) -> Route {
         environment == .production ? .apnsBroadcastProduction : .apnsBroadcastSandbox
     }
 }
 
 extension Credential {
-    /// What an app shows APNs.
+    /// An app's credential for APNs.
     package enum APNs: NetworkCredential {
         case token(APNsToken)
         case certificate(APNsCertificate)
-        /// As it is put; `Provider.examine` turns it into a certificate, which is what is stored.
+        /// As received; `Provider.examine` turns it into the certificate that is stored.
         case archive(APNsArchive)
 
         package var providerAppID: String {
@@ -96,10 +96,10 @@ extension Credential {
 
     package static func apnsArchive(_ credential: APNsArchive) -> Credential { Credential(APNs.archive(credential)) }
 
-    /// nil for another network's.
+    /// nil for a credential of another network.
     package var apns: APNs? { value as? APNs }
 
-    /// A provider token's signing key (`.p8`).
+    /// The signing key (`.p8`) of provider tokens.
     package struct APNsToken: Sendable, Hashable {
         package var keyID: String
         package var teamID: String
@@ -119,7 +119,7 @@ extension Credential {
     package struct APNsCertificate: Sendable, Hashable {
         package var identity: TLSIdentity
         package var bundleID: String
-        /// Whether it came as PKCS#12.
+        /// Whether it was supplied as PKCS#12.
         package var isFromArchive: Bool
 
         package init(identity: TLSIdentity, bundleID: String, isFromArchive: Bool = false) {
@@ -143,7 +143,7 @@ extension Credential {
     }
 }
 
-/// How authors give a credential for APNs: `{kind: token|certificate|p12, …, bundle_id}`.
+/// How authors supply a credential for APNs: `{kind: token|certificate|p12, …, bundle_id}`.
 private enum APNsCredentialForm {
     static let form = CredentialForm(
         choice: .named("kind"),
@@ -178,7 +178,7 @@ private enum APNsCredentialForm {
         ])
 }
 
-/// What a message says to APNs alone.
+/// The part of a message's content that is only for APNs.
 package struct APNsContent: NetworkContent {
     package static let platform = Platform.ios
     package var members: JSON.Members
@@ -189,6 +189,6 @@ package struct APNsContent: NetworkContent {
 
     /// The value of `apns-push-type`.
     package var pushType: JSON? { self["push_type"] }
-    /// The payload, which is laid over what the common fields make.
+    /// The payload, which is deep-merged over the one built from the common fields.
     package var payload: JSON? { self["payload"] }
 }

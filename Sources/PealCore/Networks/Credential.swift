@@ -1,29 +1,29 @@
-/// What an app shows one push network to be let in. Secrets: never logged, never returned.
+/// What an app uses to authenticate to one push network. Contains secrets: never logged, never returned.
 package protocol NetworkCredential: Sendable, Hashable {
-    /// The word for it in listings.
+    /// The kind's name in listings.
     var kind: String { get }
 
-    /// What the network knows the app by; empty where requests do not name the app.
+    /// The network's id of the app; empty if requests do not name the app.
     var providerAppID: String { get }
 
-    /// What is sealed besides the kind; the network's `credential` reads it.
+    /// The members that are sealed besides the kind; the network's `credential` closure reads them.
     var members: [(String, JSON?)] { get }
 
-    /// This credential and what the app keeps of its earlier one; nil where it takes the earlier one's place.
+    /// This credential joined with what the app keeps of its earlier one; nil if it replaces the earlier one.
     func joined(to earlier: Self) -> Self?
 
-    /// - Throws: `conflict` where no further key can be taken.
+    /// - Throws: `conflict` if the credential holds too many keys.
     func checkSize() throws(PealError)
 
-    /// Without the one key that has this fingerprint.
+    /// This credential without the key that has the fingerprint.
     func removingKey(_ fingerprint: String) -> KeyRemoval<Self>
 }
 
-/// What removing one key of a credential came to.
+/// The result of removing one key of a credential.
 package enum KeyRemoval<Value> {
     case notFound
     case remaining(Value)
-    /// It was the only one.
+    /// It was the only key.
     case empty
 }
 
@@ -47,7 +47,7 @@ package struct Credential: Sendable, Hashable {
 
     package func hash(into hasher: inout Hasher) { value.hash(into: &hasher) }
 
-    /// This one with what is kept of the earlier one; nil where it takes its place.
+    /// This credential joined with what is kept of the earlier one; nil if it replaces the earlier one.
     func joined(to earlier: Credential?) -> Credential? { earlier.flatMap { value.joined(toAny: $0.value) } }
 
     func removingKey(_ fingerprint: String) -> KeyRemoval<Credential> { value.anyRemovingKey(fingerprint) }
@@ -70,7 +70,7 @@ extension NetworkCredential {
 }
 
 extension Credential {
-    /// A certificate chain, leaf first, and its key, both PEM.
+    /// A certificate chain, leaf first, and its private key, both as PEM.
     package struct TLSIdentity: Sendable, Hashable {
         package var certificates: String
         package var privateKey: String
@@ -80,7 +80,7 @@ extension Credential {
             self.privateKey = privateKey
         }
 
-        /// As `StoredCredential.identity` reads it.
+        /// The form that `StoredCredential.identity` reads.
         var members: [(String, JSON?)] {
             [("certificate", .string(certificates)), ("private_key", .string(privateKey))]
         }
@@ -88,10 +88,10 @@ extension Credential {
 }
 
 extension Credential {
-    /// The bytes that are sealed: JSON, its `kind` telling the members.
+    /// The bytes to seal: JSON, whose `kind` determines the other members.
     package var stored: [UInt8] { JSON.compact([("kind", .string(kind))] + value.members).bytes }
 
-    /// - Throws: when the bytes are not what `stored` made for that network.
+    /// - Throws: if the bytes are not what `stored` wrote for that network.
     package init(stored bytes: [UInt8], of name: ProviderName) throws {
         guard let json = try? JSONParser.parse(bytes) else { throw StoredCredential.damaged }
         self = try name.network.credential(StoredCredential(json: json))

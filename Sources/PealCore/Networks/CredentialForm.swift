@@ -1,13 +1,13 @@
-/// How an author gives a network's credential: named texts, checked by their form alone. Dialects read and document
-/// credentials by it; whether one is any good, the provider says.
+/// How authors supply a network's credential: named strings, of which only the form is checked. Dialects use it to read
+/// and document credentials; the provider checks whether one is valid.
 package struct CredentialForm: Sendable {
-    /// The member of the body that holds everything; nil = the body itself.
+    /// The member of the body that holds all others; nil if the body itself does.
     package let object: String?
     package let choice: Choice
     package let kinds: [Kind]
-    /// Members of former interfaces, with what to give in their place: refused where the present ones are absent.
+    /// Members of earlier interfaces, each with its replacement: refused if the current members are absent.
     package let retired: [String: String]
-    /// Whether a credential that is put joins the earlier ones, each of which can be deleted by its fingerprint.
+    /// Whether a new credential joins the earlier ones, each of which can be deleted by its fingerprint.
     package let keepsEarlierKeys: Bool
 
     package init(
@@ -21,13 +21,13 @@ package struct CredentialForm: Sendable {
         self.keepsEarlierKeys = keepsEarlierKeys
     }
 
-    /// How a body says which kind it is of.
+    /// How a body shows its kind.
     package enum Choice: Sendable, Hashable {
         /// There is one kind.
         case only
-        /// By its name in this member.
+        /// The body contains the kind's name in this member.
         case named(String)
-        /// By having members that no other kind has; a body without any is of the kind that has no members.
+        /// The body has members that no other kind has. A body without any is of the kind that has no members.
         case byMembers
     }
 
@@ -63,27 +63,27 @@ package struct CredentialForm: Sendable {
         }
     }
 
-    /// What a member's text must look like.
+    /// The valid form of a member's string.
     package enum Value: Sendable, Hashable {
-        /// Printable, `Limits.nameCharactersMax` characters at most.
+        /// Printable, at most `Limits.nameCharactersMax` characters.
         case text
-        /// Letters, digits, `._:-` and `extra`: it goes into headers or paths of requests.
+        /// Letters, digits, `._:-` and `extra`, because it becomes part of headers or paths of requests.
         case word(extra: String)
-        /// A password or the like; an optional one may be empty.
+        /// A password or similar secret; an optional one may be empty.
         case secret
-        /// Text that may have line ends.
+        /// A string that may contain line ends.
         case lines(bytesMax: Int)
         /// PEM (RFC 7468).
         case pem(bytesMax: Int)
-        /// Octets in base64, whose lines may be broken.
+        /// Bytes in base64, which may contain line breaks.
         case archive(charactersMax: Int)
         /// A `mailto:` or `https:` URI (RFC 8292 §2.1).
         case contact
-        /// That text and no other.
+        /// Exactly this string.
         case constant(String)
     }
 
-    /// The checked texts of a body.
+    /// The checked strings of a body.
     package struct Given: Sendable {
         package let texts: [String: String]
         package let now: Timestamp
@@ -100,13 +100,13 @@ package struct CredentialForm: Sendable {
         package func text(_ name: String) -> String? { texts[name] }
     }
 
-    /// The members of a kind that tell it from the others.
+    /// The members that distinguish a kind from the others.
     package func ownMembers(of kind: Kind) -> [String] {
         let others = kinds.filter { $0.name != kind.name }.flatMap(\.members).map(\.name)
         return kind.members.map(\.name).filter { !others.contains($0) }
     }
 
-    /// The members that every kind with members has.
+    /// The members that all kinds with members share.
     package var sharedMembers: [String] {
         guard let first = kinds.first else { return [] }
         return first.members.map(\.name).filter { !ownMembers(of: first).contains($0) }

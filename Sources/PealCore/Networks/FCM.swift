@@ -20,14 +20,14 @@ extension Route {
 }
 
 extension Credential {
-    /// Members of a Google service account's JSON file.
+    /// The members of a Google service account's JSON file that Peal needs.
     package struct FCMServiceAccount: NetworkCredential {
         package var projectID: String
         package var clientEmail: String
         package var privateKeyID: String?
-        /// PEM, RSA.
+        /// An RSA key as PEM.
         package var privateKey: String
-        /// Where access tokens come from; its host is checked against the allowed ones.
+        /// The endpoint for access tokens. Its host must be one of the allowed hosts.
         package var tokenURI: String
 
         package init(
@@ -62,11 +62,11 @@ extension Credential {
 
     package static func fcm(_ account: FCMServiceAccount) -> Credential { Credential(account) }
 
-    /// nil for another network's.
+    /// nil for a credential of another network.
     package var fcm: FCMServiceAccount? { value as? FCMServiceAccount }
 }
 
-/// How authors give a credential for FCM: `{service_account: {…}}`, Google's JSON file as it is.
+/// How authors supply a credential for FCM: `{service_account: {…}}`, with Google's JSON file unchanged.
 private enum FCMCredentialForm {
     private static let object = "service_account"
 
@@ -93,21 +93,21 @@ private enum FCMCredentialForm {
         ])
 }
 
-/// What a message says to FCM alone: the `Message` of HTTP v1 without a target, and how Peal is to treat it.
+/// The part of a message's content that is only for FCM: a `Message` of HTTP v1 without a target, and options for Peal.
 package struct FCMContent: NetworkContent {
     package static let platform = Platform.android
     package var members: JSON.Members
 
     package init(members: JSON.Members) { self.members = members }
 
-    /// A data message, which the app shows by itself.
+    /// A data message, which the app itself displays.
     package init(data: JSON.Members) { members = JSON.Members([("data", .object(data)), ("data_only", true)]) }
 
-    /// Whether the common fields make no notification.
+    /// Whether to build no notification from the common fields.
     package var dataOnly: JSON? { self["data_only"] }
-    /// Which member of the message names the device.
+    /// The member of the message that identifies the device.
     package var target: JSON? { self["target"] }
-    /// The members of FCM's own.
+    /// The members that FCM defines.
     package var message: JSON.Members {
         JSON.Members(members.pairs.filter { $0.0 != "data_only" && $0.0 != "target" })
     }

@@ -1,9 +1,9 @@
 extension Network {
-    /// Microsoft Push Notification Service, of Windows Phone.
+    /// Microsoft Push Notification Service, for Windows Phone.
     package static let mpns = Network(
         name: .mpns, title: "MPNS", platforms: [Platform.Traits(.windowsPhone)],
         routes: [Route.Traits(.mpns, .windowsPhone)], address: .uri,
-        // The service gave out http URIs too.
+        // The service also issued http URIs.
         hosts: HostPolicy(own: [".notify.live.net"], allowsClear: true), credentials: MPNSCredentialForm.form,
         credential: Credential.MPNSClient.decode)
 }
@@ -21,7 +21,7 @@ extension Route {
 }
 
 extension Credential {
-    /// MPNS asks for no credential; a certificate registered with the store lifts its daily limit.
+    /// MPNS requires no credential. A certificate registered with the store removes its daily limit.
     package struct MPNSClient: NetworkCredential {
         package var identity: TLSIdentity?
 
@@ -37,11 +37,11 @@ extension Credential {
 
     package static func mpns(_ client: MPNSClient) -> Credential { Credential(client) }
 
-    /// nil for another network's.
+    /// nil for a credential of another network.
     package var mpns: MPNSClient? { value as? MPNSClient }
 }
 
-/// How authors give a credential for MPNS: `{certificate, private_key}`, or nothing for the network's unauthenticated
+/// How authors supply a credential for MPNS: `{certificate, private_key}`, or nothing for the network's unauthenticated
 /// service.
 private enum MPNSCredentialForm {
     static let form = CredentialForm(
@@ -56,14 +56,14 @@ private enum MPNSCredentialForm {
         ])
 }
 
-/// What a message says to MPNS alone: a kind of notification, and the parts of its template.
+/// The part of a message's content that is only for MPNS: a kind of notification and the parts of its template.
 package struct MPNSContent: NetworkContent {
     package static let platform = Platform.windowsPhone
     package var members: JSON.Members
 
     package init(members: JSON.Members) { self.members = members }
 
-    /// A toast with a title alone.
+    /// A toast with only a title.
     package init(toast title: String) {
         members = JSON.Members([("type", "toast"), ("fields", ["title": .string(title)])])
     }

@@ -1,20 +1,20 @@
 internal import Synchronization
 
-/// Everything the server must know of a push network outside the provider that speaks to it. A network is added by
-/// making one of these, a `Provider`, and a line in the lists that name them; nothing else switches over networks.
+/// Describes a push network to everything except the provider that communicates with it. To add a network, make a
+/// `Network` and a `Provider` and add both to the lists of them; nothing else switches over networks.
 package struct Network: Sendable {
     package let name: ProviderName
-    /// As people write it, also in the operation ids of the API's document.
+    /// The name for people, which also appears in the operation ids of the OpenAPI document.
     package let title: String
     package let platforms: [Platform.Traits]
     package let routes: [Route.Traits]
     package let address: AddressForm
-    /// The hosts that device URIs may lead to; nil where addresses are not URIs.
+    /// The hosts that device URIs may have; nil if addresses are not URIs.
     package let hosts: HostPolicy?
     package let credentials: CredentialForm
-    /// Reads what `NetworkCredential.members` wrote.
+    /// Reads the members that `NetworkCredential.members` wrote.
     package let credential: @Sendable (StoredCredential) throws -> Credential
-    /// How the network knows an app; nil where requests do not name the app.
+    /// How requests name the app; nil if they do not.
     package let appID: AppID?
 
     package init(
@@ -33,16 +33,16 @@ package struct Network: Sendable {
         self.appID = appID
     }
 
-    /// The environments that hold a credential of their own.
+    /// The environments that have their own credential.
     package var environments: [Environment] {
         Environment.allCases.filter { environment in routes.contains { $0.environment == environment } }
     }
 
-    /// Which hosts a device's URI may lead to.
+    /// The hosts that a device's URI may have.
     package struct HostPolicy: Sendable {
-        /// The network's own: `host`, `host:port` or `.suffix` each.
+        /// The network's own hosts: `host`, `host:port` or `.suffix`.
         package let own: [String]
-        /// Whether `http` URIs are taken from any listed host.
+        /// Whether `http` URIs on any listed host are allowed.
         package let allowsClear: Bool
 
         package init(own: [String], allowsClear: Bool = false) {
@@ -51,13 +51,13 @@ package struct Network: Sendable {
         }
     }
 
-    /// Where a request's name of the app comes from.
+    /// The source of the app's id in requests.
     package struct AppID: Sendable {
-        /// The member of a credential's facts.
+        /// The member of the credential's facts that holds the id.
         package let fact: String
-        /// What the app itself says when it has no credential yet.
+        /// The id from the app itself, for an app without a credential.
         package let fallback: (@Sendable (App) -> String?)?
-        /// Stands for the id in previews of an app that has none.
+        /// Replaces the id in previews for an app that has none.
         package let placeholder: String
 
         package init(fact: String, fallback: (@Sendable (App) -> String?)? = nil, placeholder: String) {
@@ -68,10 +68,10 @@ package struct Network: Sendable {
     }
 }
 
-/// The push networks of this process. The list is closed by its first use; a program that brings networks of its own
-/// registers them before.
+/// The push networks of this process. The first use closes the list; a program with its own networks registers them
+/// before.
 package enum Networks {
-    /// In the order in which people are shown them.
+    /// In the order of listings.
     package static let builtIn: [Network] = [.apns, .fcm, .wns, .mpns, .webPush]
 
     private struct Pending {
@@ -87,8 +87,8 @@ package enum Networks {
             return pending.networks
         })
 
-    /// Adds a network; one that is there already is passed over.
-    /// - Throws: when the list is closed.
+    /// Adds a network; a network that is already registered is ignored.
+    /// - Throws: if the list is closed.
     package static func register(_ network: Network) throws(RegistrationFailure) {
         let isAdded = pending.withLock { pending in
             if pending.networks.contains(where: { $0.name == network.name }) { return true }
@@ -107,19 +107,19 @@ package enum Networks {
     package static var all: [Network] { table.networks }
 }
 
-/// The registered networks, indexed by what they are asked for.
+/// The registered networks with their platforms and routes, indexed for lookup.
 struct NetworkTable: Sendable {
     let networks: [Network]
     /// In the order of `Platform.allCases`.
     let platforms: [Platform.Traits]
     let routes: [Route]
-    /// By route number; nil for numbers of no network.
+    /// Indexed by route number; nil for numbers without a network.
     private let entries: [RouteEntry?]
 
-    /// What is asked of a route.
+    /// The properties of a route.
     struct RouteEntry: Sendable {
         let traits: Route.Traits
-        /// nil where no push network is left to reach the device.
+        /// nil if the device's push network no longer exists.
         let network: ProviderName?
         let address: AddressForm
         let hosts: Network.HostPolicy?
@@ -156,7 +156,7 @@ struct NetworkTable: Sendable {
         routes = entries.compactMap { $0?.traits.route }
     }
 
-    /// nil for a number of no network.
+    /// nil for a number without a network.
     func entry(_ number: Int64) -> RouteEntry? {
         number >= 0 && number < entries.count ? entries[Int(number)] : nil
     }
@@ -164,7 +164,7 @@ struct NetworkTable: Sendable {
     func network(_ name: ProviderName) -> Network? { networks.first { $0.name == name } }
 }
 
-/// Platforms whose push networks have ended. Registrations of old clients are kept.
+/// Platforms whose push networks have been shut down. Registrations of old clients are kept.
 enum RetiredNetworks {
     static let platforms: [(platform: Platform.Traits, route: Route.Traits)] = [
         (

@@ -1,9 +1,9 @@
-/// What an installation runs on. The registered networks say which platforms there are; the raw value is stored and
+/// The system that an installation runs on. The registered networks declare the platforms. The raw value is stored and
 /// is the platform's name in the API.
 package struct Platform: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: String
 
-    /// A platform that some network's descriptor declares.
+    /// A platform that a network's descriptor declares.
     package init(named name: String) { rawValue = name }
 
     /// nil for a name that no network declares.
@@ -14,14 +14,14 @@ package struct Platform: RawRepresentable, Hashable, Sendable, CustomStringConve
 
     package var description: String { rawValue }
 
-    /// What distinguishes a platform.
+    /// The properties of a platform.
     package struct Traits: Sendable {
         let platform: Platform
-        /// The platform that devices of it count as where people speak of the system alone.
+        /// The platform that its devices count as when only the operating system matters.
         let family: Platform
-        /// The first version of the system that shows notifications with buttons; nil = none does.
+        /// The first version of the system that shows notifications with buttons; nil if none does.
         let interactiveSince: [Int]?
-        /// Whether authors may name it. Platforms without a push network exist only to keep old registrations.
+        /// Whether authors may name it. A platform without a push network exists only to keep old registrations.
         let isAddressable: Bool
 
         package init(
@@ -42,20 +42,20 @@ package struct Platform: RawRepresentable, Hashable, Sendable, CustomStringConve
 extension Platform: CaseIterable {
     package static var allCases: [Platform] { Networks.table.platforms.map(\.platform) }
 
-    /// The platforms an author may name.
+    /// The platforms that an author may name.
     package static var addressable: [Platform] {
         Networks.table.platforms.filter(\.isAddressable).map(\.platform)
     }
 }
 
-/// The way to a device: a push network and its environment. A slice has exactly one, so a stopped network parks its own
-/// work and nobody else's. The raw value is stored.
+/// An app's way through one push network and environment. Each slice has exactly one route, so a network that is
+/// stopped delays only its own work. The raw value is stored.
 package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     private let number: UInt8
 
     package var rawValue: Int64 { Int64(number) }
 
-    /// A route that some network's descriptor declares.
+    /// A route that a network's descriptor declares.
     package init(number: UInt8) { self.number = number }
 
     /// nil for a number that no network declares.
@@ -64,7 +64,7 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
         number = UInt8(truncatingIfNeeded: rawValue)
     }
 
-    /// The route to devices of a platform; networks without a sandbox have one route for both environments.
+    /// The route to a platform's devices. Networks without a sandbox have one route for both environments.
     package init(_ platform: Platform, _ environment: Environment) {
         let routes = Route.to(platform)
         guard let route = routes.first(where: { $0.environment == environment }) ?? routes.first else {
@@ -73,13 +73,13 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
         self = route
     }
 
-    /// What distinguishes a route of a network.
+    /// The properties of a route.
     package struct Traits: Sendable {
         let route: Route
         let platform: Platform
         let environment: Environment
         let isBroadcast: Bool
-        /// Where it is not the network's.
+        /// nil if the route's addresses have the network's form.
         let address: AddressForm?
 
         package init(
@@ -107,13 +107,13 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
     /// Whether its addresses are channels, which only messages name: no device is on such a route.
     package var isBroadcast: Bool { entry.traits.isBroadcast }
 
-    /// Whether its addresses are URLs, which lead to hosts of their own.
+    /// Whether its addresses are URLs, which may be on different hosts.
     package var hasManyHosts: Bool { entry.hosts != nil }
 
-    /// The same push network's other environment; nil where there is one only, and for channels.
+    /// The route through the same push network's other environment; nil if there is only one, and for channels.
     package var otherEnvironment: Route? { entry.otherEnvironment }
 
-    /// nil where no push network is left to reach the device.
+    /// nil if the device's push network no longer exists.
     package var provider: ProviderName? { entry.network }
 
     package var addressForm: AddressForm { entry.address }
@@ -127,17 +127,17 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
 extension Route: CaseIterable {
     package static var allCases: [Route] { Networks.table.routes }
 
-    /// Every route to devices of a platform.
+    /// All routes to a platform's devices.
     package static func to(_ platform: Platform) -> [Route] {
         allCases.filter { $0.platform == platform && !$0.isBroadcast }
     }
 }
 
-/// A push network's name, which is stored and is its name in the API.
+/// The name of a push network in the store and in the API.
 package struct ProviderName: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: String
 
-    /// A network that has a descriptor.
+    /// The name of a network that has a descriptor.
     package init(named name: String) { rawValue = name }
 
     /// nil for a name that no network has.
@@ -153,7 +153,7 @@ package struct ProviderName: RawRepresentable, Hashable, Sendable, CustomStringC
         return network
     }
 
-    /// Whether production and sandbox have credentials of their own; elsewhere there is one credential.
+    /// Whether production and sandbox have separate credentials; otherwise one credential serves both.
     package var hasEnvironments: Bool { network.environments.count > 1 }
 }
 

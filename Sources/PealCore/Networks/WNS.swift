@@ -19,11 +19,11 @@ extension Route {
 }
 
 extension Credential {
-    /// The two generations of clients that Microsoft gives access tokens to.
+    /// The two kinds of clients that Microsoft issues access tokens to.
     package enum WNSClient: NetworkCredential {
-        /// A Store app: `ms-app://S-1-15-…` at login.live.com.
+        /// A Store app, `ms-app://S-1-15-…`, which authenticates at login.live.com.
         case storeApp(packageSID: String, clientSecret: String)
-        /// An app of the Windows App SDK: a client of a Microsoft Entra tenant.
+        /// A Windows App SDK app, which is a client of a Microsoft Entra tenant.
         case tenant(tenantID: String, clientID: String, clientSecret: String)
 
         package var kind: String {
@@ -60,12 +60,12 @@ extension Credential {
 
     package static func wns(_ client: WNSClient) -> Credential { Credential(client) }
 
-    /// nil for another network's.
+    /// nil for a credential of another network.
     package var wns: WNSClient? { value as? WNSClient }
 }
 
-/// How authors give a credential for WNS: `{package_sid, client_secret}` of the Store, or
-/// `{tenant_id, client_id, client_secret}` of Microsoft Entra.
+/// How authors supply a credential for WNS: `{package_sid, client_secret}` from the Store, or `{tenant_id, client_id,
+/// client_secret}` from Microsoft Entra.
 private enum WNSCredentialForm {
     static let form = CredentialForm(
         choice: .byMembers,
@@ -87,7 +87,8 @@ private enum WNSCredentialForm {
         ])
 }
 
-/// What a message says to WNS alone: a kind of notification, and its document or the parts of a template.
+/// The part of a message's content that is only for WNS: a kind of notification, and its document or the parts of a
+/// template.
 package struct WNSContent: NetworkContent {
     package static let platform = Platform.windows
     package var members: JSON.Members
@@ -105,7 +106,7 @@ package struct WNSContent: NetworkContent {
         members = JSON.Members(given.compactMap { name, value in value.map { (name, $0) } })
     }
 
-    /// The parts of a template that numbers its texts and images.
+    /// The parts of a template whose texts and images are numbered.
     package static func parts(texts: [JSON]?, images: [JSON]?) -> JSON {
         .compact([("text", texts.map(JSON.array)), ("image", images.map(JSON.array))])
     }

@@ -21,7 +21,7 @@ extension Route {
 }
 
 extension Credential {
-    /// Every key that some subscription may have been made with, the newest last.
+    /// All keys that a subscription may have been created with, newest last.
     package struct VAPIDKeys: NetworkCredential {
         package var keys: [VAPIDKey]
 
@@ -41,8 +41,8 @@ extension Credential {
                 })
         }
 
-        /// Keys add up, because a subscription accepts only the key that it was made with. A key that was there already
-        /// is renewed.
+        /// Keeps the earlier keys, because a subscription accepts only the key that it was created with. A key that was
+        /// already there is replaced.
         package func joined(to earlier: VAPIDKeys) -> VAPIDKeys? {
             let names = Set(keys.map(\.publicKey))
             return VAPIDKeys(earlier.keys.filter { !names.contains($0.publicKey) } + keys)
@@ -63,9 +63,9 @@ extension Credential {
 
     /// An application server key (RFC 8292).
     package struct VAPIDKey: Sendable, Hashable {
-        /// `mailto:` or `https:`, who is asked when something goes wrong.
+        /// A `mailto:` or `https:` URI, which push services use to report problems to the operator.
         package var subject: String
-        /// 32 bytes in base64url; empty as it is put without one: `Provider.examine` makes it.
+        /// 32 bytes in base64url; empty if the author supplies none, until `Provider.examine` creates one.
         package var privateKey: String
         /// 65 bytes, uncompressed, in base64url; empty until `Provider.examine` has derived it.
         package var publicKey: String
@@ -78,7 +78,7 @@ extension Credential {
             self.createdAt = createdAt
         }
 
-        /// Names the key in lists and paths: the last 32 characters of the public key, which is not secret.
+        /// The last 32 characters of the public key, which identify the key in lists and paths and are not secret.
         package var fingerprint: String { String(publicKey.suffix(32)) }
 
         fileprivate var json: JSON {
@@ -91,11 +91,11 @@ extension Credential {
 
     package static func webPush(_ keys: [VAPIDKey]) -> Credential { Credential(VAPIDKeys(keys)) }
 
-    /// nil for another network's.
+    /// nil for a credential of another network.
     package var webPush: [VAPIDKey]? { (value as? VAPIDKeys)?.keys }
 }
 
-/// How authors give a credential for Web Push: `{subject, private_key?}`, a VAPID key that the server makes where it is
+/// How authors supply a credential for Web Push: `{subject, private_key?}`. The server creates the VAPID key if it is
 /// absent.
 private enum WebPushCredentialForm {
     static let form = CredentialForm(
@@ -115,7 +115,7 @@ private enum WebPushCredentialForm {
         ], keepsEarlierKeys: true)
 }
 
-/// What a message says to browsers alone: the text of the push, and how push services are to treat it.
+/// The part of a message's content that is only for browsers: the text of the push, and the headers for push services.
 package struct WebPushContent: NetworkContent {
     package static let platform = Platform.web
     package var members: JSON.Members
@@ -123,11 +123,11 @@ package struct WebPushContent: NetworkContent {
     package init(members: JSON.Members) { self.members = members }
 
     package var payload: JSON? { self["payload"] }
-    /// RFC 8030 §5.4.
+    /// The topic (RFC 8030 §5.4).
     package var topic: JSON? { self["topic"] }
-    /// RFC 8030 §5.3.
+    /// The urgency (RFC 8030 §5.3).
     package var urgency: JSON? { self["urgency"] }
-    /// What is laid over the payload.
+    /// The members that are merged over the payload.
     package var others: JSON.Members {
         JSON.Members(Array(members.pairs.filter { !["payload", "topic", "urgency"].contains($0.0) }))
     }

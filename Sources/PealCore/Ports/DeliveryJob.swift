@@ -10,12 +10,12 @@ package struct DeliveryJob: Sendable {
         self.options = options
     }
 
-    /// The draft as a worker will see it.
+    /// The job that a worker will see for the draft.
     package init(_ draft: MessageDraft) {
         self.init(message: Message(draft), content: draft.content, options: draft.options)
     }
 
-    /// The options in force on one platform.
+    /// The effective options on one platform.
     package func options(on platform: Platform) -> MessageOptions {
         let options = options.resolved(for: platform, in: content)
         return message.windowUntil == nil ? options : options.inWindow(of: message.id, on: platform)
@@ -43,7 +43,7 @@ package struct Plan: Sendable {
     }
 }
 
-/// A row of the delivery log and where it is stored.
+/// A row of the delivery log, and its location in the store.
 package struct StoredLogRow: Sendable {
     package let slice: Slice.ID
     package let page: Int

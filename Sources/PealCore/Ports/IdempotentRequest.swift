@@ -1,11 +1,11 @@
-/// A request with an idempotency key, so that a repetition is recognised.
+/// A request with an idempotency key, by which a repetition is recognized.
 package struct IdempotentRequest: Sendable, Hashable {
-    /// 32 bytes over the caller's credential, the method and the path.
+    /// 32 bytes: a hash of the caller's credential, the method and the path.
     package let scope: [UInt8]
     package let key: String
-    /// 32 bytes over the body.
+    /// 32 bytes: a hash of the body.
     package let digest: [UInt8]
-    /// How long the key is remembered, at most `Limits.idempotencyLifeSeconds`.
+    /// How long the key is stored, at most `Limits.idempotencyLifeSeconds`.
     package let lifeSeconds: Int64
 
     package init(
@@ -37,7 +37,7 @@ package struct AuditEntry: Sendable, Hashable {
     package let app: AppKey?
     /// `admin` or a key's id.
     package let actor: String
-    /// For example `credential.put`.
+    /// Such as `credential.put`.
     package let action: String
     package let object: String
 

@@ -1,17 +1,17 @@
 internal import Synchronization
 
-/// A push network: renders messages into its own requests, and sends pages of them.
+/// A client of a push network: renders messages into the network's requests, and sends pages of them.
 package protocol Provider: Sendable {
     var name: ProviderName { get }
 
-    /// The network's broadcast channels; nil where it has none.
+    /// The network's broadcast channels; nil if it has none.
     var channelDirectory: (any ChannelDirectory)? { get }
 
-    /// Renders one variant. Pure.
+    /// Renders one variant. A pure function.
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification
 
-    /// Checks a credential without using it, and returns the form that is stored and what may be shown of it.
+    /// Checks a credential without using it. Returns the form to store and the facts that may be shown.
     /// - Throws: `invalid_field`, naming the field.
     func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination
 
@@ -19,19 +19,19 @@ package protocol Provider: Sendable {
     /// - Throws: `invalid_field` with a field path beginning with `address`.
     func check(_ address: Address) throws(PealError)
 
-    /// Whether that reason may mean that the address belongs to the network's other environment.
+    /// Whether the reason may mean that the address belongs to the network's other environment.
     func doubtsEnvironment(_ reason: String) -> Bool
 
-    /// Takes a page and returns at once. Its answers go to `order.flight`, exactly one for each device.
+    /// Accepts a page and returns immediately. The answers go to `order.flight`, exactly one for each device.
     func send(_ order: PageOrder)
 
-    /// Sends a harmless request under the credential and returns what came back.
-    /// - Parameter fingerprint: The name of the credential among connections, as in `PageOrder`.
+    /// Sends a harmless request with the credential and returns the result.
+    /// - Parameter fingerprint: Identifies the credential's connections, as in `PageOrder`.
     func verify(_ credential: Credential, fingerprint: String, environment: Environment) async
         -> CredentialVerification
 
-    /// Lets connections under credentials with that fingerprint finish, and closes them: the credential was replaced or
-    /// removed.
+    /// Lets the connections of the credential with that fingerprint finish, then closes them, because the credential
+    /// was replaced or removed.
     func drain(fingerprint: String)
 
     /// Closes every connection. Devices without an answer in open pages get `unsent` or `lost`.
@@ -44,24 +44,24 @@ extension Provider {
     package func doubtsEnvironment(_ reason: String) -> Bool { false }
 }
 
-/// What a provider needs to render one variant of a message. Preview and engine make it from the same job, so that a
-/// preview shows the bytes that are sent.
+/// The input for rendering one variant of a message. Preview and engine create it from the same job, so that a preview
+/// shows the bytes that are sent.
 package struct RenderOrder: Sendable {
     package let message: MessageID
     package let content: Content
-    /// In force on this platform.
+    /// The effective options on this platform.
     package let options: MessageOptions
-    /// The content's locale; nil when nothing is localized.
+    /// The content's locale; nil if nothing is localized.
     package var locale: String?
     package let route: Route
-    /// From the credential: `Credential.providerAppID`.
+    /// The credential's `Credential.providerAppID`.
     package let providerAppID: String
     /// `PlatformLife.expiresAt`.
     package let expiresAt: Timestamp
-    /// When it is sent. Networks that are given a life in seconds count from here.
+    /// When it is sent. A lifetime in seconds counts from here.
     package let now: Timestamp
 
-    /// The order for one route under one credential.
+    /// The order for one route with one credential.
     package init(_ job: DeliveryJob, route: Route, providerAppID: String, locale: String? = nil, now: Timestamp) {
         let options = job.options(on: route.platform)
         self.init(
@@ -84,20 +84,20 @@ package struct RenderOrder: Sendable {
     }
 }
 
-/// A page handed to a provider. Immutable, so that connections on any thread read it without a lock.
+/// A page for a provider to send. Immutable, so that connections on any thread read it without a lock.
 package final class PageOrder: Sendable {
     package let slice: Slice.ID
     package let credential: Credential
-    /// Names the credential among connection pools without revealing it.
+    /// Identifies the credential's connection pools without revealing it.
     package let fingerprint: String
     package let page: DevicePage
     package let notifications: [Notification]
-    /// Index into `notifications`, per device of the page.
+    /// The index into `notifications` for each device of the page.
     package let variants: [UInt16]
     package let lane: Slice.Lane
-    /// On `TimeSource.uptime`: no request may begin later.
+    /// By `TimeSource.uptime`: no request may start later.
     package let deadline: Duration
-    /// Set when the message is paused or cancelled, or the server stops: no further request may begin.
+    /// Stops the page when the message is paused or cancelled, or the server stops: no further request may start.
     package let control: SendControl
     package let flight: PageFlight
 
@@ -119,8 +119,8 @@ package final class PageOrder: Sendable {
     }
 }
 
-/// Makes every connection that works for a slice begin nothing more. It cannot be undone: a resumed message gets a new
-/// one.
+/// Tells all connections that work for a slice to start no further request. It cannot be undone: a resumed message gets
+/// a new control.
 package final class SendControl: Sendable {
     private let stopped = Atomic(false)
 

@@ -18,7 +18,8 @@ extension Randomness {
         Identifier(high: next() & ~0xF000 | 0x4000, low: next() & ~(0b11 << 62) | 0b10 << 62)
     }
 
-    /// A UUID that sorts by time (version 7, RFC 9562 §5.7): messages are stored in the order in which they were made.
+    /// A UUID that sorts by time (version 7, RFC 9562 §5.7), so that messages are stored in the order of their
+    /// creation.
     package func timeOrderedIdentifier<Of>(at now: Timestamp) -> Identifier<Of> {
         let time = UInt64(bitPattern: now.milliseconds) << 16
         return Identifier(high: time | next() & 0x0FFF | 0x7000, low: next() & ~(0b11 << 62) | 0b10 << 62)

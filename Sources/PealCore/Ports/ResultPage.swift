@@ -1,7 +1,7 @@
-/// One numbered page of a listing, with the length of the whole listing.
+/// One numbered page of a list, with the number of items in the whole list.
 package struct ResultPage<Item: Sendable>: Sendable {
     package var items: [Item]
-    /// Of all pages.
+    /// The number of items on all pages.
     package var total: Int
 
     package init(items: [Item] = [], total: Int = 0) {
@@ -10,11 +10,11 @@ package struct ResultPage<Item: Sendable>: Sendable {
     }
 }
 
-/// The page of a listing that is requested.
+/// The page of a list that a request asks for.
 package struct PageNumber: Sendable, Hashable {
     /// From 1.
     package let number: Int
-    /// Items on a page; 0 asks for the total alone.
+    /// Items on a page; 0 requests only the total.
     package let size: Int
 
     package init(number: Int, size: Int) {
@@ -22,14 +22,14 @@ package struct PageNumber: Sendable, Hashable {
         self.size = size
     }
 
-    /// How many items come before it.
+    /// The number of items before the page.
     package var offset: Int { (number - 1) * size }
 }
 
 /// One page of a list that is requested by number.
 package struct NumberedPage<Item: Sendable>: Sendable {
     package var items: [Item]
-    /// On all pages.
+    /// The number of items on all pages.
     package var total: Int
 
     package init(items: [Item], total: Int) {

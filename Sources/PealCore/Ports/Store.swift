@@ -1,6 +1,6 @@
-/// Where everything durable is kept. A read sees one consistent state; a write is one transaction: whatever `body`
-/// throws undoes all of it, and what it returns is durable when the call returns. Bodies are synchronous and may run on
-/// any thread; concurrent writes share commits, and a write goes on when the calling task is cancelled.
+/// Stores everything durable. A read sees one consistent state. A write is one transaction: if `body` throws, nothing
+/// is written; when the call returns, the result is durable. Bodies are synchronous and may run on any thread.
+/// Concurrent writes share commits. Cancelling the calling task does not stop a write.
 package protocol Store: Sendable {
     func read<R: Sendable>(_ body: @escaping @Sendable (any StoreReading) throws -> R) async throws -> R
 
@@ -10,7 +10,7 @@ package protocol Store: Sendable {
     ) async throws -> R
 }
 
-/// Which writes go first when several wait.
+/// The priority of waiting writes, highest first.
 package enum WriteLane: Int, CaseIterable, Sendable {
     case intake, control, settle, rest
 }

@@ -63,7 +63,7 @@ package protocol StoreReading {
         app: AppKey, _ audience: Audience, environment: Environment?, now: Timestamp
     ) throws -> [Platform: Int]
 
-    /// What a worker needs to know of a message, apart from its devices.
+    /// What a worker needs to know about a message, except its devices.
     func job(app: AppKey, id: MessageID) throws -> DeliveryJob?
     /// The keys of the slice's range that are in the audience now and not yet settled.
     func candidates(of slice: Slice) throws -> KeySet
@@ -96,7 +96,7 @@ package protocol StoreReading {
     /// audience's first platform.
     func momentAudience(app: AppKey, _ audience: Audience, environment: Environment?) throws -> [Platform: Int]
 
-    /// How many devices reported each kind of fact about the message.
+    /// How many devices reported each kind of receipt for the message.
     func receiptCounts(app: AppKey, message: MessageID) throws -> [Receipt.Kind: Int]
     /// What one device reported about the message, oldest first.
     func receipts(app: AppKey, message: MessageID, device: DeviceKey) throws -> [Receipt]
@@ -120,7 +120,7 @@ package protocol StoreReading {
     func isDeliveryDue(for place: WebhookPlace, now: Timestamp) throws -> Bool
     /// The events that wait for the webhook, oldest first.
     func outboxEvents(for place: WebhookPlace, limit: Int) throws -> [OutboxEvent]
-    /// What a report on the message is made from; nil when the message is gone.
+    /// The input for a report on the message; nil if the message no longer exists.
     func facts(app: AppKey, message: MessageID) throws -> MessageFacts?
 
     func geofence(app: AppKey, id: Int64) throws -> Geofence?

@@ -55,7 +55,7 @@ package struct IPAddress: Hashable, Sendable {
 }
 
 extension IPAddress: CustomStringConvertible {
-    /// As a resolver reads it; IPv6 in eight groups.
+    /// The address as a resolver reads it; IPv6 as eight groups.
     package var description: String {
         if bytes.count == 4 { return bytes.map { String($0) }.joined(separator: ".") }
         return stride(from: 0, to: 16, by: 2)
@@ -105,12 +105,12 @@ package struct AddressGuard: Sendable {
         (Range("::ffff:0:0/96"), 12), (Range("64:ff9b::/96"), 12), (Range("2002::/16"), 2),
     ]
 
-    /// Permitted nevertheless.
+    /// Addresses that are permitted although they are not public.
     private let exceptions: Set<IPAddress>
 
     package init(permitting exceptions: Set<IPAddress> = []) { self.exceptions = exceptions }
 
-    /// Whether a connection to `address` leaves for the public Internet.
+    /// Whether Peal may connect to `address`: it is public or an exception.
     package func permits(_ address: IPAddress) -> Bool {
         exceptions.contains(address) || Self.isPublic(address.bytes)
     }
@@ -121,7 +121,7 @@ package struct AddressGuard: Sendable {
         bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]
     }
 
-    /// Whether an address is one of the public Internet.
+    /// Whether an address is on the public Internet.
     /// - Parameter bytes: 4 bytes of IPv4 or 16 of IPv6, in network order; any other number is not an address.
     package static func isPublic(_ bytes: [UInt8]) -> Bool {
         if bytes.count == 4 { return !refusedIPv4.contains { $0.contains(bytes) } }

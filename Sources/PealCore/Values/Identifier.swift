@@ -59,8 +59,8 @@ package typealias DeviceID = Identifier<Device>
 package typealias MessageID = Identifier<Message>
 package typealias KeyID = Identifier<APIKey>
 
-/// The small number of an app inside the store: hot tables and their indexes repeat it instead of 16 bytes.
+/// The small number of an app inside the store. Hot tables and their indexes contain it instead of 16 bytes.
 package typealias AppKey = Int64
 
-/// The number of a device within its app: given in order of registration, never reused.
+/// The number of a device within its app: assigned in order of registration, never reused.
 package typealias DeviceKey = Int64

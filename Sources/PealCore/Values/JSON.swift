@@ -100,7 +100,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Express
 extension JSON {
     package static func integer(_ value: some BinaryInteger) -> JSON { .number(String(value)) }
 
-    /// An object without the members whose value is nil.
+    /// An object of the members whose value is not nil.
     package static func compact(_ pairs: [(String, JSON?)]) -> JSON {
         .object(Members(pairs.compactMap { name, value in value.map { (name, $0) } }))
     }
@@ -147,7 +147,7 @@ extension JSON {
         return value
     }
 
-    /// The word for this value's type in messages to people.
+    /// The name of this value's type in messages to people.
     package var typeName: String {
         switch self {
         case .null: "null"

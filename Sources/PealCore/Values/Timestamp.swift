@@ -3,7 +3,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     package let milliseconds: Int64
 
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
-    /// Values beyond the range become its end.
+    /// Saturates at the limits of Int64.
     package init(seconds: Int64) { milliseconds = seconds.saturated(multipliedBy: 1000) }
 
     /// Whole seconds, rounded down.
@@ -22,7 +22,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded towards zero; what lies beyond the range of Int64 becomes its end.
+    /// Whole milliseconds, rounded towards zero; saturates at the limits of Int64.
     package var milliseconds: Int64 {
         components.seconds.saturated(multipliedBy: 1000)
             .saturated(adding: components.attoseconds / 1_000_000_000_000_000)
@@ -30,7 +30,7 @@ extension Duration {
 }
 
 extension Timestamp: CustomStringConvertible {
-    /// RFC 3339 in UTC; milliseconds only when there are any: `2026-11-21T02:30:00Z`.
+    /// RFC 3339 in UTC, with milliseconds only if they are not 0: `2026-11-21T02:30:00Z`.
     package var description: String {
         let days = milliseconds.floorDivided(by: 86_400_000)
         let inDay = milliseconds &- days &* 86_400_000
@@ -42,8 +42,8 @@ extension Timestamp: CustomStringConvertible {
         return "\(date)T\(time)\(fraction)Z"
     }
 
-    /// Reads RFC 3339 §5.6 with any offset; digits beyond milliseconds are cut off, a leap second counts as the next
-    /// one.
+    /// Reads RFC 3339 §5.6 with any offset. Truncates digits beyond milliseconds; a leap second counts as the next
+    /// second.
     package init?(rfc3339 text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),

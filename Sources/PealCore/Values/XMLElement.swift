@@ -1,4 +1,4 @@
-/// An element of a document that is being written.
+/// An element of an XML document to write.
 package struct XMLElement: Sendable {
     private let name: String
     private let attributes: [(name: String, value: XMLText)]
@@ -9,12 +9,12 @@ package struct XMLElement: Sendable {
         case children([XMLElement])
     }
 
-    /// - Parameter attributes: in written order; nil = left out.
+    /// - Parameter attributes: in written order; an attribute with nil is left out.
     package init(_ name: String, _ attributes: [(String, XMLText?)] = [], _ children: [XMLElement] = []) {
         self.init(name, attributes, .children(children))
     }
 
-    /// - Parameter attributes: in written order; nil = left out.
+    /// - Parameter attributes: in written order; an attribute with nil is left out.
     package init(_ name: String, _ attributes: [(String, XMLText?)] = [], text: XMLText) {
         self.init(name, attributes, .text(text))
     }
@@ -25,10 +25,10 @@ package struct XMLElement: Sendable {
         self.content = content
     }
 
-    /// In UTF-8, without a declaration.
+    /// UTF-8, without an XML declaration.
     package var bytes: [UInt8] { Array(text.utf8) }
 
-    /// Without a declaration.
+    /// The element as a string, without an XML declaration.
     package var text: String {
         var out = ""
         write(to: &out)
@@ -49,8 +49,8 @@ package struct XMLElement: Sendable {
     }
 }
 
-/// Text that is valid in an XML document: receives what an author wrote, and hands it on escaped. It is the only way
-/// into an `XMLElement`.
+/// Text that is valid in an XML document: receives an author's text and returns it escaped. An `XMLElement` accepts no
+/// other text.
 package struct XMLText: Sendable, Hashable {
     package let text: String
 
@@ -64,7 +64,7 @@ package struct XMLText: Sendable, Hashable {
         self = legal
     }
 
-    /// nil for a text with a character that XML has no place for.
+    /// nil for a text with a character that XML does not allow.
     package init?(legal text: String) {
         guard text.unicodeScalars.allSatisfy(Self.isLegal) else { return nil }
         self.text = text
@@ -72,7 +72,7 @@ package struct XMLText: Sendable, Hashable {
 
     package init(_ number: Int64) { text = String(number) }
 
-    /// Whether XML allows the character, and people can see it.
+    /// Whether XML allows the character and it is not a control character, except for tab and line ends.
     package static func isLegal(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09, 0x0A, 0x0D: true
@@ -95,7 +95,7 @@ package struct XMLText: Sendable, Hashable {
             case ">": out += "&gt;"
             case "\"": out += "&quot;"
             case "'": out += "&apos;"
-            // Readers turn these into spaces and line feeds unless they are written as references (XML 1.0 §2.11,
+            // XML parsers turn these into spaces and line feeds unless they are written as references (XML 1.0 §2.11,
             // §3.3.3).
             case "\r": out += "&#13;"
             case "\n" where isAttribute: out += "&#10;"
@@ -108,6 +108,6 @@ package struct XMLText: Sendable, Hashable {
 }
 
 extension XMLText: ExpressibleByStringLiteral {
-    /// For Peal's own words.
+    /// For Peal's own text, which needs no check.
     package init(stringLiteral value: String) { text = value }
 }

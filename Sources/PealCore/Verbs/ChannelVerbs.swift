@@ -19,8 +19,8 @@ package struct ChannelVerbs: Sendable {
         }
     }
 
-    /// Creates a channel; a repeated request does not create another. The answer is kept after APNs has created the
-    /// channel: a server that ends in between leaves a channel that `list` shows.
+    /// Creates a channel; a repeated request does not create another. The answer is stored after APNs has created the
+    /// channel: if the server ends in between, `list` shows the channel.
     /// - Parameter reply: Receives the channel's id.
     /// - Throws: `conflict` without an APNs credential; what `ChannelDirectory.create` throws.
     package func create(
@@ -86,7 +86,7 @@ package protocol ChannelDirectory: Sendable {
     func delete(_ channel: String, _ access: ChannelAccess) async throws(PealError)
 }
 
-/// The channels of a server without a network that has any.
+/// The channel directory of a server without a network that has channels.
 package struct NoChannels: ChannelDirectory {
     package init() {}
 

@@ -34,8 +34,8 @@ package struct CredentialVerbs: Sendable {
 
     /// Checks the credential and stores it encrypted. It replaces an earlier one, except on a network that keeps several
     /// keys, where it is added to them.
-    /// - Throws: `invalid_field`; `not_supported` when this server has no such provider; `conflict` beyond the number of
-    ///   keys that the network keeps.
+    /// - Throws: `invalid_field`; `not_supported` if this server has no such provider; `conflict` if the network keeps
+    ///   no further key.
     package func put(
         _ credential: Credential, at place: Place, _ call: VerbCall
     ) async throws -> CredentialRecord {
@@ -72,8 +72,8 @@ package struct CredentialVerbs: Sendable {
         settle(place, earlier, unless: nil)
     }
 
-    /// Removes one key of a credential that has several. Addresses that were made with it can no longer be reached.
-    /// - Parameter fingerprint: of the key.
+    /// Removes one key of a credential that has several. Addresses that were created with it can no longer be reached.
+    /// - Parameter fingerprint: the fingerprint of the key.
     /// - Throws: `not_found`.
     package func deleteKey(_ fingerprint: String, at place: Place, _ call: VerbCall) async throws {
         let network = try network(place.provider)
@@ -95,8 +95,8 @@ package struct CredentialVerbs: Sendable {
         settle(place, earlier, unless: nil)
     }
 
-    /// Sends a harmless request to the provider. An acceptance reopens a stopped route; a refusal is shown in lists
-    /// from then on. A repeated request does not ask the provider again.
+    /// Sends a harmless request to the provider. An acceptance reopens a stopped route; lists show a refusal from then
+    /// on. A repeated request does not ask the provider again.
     /// - Throws: `not_found` without a credential.
     package func verify(
         at place: Place, _ call: VerbCall, reply: @escaping @Sendable (CredentialVerification) throws -> Reply
@@ -149,7 +149,7 @@ extension StoreReading {
 }
 
 extension CredentialVerification {
-    /// What it says about the credential; nil when the provider did not judge it.
+    /// The health of the credential according to the answer; nil if the provider did not judge it.
     fileprivate func health(at now: Timestamp) -> CredentialRecord.Health? {
         switch result {
         case .accepted: .ok(at: now)

@@ -1,4 +1,4 @@
-/// What happened to one message on its way to one device, read from the store, oldest first.
+/// Reads from the store what happened to one message on its way to one device, oldest first.
 package struct DeliveryTrail: Sendable {
     package let store: any Store
 
@@ -12,7 +12,7 @@ package struct DeliveryTrail: Sendable {
         /// A sentence or a reason.
         package let detail: String
 
-        /// `docs/api/native.md` lists them.
+        /// The names of events, listed in `docs/api/native.md`.
         package enum Name: String, CaseIterable, Sendable {
             case matched, held, sent, deferred, accepted, rejected, retired, expired, suppressed, pending, received,
                 opened
@@ -24,7 +24,7 @@ package struct DeliveryTrail: Sendable {
     package enum Subject: Sendable {
         case device(DeviceID)
         case user(String)
-        /// The addresses that a text may mean.
+        /// The addresses that a text may be.
         case addresses([Address])
     }
 
@@ -67,8 +67,8 @@ package struct DeliveryTrail: Sendable {
             }
         }
 
-        /// For an address that the message named without a device: that trail, and a device's only if it got the
-        /// message too. A device that registered the address later did not.
+        /// For an address that the message named without a device: the address's events, and a device's only if that
+        /// device also got the message. A device that registered the address later did not.
         private func events(of address: Address) throws -> [Event] {
             let filter = DeviceFilter(address: address)
             let devices = try store.devices(app: message.app, filter, after: 0, limit: 2)
@@ -156,7 +156,7 @@ package struct DeliveryTrail: Sendable {
             }
         }
 
-        /// What the device itself reported.
+        /// The device's own reports.
         private func reported(_ place: Place) throws -> [Event] {
             try store.receipts(app: message.app, message: message.id, device: place.key).compactMap { receipt in
                 switch receipt.kind {

@@ -3,7 +3,7 @@ package struct DeviceVerbs: Sendable {
     package let store: any Store
     package let providers: [ProviderName: any Provider]
 
-    /// - Parameter providers: They check the addresses of their networks.
+    /// - Parameter providers: check the addresses of their networks.
     package init(store: any Store, providers: [ProviderName: any Provider]) {
         self.store = store
         self.providers = providers
@@ -23,8 +23,8 @@ package struct DeviceVerbs: Sendable {
     /// The result for each device of a batch, in its order.
     package typealias BatchResult = Result<DeviceRegistration.Result, PealError>
 
-    /// Registers the valid devices in one transaction and reports the others. The refusal of an address names its
-    /// field, beginning with `address`.
+    /// Registers the valid devices in one transaction and reports the others. The error of an address has a field path
+    /// beginning with `address`.
     package func register(
         _ batch: [Result<DeviceRegistration, PealError>], app: AppKey, _ call: VerbCall,
         reply: @escaping @Sendable ([BatchResult]) throws -> Reply
@@ -44,8 +44,8 @@ package struct DeviceVerbs: Sendable {
         }.reply
     }
 
-    /// Edits a device. `edit` takes the device, or nil, and returns the registration that replaces it. An unchanged
-    /// address is not checked again.
+    /// Edits a device. `edit` receives the device, or nil if it is unknown, and returns the registration that replaces
+    /// it. An unchanged address is not checked again.
     package func change(
         _ id: DeviceID, app: AppKey, _ call: VerbCall,
         edit: @escaping @Sendable (Device?) throws(PealError) -> DeviceRegistration
@@ -68,8 +68,8 @@ package struct DeviceVerbs: Sendable {
         return AddressCheck(providers: providers, keys: ApplicationServerKeys(records))
     }
 
-    /// The registration with its address checked. A subscription that names no key keeps the key that it was registered
-    /// with before, because a browser that subscribes with another key gets another endpoint.
+    /// The registration with its address checked. A subscription that names no key keeps the key of its earlier
+    /// registration, because a browser that subscribes with another key gets another endpoint.
     private func checked(
         _ registration: DeviceRegistration, _ check: AddressCheck, app: AppKey, in store: any StoreReading
     ) throws -> DeviceRegistration {
@@ -126,11 +126,11 @@ package struct DeviceVerbs: Sendable {
     }
 }
 
-/// Topics for one device of a batch. The device is named by its id or its address.
+/// Topics for one device of a batch. Its id or its address identifies the device.
 package struct SubscriptionDraft: Sendable {
     package enum Target: Sendable {
         case device(DeviceID)
-        /// Every address that the text can mean.
+        /// All addresses that the text can be.
         case addresses([Address])
     }
 
@@ -144,7 +144,7 @@ package struct SubscriptionDraft: Sendable {
 }
 
 extension DeviceVerbs {
-    /// Subscribes devices to further topics: all of the batch, or none of it.
+    /// Subscribes devices to further topics: all devices of the batch, or none.
     /// - Returns: The error of each draft, in order; nil for a valid one. With any error, nothing was changed.
     package func subscribe(
         _ drafts: [SubscriptionDraft], app: AppKey, _ call: VerbCall

@@ -1,9 +1,9 @@
-/// Creates, changes and deletes geofences, and notifies the devices that have them: the message that makes them ask
-/// again is committed together with the change.
+/// Creates, changes and deletes geofences, and notifies the devices that have them. The message that makes devices
+/// fetch them again is committed together with the change.
 package struct GeofenceVerbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
-    /// Writes the message that makes devices ask for their geofences.
+    /// Writes the message that makes devices fetch their geofences.
     package let announcement: Announcement
 
     package typealias Announcement = @Sendable (GeofenceAudience) throws(PealError) -> MessageDraft
@@ -58,7 +58,7 @@ package struct GeofenceVerbs: Sendable {
         }
     }
 
-    /// The geofences that have the location change with it.
+    /// Changes a location and all geofences that have it.
     /// - Throws: `not_found`; what `edit` throws.
     package func updateLocation(
         _ id: Int64, app: AppKey, _ call: VerbCall,
@@ -77,8 +77,8 @@ package struct GeofenceVerbs: Sendable {
 
     /// The changes that a device needs.
     /// - Parameters:
-    ///   - device: nil = a device without an id, or an unknown one, whose topics are not considered.
-    ///   - known: The instant of the device's state; nil = it has none.
+    ///   - device: nil for a device without an id or an unknown one, whose topics are not considered.
+    ///   - known: The instant of the device's state; nil if it has none.
     package func share(
         of device: DeviceID?, platforms: [Platform], app: AppKey, since known: Timestamp?, now: Timestamp
     ) async throws -> GeofenceShare {
@@ -92,7 +92,7 @@ package struct GeofenceVerbs: Sendable {
         }
     }
 
-    /// - Parameter body: Returns its result and the plans, old and new, whose devices must ask again.
+    /// - Parameter body: Returns its result and the plans, old and new, whose devices must fetch their geofences again.
     private func change<Result: Sendable>(
         _ call: VerbCall,
         _ body: @escaping @Sendable (any StoreWriting) throws -> (Result, [Geofence.Plan])
@@ -112,7 +112,8 @@ package struct GeofenceVerbs: Sendable {
     }
 }
 
-/// Creates and deletes the locations of geofences, and groups of them. `GeofenceVerbs` has what changes geofences.
+/// Creates and deletes locations of geofences and groups of locations. `GeofenceVerbs` has the changes that affect
+/// geofences.
 package struct LocationVerbs: Sendable {
     package let store: any Store
 
@@ -133,7 +134,7 @@ package struct LocationVerbs: Sendable {
         }
     }
 
-    /// Groups lose the location.
+    /// Deletes a location, which also removes it from its groups.
     /// - Throws: `not_found`; `conflict` while a geofence has it.
     package func delete(_ id: Int64, app: AppKey, _ call: VerbCall) async throws {
         try await store.write(.control) { store in

@@ -3,7 +3,7 @@ package struct KeyVerbs: Sendable {
     package let store: any Store
     package let hasher: any KeyHasher
     package let randomness: any Randomness
-    /// Made by `hasher`. No key's secret may equal the admin token.
+    /// The hash that `hasher` makes of the admin token. No key may have the same secret.
     package let adminTokenHash: [UInt8]
     /// The kinds of keys with a single secret. No two keys of these kinds may have the same secret.
     package let loneSecretDialects: [DialectName]
@@ -63,7 +63,8 @@ package struct KeyVerbs: Sendable {
         }
     }
 
-    /// How many characters of a lone secret's hash are its public half: 64 bits find it and reveal nothing of it.
+    /// How many characters of a lone secret's hash are its public half: 64 bits identify the secret without revealing
+    /// it.
     private static let publicHalfCharacters = 16
 
     /// The public half by which a lone secret is looked up.
@@ -71,7 +72,7 @@ package struct KeyVerbs: Sendable {
         String(Hex.encode(hash).prefix(publicHalfCharacters))
     }
 
-    /// The public half by which a shared secret is looked up in an app that was not the first to have it.
+    /// The public half by which a shared secret is looked up in every app except the first that had it.
     package static func publicHalf(ofHash hash: [UInt8], in app: AppKey) -> String {
         "\(publicHalf(ofHash: hash))-\(app)"
     }
@@ -95,15 +96,15 @@ package struct KeyVerbs: Sendable {
 /// others are generated.
 package struct KeyDraft: Sendable, Hashable {
     package let rules: KeyRules
-    /// nil = the defaults.
+    /// nil for the kind's defaults.
     package var scopes: Set<APIKey.Scope>?
     package var platform: Platform?
     package var environment: Environment?
     package var expiresAt: Timestamp?
-    /// User name, application id or platform id; nil where the key has a single secret.
+    /// User name, application id or platform id; nil if the key has a single secret.
     package var publicHalf: String?
     package var secret: String?
-    /// Hex text.
+    /// Hexadecimal text.
     package var sharedSecret: String?
 
     package init(rules: KeyRules) { self.rules = rules }

@@ -1,14 +1,15 @@
-/// Renders a message as the engine will, to refuse what no device could receive, and to show authors what will be sent.
+/// Renders a message as the engine will, to refuse a message that no device could receive and to show authors the
+/// requests.
 ///
-/// A platform's refusal counts where the author or the app uses that platform: its object is in the content, the
-/// audience names it, or the app has a credential for it. A platform that an audience such as `all` merely includes
-/// refuses nothing. While an app has no credential at all, iOS counts. Dialects whose authors do not name platforms
-/// fill in every platform by themselves, including Windows, which nobody checked before: there only credentials for iOS
-/// and Android count.
+/// A provider's error makes the message invalid if the author or the app uses its platform: its object is in the
+/// content, the audience names it, or the app has a credential for it. A platform that is only part of an audience such
+/// as `all` does not make the message invalid. While an app has no credential at all, iOS counts. Some dialects'
+/// authors do not name platforms, and the dialect fills in all of them, including Windows, which those authors may
+/// never have tested: for these dialects, only credentials for iOS and Android count.
 package struct MessagePreview: Sendable {
     package let providers: [ProviderName: any Provider]
 
-    /// The dialects whose authors name platforms. The others fill in every platform by themselves.
+    /// The dialects whose authors name platforms. The other dialects fill in all platforms.
     private let dialectsNamingPlatforms: Set<DialectName>
 
     package init(providers: [ProviderName: any Provider], dialectsNamingPlatforms: Set<DialectName>) {
@@ -16,11 +17,11 @@ package struct MessagePreview: Sendable {
         self.dialectsNamingPlatforms = dialectsNamingPlatforms
     }
 
-    /// One request as a device of that platform and locale will get it, or why none can be made.
+    /// One request as a device of a platform and locale gets it, or the error that prevents it.
     package struct Request: Sendable {
         package let route: Route
         package let locale: String?
-        /// Whether a refusal of it refuses the message.
+        /// Whether an error in it makes the message invalid.
         package let counts: Bool
         package let result: Result<Notification, ContentRefusal>
 
@@ -28,14 +29,14 @@ package struct MessagePreview: Sendable {
         package var isPossible: Bool { if case .success = result { true } else { false } }
     }
 
-    /// Every platform of the audience that has a provider here, in every locale of the content.
+    /// Requests for all platforms of the audience that have a provider here, in all locales of the content.
     /// - Parameter records: the app's credentials.
     package func requests(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) -> [Request] {
         let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))
         return reach.platforms.flatMap { requests(draft, app: app, records, platform: $0, counts: reach.counts($0)) }
     }
 
-    /// - Throws: the first refusal of a provider that counts, naming the field.
+    /// - Throws: the first provider's error that counts, which names the field.
     package func check(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(ContentRefusal) {
         let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))
         for platform in reach.platforms where reach.counts(platform) {
@@ -63,14 +64,14 @@ package struct MessagePreview: Sendable {
         }
     }
 
-    /// When the first request is sent: at the start, and with a window when the alert is due. In an experiment that is
-    /// the instant of its traditional arm.
+    /// When the first request is sent: at the start, or when the alert is due if there is a delivery window. In an
+    /// experiment, that is the instant of the traditional arm.
     private static func sentAt(_ draft: MessageDraft) -> Timestamp {
         guard let window = draft.window else { return draft.startAt ?? draft.createdAt }
         return window.terms(window.method.arm ?? .traditional, now: draft.createdAt).fallbackAt
     }
 
-    /// The channel's route, else the environment asked for, else the one that the app has a credential for.
+    /// The channel's route, else the one in the requested environment, else the one that the app has a credential for.
     private static func route(
         to platform: Platform, _ draft: MessageDraft, _ options: MessageOptions, _ records: [CredentialRecord]
     ) -> Route {
@@ -82,8 +83,8 @@ package struct MessagePreview: Sendable {
         return Route(platform, environment)
     }
 
-    /// What the provider knows the app by, from the credential that the message would go under; of an app without one,
-    /// what the app itself says, or a word that shows where the id will stand.
+    /// The provider's id of the app, from the credential that the message would use. Without a credential, the id from
+    /// the app itself, or a placeholder.
     private static func providerAppID(on route: Route, app: App, _ records: [CredentialRecord]) -> String {
         let own = records.filter { $0.provider == route.provider }
         let record = own.first { $0.environment == route.environment } ?? own.first
@@ -91,7 +92,7 @@ package struct MessagePreview: Sendable {
         return record?.facts[id.fact]?.stringValue ?? id.fallback?(app) ?? id.placeholder
     }
 
-    /// Providers see options resolved: a refusal of one that the platform's own object gave names it there.
+    /// Providers see resolved options. If the option is from the platform's own object, the error names it there.
     private static func place(_ refusal: ContentRefusal, _ platform: Platform, _ content: Content) -> ContentRefusal {
         guard refusal.field == .collapseKey(nil), content.platforms[platform]?.options.collapseKey != nil else {
             return refusal
@@ -101,13 +102,13 @@ package struct MessagePreview: Sendable {
 }
 
 extension MessagePreview {
-    /// Which platforms a message may reach, and whose refusals count.
+    /// The platforms that a message may reach, and those whose errors make it invalid.
     private struct Reach {
         /// In the order of `Platform.addressable`.
         let platforms: [Platform]
         private let counting: Set<Platform>
 
-        /// - Parameter namesPlatforms: whether the author names platforms, and not the dialect.
+        /// - Parameter namesPlatforms: whether the author, instead of the dialect, names the platforms.
         init(_ draft: MessageDraft, _ records: [CredentialRecord], namesPlatforms: Bool) {
             let audience = draft.audience
             let isAddressed =

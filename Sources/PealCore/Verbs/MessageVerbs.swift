@@ -15,8 +15,8 @@ package struct MessageVerbs: Sendable {
         package let audienceEstimate: Int
     }
 
-    /// Makes the message durable and, where it starts now, cuts it into slices in the same transaction. A small
-    /// explicit audience comes back leased to this process and goes to the engine at once.
+    /// Makes the message durable. If it starts now, also divides it into slices in the same transaction. The slices of
+    /// a small explicit audience are leased to this process and go to the engine immediately.
     package func send(
         _ draft: MessageDraft, _ call: VerbCall, reply: @escaping @Sendable (Accepted) throws -> Reply
     ) async throws -> Reply {
@@ -28,7 +28,7 @@ package struct MessageVerbs: Sendable {
         return reply
     }
 
-    /// What the engine gets once a message is committed.
+    /// What the engine receives after a message is committed.
     struct Outcome: Sendable {
         let accepted: Accepted
         let leasedSlices: [Slice]
@@ -40,7 +40,8 @@ package struct MessageVerbs: Sendable {
         }
     }
 
-    /// Makes the message durable within the caller's transaction. After it, the outcome must be handed over.
+    /// Makes the message durable in the caller's transaction. The caller must pass the outcome to the engine
+    /// afterwards.
     static func accept(
         _ draft: MessageDraft, owner: String, in store: any StoreWriting, now: Timestamp
     ) throws -> Outcome {
@@ -62,8 +63,8 @@ package struct MessageVerbs: Sendable {
         return Outcome(accepted: accepted, leasedSlices: slices, needsWake: slices.isEmpty && !state.isFinal)
     }
 
-    /// Planning costs one row for each slice. Only a long list of members, which are looked up one by one, is left to
-    /// the engine.
+    /// Planning costs one row for each slice. The engine plans only long lists of members, which must be looked up one
+    /// by one.
     private static func isPlannedAtOnce(_ audience: Audience) -> Bool {
         audience.devices.count + audience.users.count + audience.identifiers.count + audience.addresses.count
             <= Limits.directDevicesMax
@@ -97,7 +98,7 @@ package struct MessageVerbs: Sendable {
         do {
             return try await move(id, app: app, to: .cancelled, "cancelled", call, reply: reply) { _, _ in .cancelled }
         } catch let refusal as PealError where refusal.code == .conflict {
-            // Too late to promise anything, but a device that has not shown it may still be asked to drop it.
+            // The message can no longer be cancelled reliably, but a device that has not shown it may still drop it.
             _ = try await store.write(.control) { try $0.cancelMoments(app: app, message: id, now: call.now) }
             throw refusal
         }
@@ -148,7 +149,7 @@ package struct MessageVerbs: Sendable {
         return answer
     }
 
-    /// A message with a window is cancelled where some of its users still wait. It cannot be paused.
+    /// A message with a delivery window is cancelled if some of its users still wait. It cannot be paused.
     private static func stop(
         _ message: Message, to goal: Message.State, _ verb: String, _ call: VerbCall, in store: any StoreWriting
     ) throws {
@@ -172,13 +173,13 @@ package struct MessageVerbs: Sendable {
     }
 }
 
-/// Sums up campaigns.
+/// Reports the totals of campaigns.
 package struct CampaignVerbs: Sendable {
     package let store: any Store
 
     package init(store: any Store) { self.store = store }
 
-    /// The sum over the campaign's messages that are still stored, read a page at a time.
+    /// The totals of the campaign's messages that are still stored, read page by page.
     /// - Throws: `not_found` for a campaign without messages.
     package func report(_ id: String, app: AppKey) async throws -> CampaignReport {
         var report = CampaignReport(id: id)
@@ -203,7 +204,8 @@ package struct CampaignVerbs: Sendable {
         return report
     }
 
-    /// The sums of the campaigns after `name`, by name. A campaign whose last message is deleted meanwhile is left out.
+    /// The totals of the campaigns after `name`, by name. Leaves out a campaign whose last message is deleted
+    /// meanwhile.
     package func reports(after name: String?, limit: Int, app: AppKey) async throws -> [CampaignReport] {
         var reports: [CampaignReport] = []
         var last = name

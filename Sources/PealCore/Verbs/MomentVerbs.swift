@@ -1,4 +1,4 @@
-/// Schedules and cancels one person's message by its name, and answers the claims and receipts of devices.
+/// Schedules and cancels one user's message by its name, and answers the claims and receipts of devices.
 package struct MomentVerbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
@@ -11,13 +11,13 @@ package struct MomentVerbs: Sendable {
     /// The result of a request to schedule or to cancel.
     package struct Result: Sendable, Hashable {
         package let moment: Moment
-        /// Whether the request changed anything. It does not where the server no longer has the message in its hands.
+        /// Whether the request changed anything. false if the server no longer controls the message.
         package let isApplied: Bool
     }
 
-    /// Makes a message to one user durable. Under a known name, the last request counts while the message is open;
+    /// Makes a message to one user durable. If the name is known, the last request applies while the message is open;
     /// afterwards nothing is sent again.
-    /// - Parameter draft: A draft with a window, for one user.
+    /// - Parameter draft: A draft with a delivery window, for one user.
     package func schedule(_ draft: MessageDraft) async throws -> Result {
         let result = try await store.write(.intake) { store in try Self.accept(draft, in: store) }
         engine.wake()
@@ -57,7 +57,7 @@ package struct MomentVerbs: Sendable {
 }
 
 extension MomentVerbs {
-    /// A device's right to show a message, or why it has none.
+    /// A device's right to show a message, or the reason why it has none.
     package enum Grant: Sendable, Hashable {
         case granted(showBy: Timestamp)
         case refused(MomentClaim.Refusal)

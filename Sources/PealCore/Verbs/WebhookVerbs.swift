@@ -65,7 +65,7 @@ package struct WebhookVerbs: Sendable {
                 throw PealError.notFound("delivery")
             }
             guard webhook.disabledAt == nil else {
-                throw PealError(.conflict, "the webhook is disabled: put it again")
+                throw PealError(.conflict, "the webhook is disabled: send its PUT again to enable it")
             }
             guard known.state.successors.contains(.pending),
                 let retried = try store.retryDelivery(of: webhook.place, id: id, now: call.now)

@@ -1,17 +1,18 @@
-/// Composes what webhooks of one kind are sent: reports of messages that have ended, and notices of what happens to
-/// moments and devices. A dialect has one for each kind of webhook that speaks its words.
+/// Composes the content of one kind of webhook: reports of ended messages, and notices about moments and devices. A
+/// dialect has one for each kind of webhook in its format.
 package protocol ReportComposer: Sendable {
     var form: Webhook.Form { get }
-    /// Whether these webhooks are sent the report of an ended message of that dialect.
+    /// Whether these webhooks receive the reports of that dialect's ended messages.
     func reportsEnds(of dialect: DialectName) -> Bool
-    /// Whether these webhooks are sent notices of the moments of that dialect's messages.
+    /// Whether these webhooks receive notices about the moments of that dialect's messages.
     func reportsMoments(of dialect: DialectName) -> Bool
-    /// - Returns: the document; nil when it cannot be made of these facts, and then the delivery fails as `NoReport`.
+    /// - Returns: the document; nil if these facts are not enough for one, in which case the delivery fails as
+    ///   `NoReport`.
     func report(_ facts: MessageFacts) -> JSON?
-    /// Called inside the transaction that makes it true.
+    /// Called in the transaction that changes the status.
     func notice(_ status: MomentStatus) -> ReportNotice?
-    /// Called inside the transaction that makes it true.
-    /// - Parameter id: the event's own, by which a repetition is recognized.
+    /// Called in the transaction that changes the device's class.
+    /// - Parameter id: the event's id, by which receivers recognize a repetition.
     func notice(_ transition: DeviceTransition, id: OutboxEventID) -> ReportNotice?
 }
 
@@ -34,7 +35,7 @@ package struct ReportNotice: Sendable, Hashable {
     }
 }
 
-/// The composers of all dialects: the one port through which store and courier learn what webhooks are sent.
+/// The composers of all dialects, from which the store and the courier get the content of webhooks.
 package struct ReportComposers: Sendable {
     package let all: [any ReportComposer]
 
@@ -42,25 +43,25 @@ package struct ReportComposers: Sendable {
 
     package subscript(kind: Webhook.Kind) -> (any ReportComposer)? { all.first { $0.form.kind == kind } }
 
-    /// The kinds of webhooks that are sent the report of an ended message of that dialect.
+    /// The kinds of webhooks that receive the reports of that dialect's ended messages.
     package func kinds(reportingEndsOf dialect: DialectName) -> [Webhook.Kind] {
         all.filter { $0.reportsEnds(of: dialect) }.map(\.form.kind)
     }
 }
 
 extension Webhook {
-    /// How requests to webhooks of one kind look, and when they are sent.
+    /// The form of requests to one kind of webhook, and when they are sent.
     package struct Form: Sendable, Hashable {
         package var kind: Kind
         package var body: Body
         package var naming: Naming
-        /// The header that carries a secret as it is; nil where webhooks of this kind cannot be authenticated so.
+        /// The header that carries a plain secret; nil if this kind of webhook does not support that.
         package var secretHeader: String?
-        /// Events that share a request.
+        /// How many events may share a request.
         package var itemsPerRequestMax: Int
         /// How long the first event of a request waits for others.
         package var gathering: Duration
-        /// Requests to one webhook at once. With 1 they arrive in order.
+        /// How many requests to one webhook may be in flight. With 1 they arrive in order.
         package var requestsInFlightMax: Int
 
         package init(
@@ -77,19 +78,19 @@ extension Webhook {
         }
 
         package enum Body: Sendable, Hashable {
-            /// The item alone.
+            /// Only the item.
             case item
             /// An array of items.
             case array
-            /// As Standard Webhooks has it: `{type, timestamp, data}`.
+            /// The form of Standard Webhooks: `{type, timestamp, data}`.
             case event
         }
 
         /// The headers by which a receiver recognizes a repetition: they are the same in every attempt.
         package enum Naming: Sendable, Hashable {
-            /// Those of Standard Webhooks 1.0.
+            /// The headers of Standard Webhooks 1.0.
             case standard
-            /// Headers of these names for the id and, where given, for the type of the events.
+            /// Headers with these names for the id and, if not nil, for the type of the events.
             case headers(id: String, type: String?)
         }
     }

@@ -1,6 +1,6 @@
-/// Where an app receives reports of what happened, and how Peal authenticates itself there.
+/// A URL at which an app receives reports, and how Peal authenticates itself there.
 package struct Webhook: Sendable, Hashable {
-    /// Its number on this server, never used twice.
+    /// The webhook's number on this server, never reused.
     package var key: WebhookKey
     package var app: AppKey
     /// The author's own name for it, unique in the app.
@@ -10,7 +10,7 @@ package struct Webhook: Sendable, Hashable {
     package var authentication: Authentication
     package var createdAt: Timestamp
     package var changedAt: Timestamp
-    /// When its receiver answered that it is gone. Nothing is sent to it until it is put again.
+    /// When its receiver answered that it is gone. Peal sends nothing to it until it is put again.
     package var disabledAt: Timestamp?
 
     package init(
@@ -32,7 +32,7 @@ package struct Webhook: Sendable, Hashable {
 }
 
 extension Webhook {
-    /// What a webhook is sent, and in which shape: the name of a `Form`. It is stored and part of the API.
+    /// The content and form of a webhook's requests: the name of a `Form`. It is stored and part of the API.
     package struct Kind: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
         package let rawValue: String
 
@@ -49,12 +49,12 @@ extension Webhook {
         case bearer(accessToken: String)
         /// A header of the receiver's choice.
         case header(name: String, value: String)
-        /// Standard Webhooks 1.0: HMAC-SHA256 under this key over id, time and body.
+        /// Standard Webhooks 1.0: HMAC-SHA256 of id, time and body with this key.
         case signature(key: [UInt8])
-        /// As it is, in the header that the webhook's form names.
+        /// A plain secret in the header that the webhook's form names.
         case secret(String)
 
-        /// The word in the API.
+        /// The type's name in the API.
         package var type: String {
             switch self {
             case .basic: "basic"
@@ -88,7 +88,7 @@ package typealias OutboxEventID = Identifier<OutboxEvent>
 
 /// Decides which URLs webhooks may have: https to public hosts, and hosts that the configuration lists.
 package struct WebhookRules: Sendable {
-    /// `host`, `host:port` or `.suffix` that may be private.
+    /// Hosts that may be private: `host`, `host:port` or `.suffix`.
     package let allowedHosts: [String]
 
     package init(allowedHosts: [String] = []) { self.allowedHosts = allowedHosts }
@@ -102,7 +102,7 @@ package struct WebhookRules: Sendable {
         /// Whether the host is listed.
         package let mayBePrivate: Bool
 
-        /// Whether to connect to an address that the host resolves to. Plain http stays on this machine.
+        /// Whether Peal may connect to an address that the host resolves to. Plain http is only for this machine.
         /// - Parameter address: 4 or 16 bytes.
         package func allows(_ address: [UInt8]) -> Bool {
             isSecure ? mayBePrivate || AddressGuard.isPublic(address) : AddressGuard.isLoopback(address)

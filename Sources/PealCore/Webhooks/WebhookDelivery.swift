@@ -5,18 +5,18 @@ package struct WebhookDelivery: Sendable, Hashable {
     package var place: WebhookPlace
     package var type: String
     package var state: State
-    /// Events in the request.
+    /// The number of events in the request.
     package var itemCount: Int
     package var attempts: Int
-    /// The HTTP status of the last attempt; nil before the first, and when there was no answer.
+    /// The HTTP status of the last attempt; nil before the first attempt or if there was no answer.
     package var lastStatus: Int?
     /// Why the last attempt got no answer, such as `Timeout`.
     package var lastError: String?
     package var createdAt: Timestamp
-    /// When its retries began: when it was made, or when a retry was requested.
+    /// When its retries began: when it was created, or when a retry was requested.
     package var startedAt: Timestamp
     package var nextAttemptAt: Timestamp
-    /// When it was delivered or given up.
+    /// When it was delivered or Peal gave it up.
     package var endedAt: Timestamp?
 
     package init(
@@ -40,13 +40,13 @@ package struct WebhookDelivery: Sendable, Hashable {
 }
 
 extension WebhookDelivery {
-    /// The life of a delivery; `docs/states.md` draws it. The raw value is stored.
+    /// The states of a delivery, drawn in `docs/states.md`. The raw value is stored.
     package enum State: Int64, CaseIterable, Sendable, Hashable {
         case pending = 0
         case delivered = 1
         case failed = 2
 
-        /// The states that may follow.
+        /// The states that may follow this one.
         package var successors: Set<State> {
             switch self {
             case .pending: [.pending, .delivered, .failed]
@@ -55,13 +55,13 @@ extension WebhookDelivery {
             }
         }
 
-        /// The word in the API.
+        /// The state's name in the API.
         package var name: String { String(describing: self) }
     }
 
-    /// Why a delivery failed without having been sent, in `lastError`.
+    /// Why a delivery failed without being sent, as `lastError` shows it.
     package enum Refusal: String, Sendable {
-        /// The message's retention is over, or its report cannot be made.
+        /// The message's retention has ended, or its report cannot be composed.
         case noReport = "NoReport"
         /// The webhook's receiver had answered that it is gone.
         case disabled = "Disabled"
@@ -89,14 +89,15 @@ package struct OutboxEvent: Sendable, Hashable {
     /// Unique in a webhook's queue: an event that is written twice is queued once.
     package var id: OutboxEventID
     package var app: AppKey
-    /// Such as `message.sent` or `device_transition`. Events of different types never share a request.
+    /// The event's type, such as `message.sent` or `device_transition`. Events of different types never share a
+    /// request.
     package var type: String
     /// The payload, as JSON of at most `Limits.webhookPayloadBytesMax`; nil where the report of `message` is composed
     /// when it is sent.
     package var payload: [UInt8]?
     package var message: MessageID?
     package var createdAt: Timestamp
-    /// From when it is sent, even alone. The store sets it by the webhook's kind.
+    /// When Peal sends it even without other events. The store sets it by the webhook's kind.
     package var dueAt: Timestamp
 
     package init(

@@ -56,7 +56,7 @@ extension Fate.Wait {
 
 extension Fate {
     /// What an answer means, by its verdict.
-    init(_ answer: Answer, lostAnswer: MessageOptions.LostAnswer) {
+    init(_ answer: ProviderAnswer, lostAnswer: MessageOptions.LostAnswer) {
         let reason = answer.reason
         switch answer.result {
         case .unsent: self = .returned(.unsent, reason: reason)

@@ -36,7 +36,7 @@ struct PageFates: Sendable {
                 let open = snapshot.isAnswered.indices.filter { !snapshot.isAnswered[$0] }
                     .map(page.position)
                 if isFinal {
-                    let lost = Fate(Answer(.lost, reason: Reason.lostAnswer), lostAnswer: lostAnswer)
+                    let lost = Fate(ProviderAnswer(.lost, reason: Reason.lostAnswer), lostAnswer: lostAnswer)
                     known += open.map { ($0, lost) }
                 } else {
                     waiting = open

@@ -25,7 +25,8 @@ extension SliceRun {
             let variants = work.variants(route: other, access: access, provider: provider, now: context.time.now)
             let choice = try await variants.choose(for: page, store: context.store)
             let own = slice.id
-            let id = Slice.ID(app: own.app, message: own.message, route: other, rangeStart: own.rangeStart, part: own.part)
+            let id = Slice.ID(
+                app: own.app, message: own.message, route: other, rangeStart: own.rangeStart, part: own.part)
             return hand(page, choice, as: id, access, deadline: deadline, isProbe: false)
         } catch {
             context.logger.error(

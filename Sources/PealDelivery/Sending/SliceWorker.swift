@@ -20,7 +20,9 @@ struct SliceWorker: Sendable {
         } catch {
             context.logger.error(
                 "a slice could not be read",
-                metadata: ["message": "\(slice.id.message)", "key_range": "\(slice.id.rangeStart)", "error": "\(error)"])
+                metadata: [
+                    "message": "\(slice.id.message)", "key_range": "\(slice.id.rangeStart)", "error": "\(error)",
+                ])
             await release(slice, readyAt: context.time.now + .seconds(5))
         }
     }

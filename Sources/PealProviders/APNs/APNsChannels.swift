@@ -4,8 +4,8 @@ import PealCore
 
 /// Manages the broadcast channels of apps at APNs, which stores them ("Sending channel management requests to APNs").
 final class APNsChannels: ChannelDirectory {
-    private let production: Endpoint
-    private let sandbox: Endpoint
+    private let production: RemoteEndpoint
+    private let sandbox: RemoteEndpoint
     private let caFile: String?
     private let group: any EventLoopGroup
     private let tokens: ProviderTokenTable
@@ -16,7 +16,7 @@ final class APNsChannels: ChannelDirectory {
 
     /// - Throws: if the CA file cannot be read.
     init(
-        production: Endpoint, sandbox: Endpoint, caFile: String?, group: any EventLoopGroup,
+        production: RemoteEndpoint, sandbox: RemoteEndpoint, caFile: String?, group: any EventLoopGroup,
         tokens: ProviderTokenTable, time: any TimeSource, randomness: any Randomness
     ) throws {
         self.production = production

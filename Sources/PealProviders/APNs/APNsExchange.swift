@@ -21,10 +21,10 @@ struct APNsExchange: Exchange {
     var provesFirst: Bool { tokens != nil }
     func authorization() -> Authorization? { tokens?.authorization }
 
-    func answer(to response: ProviderResponse) -> Answer {
+    func answer(to response: ProviderResponse) -> ProviderAnswer {
         if response.status == 200 {
             let remark = response.remark.map { "\(Self.uniqueIDName) \($0)" }
-            return Answer(.verdict(.accepted), reason: remark ?? "", status: 200)
+            return ProviderAnswer(.verdict(.accepted), reason: remark ?? "", status: 200)
         }
         let document = (try? JSONParser.parse(response.body)) ?? .null
         let reason = document["reason"]?.stringValue.flatMap(Self.word) ?? ""
@@ -38,7 +38,7 @@ struct APNsExchange: Exchange {
         }
         let word = reason.isEmpty ? "Status\(response.status)" : reason
         let isClock = verdict == .stopApp && blamesClock(reason, response.date)
-        return Answer(.verdict(verdict), reason: isClock ? "\(word) ClockSkew" : word, status: response.status)
+        return ProviderAnswer(.verdict(verdict), reason: isClock ? "\(word) ClockSkew" : word, status: response.status)
     }
 
     /// Whether the response's `date` shows that APNs refused a provider token because the local clock is wrong.
@@ -52,8 +52,8 @@ struct APNsExchange: Exchange {
     /// `BadPath` and `MethodNotAllowed`: neither depends on the author's content.
     func isOurFault(_ response: ProviderResponse) -> Bool { response.status == 404 || response.status == 405 }
 
-    func answer(toGoAway reason: String) -> Answer? {
-        APNsVerdicts.verdict(goAway: reason).map { Answer(.verdict(known($0)), reason: reason) }
+    func answer(toGoAway reason: String) -> ProviderAnswer? {
+        APNsVerdicts.verdict(goAway: reason).map { ProviderAnswer(.verdict(known($0)), reason: reason) }
     }
 
     /// Another provider token can only help if the last one was old. Otherwise a clock or the key is wrong.

@@ -76,7 +76,7 @@ extension APNsPools.Entry {
 
     /// Refuses here what the certificate does not allow: APNs would answer `TopicDisallowed`, which stops the whole app
     /// for one message's mistake. Checks only the first variant, because variants differ only in their texts.
-    func refusal(of order: PageOrder) -> Answer? {
+    func refusal(of order: PageOrder) -> ProviderAnswer? {
         guard let certificateTopics, !order.slice.route.isBroadcast, let first = order.notifications.first else {
             return nil
         }
@@ -84,7 +84,7 @@ extension APNsPools.Entry {
         let needsToken = value("apns-push-type").flatMap(APNsPushType.init(rawValue:))?.needsToken ?? false
         let isKnown = certificateTopics.isEmpty || value("apns-topic").map(certificateTopics.contains) ?? true
         guard needsToken || !isKnown else { return nil }
-        return Answer(.verdict(.rejectMessage), reason: Self.notInCertificate)
+        return ProviderAnswer(.verdict(.rejectMessage), reason: Self.notInCertificate)
     }
 }
 
@@ -115,7 +115,7 @@ struct APNsVerification {
         guard let notification else {
             return CredentialVerification(.refused, reason: "BadCertificate", detail: "The certificate names no topic.")
         }
-        var answer = Answer.unsent("NoAnswer")
+        var answer = ProviderAnswer.unsent("NoAnswer")
         for _ in 0..<Self.attemptsMax {
             answer = await ask(notification)
             guard [.verdict(.refreshCredential), .verdict(.reconnect)].contains(answer.result) else { break }
@@ -123,7 +123,7 @@ struct APNsVerification {
         return Self.meaning(answer)
     }
 
-    private func ask(_ notification: Notification) async -> Answer {
+    private func ask(_ notification: Notification) async -> ProviderAnswer {
         var page = DevicePage(through: 1, isLast: true, readAt: time.now, capacity: 1)
         let address = [UInt8](repeating: 0, count: 32)
         address.withUnsafeBytes { page.append(key: 1, address: $0, revision: 0, locale: 0) }
@@ -168,21 +168,21 @@ struct APNsVerification {
 
     /// APNs checks the credential and the topic before the device token, so a verdict on the device token means that
     /// the credential was accepted.
-    private static func meaning(_ answer: Answer) -> CredentialVerification {
+    private static func meaning(_ answer: ProviderAnswer) -> CredentialVerification {
         func verification(_ result: CredentialVerification.Result, _ detail: String) -> CredentialVerification {
             CredentialVerification(result, status: answer.status, reason: answer.reason, detail: detail)
         }
         switch answer.result {
         case .verdict(.accepted), .verdict(.retireAddress), .verdict(.holdAddress):
             return verification(
-                .accepted, "APNs let the credential in and refused only the device token, which is none.")
+                .accepted, "APNs accepted the credential and refused only the device token, which is a placeholder.")
         case .verdict(.stopApp), .verdict(.refreshCredential):
             return verification(.refused, "APNs refused the credential: \(answer.reason).")
         case .verdict(.rejectMessage), .verdict(.retry), .verdict(.holdApp), .verdict(.reconnect):
             return verification(.unreachable, "APNs did not judge the credential: \(answer.reason).")
         case .unsent where answer.reason == "NoTLS":
             return verification(
-                .unreachable, "TLS with APNs did not come about: its certificate is not trusted, or ours not taken.")
+                .unreachable, "The TLS handshake with APNs failed: one side does not accept the other's certificate.")
         case .lost, .unsent, .held:
             return verification(.unreachable, "APNs did not answer: \(answer.reason).")
         }
@@ -252,18 +252,18 @@ package struct APNsConfigurationError: Error, CustomStringConvertible {
 extension APNsConfiguration {
     /// The endpoints of an environment.
     struct Endpoints: Sendable {
-        let send: Endpoint
-        let broadcast: Endpoint
-        let management: Endpoint
+        let send: RemoteEndpoint
+        let broadcast: RemoteEndpoint
+        let management: RemoteEndpoint
     }
 
     /// - Throws: `APNsConfigurationError`, naming the URL.
     func endpoints(_ environment: Environment) throws(APNsConfigurationError) -> Endpoints {
         let urls = environment == .production ? production : sandbox
         func endpoint(_ url: String, _ purpose: APNsConfigurationError.Purpose) throws(APNsConfigurationError)
-            -> Endpoint
+            -> RemoteEndpoint
         {
-            guard let endpoint = Endpoint(url) else {
+            guard let endpoint = RemoteEndpoint(url) else {
                 throw APNsConfigurationError(environment: environment, purpose: purpose, url: url)
             }
             return endpoint

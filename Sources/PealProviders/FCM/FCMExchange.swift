@@ -13,16 +13,16 @@ struct FCMExchange: Exchange {
     /// Google's access tokens have about a thousand characters.
     var indexesAuthorization: Bool { true }
     func authorization() -> Authorization? { tokens.authorization }
-    func obstacle() -> Answer? { tokens.obstacle }
+    func obstacle() -> ProviderAnswer? { tokens.obstacle }
 
-    func answer(to response: ProviderResponse) -> Answer {
+    func answer(to response: ProviderResponse) -> ProviderAnswer {
         let error = FCMError(response.body)
         var verdict = FCMVerdicts.verdict(
             status: response.status, error: error,
             retryAfter: response.retryAfter(now: time.now) ?? error.retryDelay)
         if verdict == .refreshCredential { verdict = tokens.refused(version: response.authorizationVersion) }
-        if verdict == .accepted { return Answer(.verdict(.accepted), reason: "", status: response.status) }
-        return Answer(
+        if verdict == .accepted { return ProviderAnswer(.verdict(.accepted), reason: "", status: response.status) }
+        return ProviderAnswer(
             .verdict(verdict), reason: FCMVerdicts.reason(status: response.status, error: error),
             status: response.status)
     }

@@ -76,7 +76,7 @@ package final class FCMProvider: Provider {
             return flight.answerRest(.unsent(isClosed ? "Draining" : "NoCredential"))
         }
         if let rest = account.pace.hold(at: time.uptime) {
-            return flight.answerRest(Answer(.verdict(.holdApp(after: rest)), reason: "Throttled"))
+            return flight.answerRest(ProviderAnswer(.verdict(.holdApp(after: rest)), reason: "Throttled"))
         }
         account.tokens.whenReady { readiness in
             switch readiness {
@@ -186,9 +186,9 @@ extension FCMProvider {
         let trouble = AccessTokenReply.Trouble(reason: reason, status: reply.status)
         switch FCMVerdicts.verdict(status: reply.status, error: error) {
         case .accepted, .retireAddress:
-            return verification(.accepted, trouble, "FCM let the service account in")
+            return verification(.accepted, trouble, "FCM accepted the service account")
         case .rejectMessage where reply.status == 400:
-            return verification(.accepted, trouble, "FCM let the service account in")
+            return verification(.accepted, trouble, "FCM accepted the service account")
         case .rejectMessage:
             return verification(.unreachable, trouble, "FCM gave an unknown answer")
         case .stopApp, .refreshCredential:
@@ -243,7 +243,7 @@ package struct FCMConfigurationError: Error, CustomStringConvertible {
 extension FCMConfiguration {
     /// The parts of the configured URL.
     struct Base: Sendable, Hashable {
-        let endpoint: Endpoint
+        let endpoint: RemoteEndpoint
         /// Empty, or a path that starts with `/` and does not end with it.
         let pathPrefix: String
 
@@ -260,7 +260,7 @@ extension FCMConfiguration {
         var prefix = rest.drop { $0 != "/" }
         while prefix.hasSuffix("/") { prefix = prefix.dropLast() }
         let isPath = prefix.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 && $0 != 0x3F }
-        guard url.lowercased().hasPrefix(scheme), isPath, let endpoint = Endpoint(origin) else {
+        guard url.lowercased().hasPrefix(scheme), isPath, let endpoint = RemoteEndpoint(origin) else {
             throw FCMConfigurationError(description: "the FCM URL is not https://host[:port][/prefix]: \(url)")
         }
         return Base(endpoint: endpoint, pathPrefix: String(prefix))

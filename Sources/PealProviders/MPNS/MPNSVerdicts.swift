@@ -22,21 +22,21 @@ enum MPNSVerdicts {
     }
 
     /// - Returns: an answer with a one-word reason; for an acceptance the reason is a remark, usually empty.
-    static func answer(status: Int, _ state: State = .init()) -> Answer {
+    static func answer(status: Int, _ state: State = .init()) -> ProviderAnswer {
         switch status {
         case 200...299: accepted(status, state)
-        default: Answer(.verdict(verdict(status, state)), reason: reason(status, state), status: status)
+        default: ProviderAnswer(.verdict(verdict(status, state)), reason: reason(status, state), status: status)
         }
     }
 
-    private static func accepted(_ status: Int, _ state: State) -> Answer {
+    private static func accepted(_ status: Int, _ state: State) -> ProviderAnswer {
         switch state.notification {
         case "queuefull":
-            Answer(.verdict(.holdAddress(after: queueHold)), reason: "QueueFull", status: status)
+            ProviderAnswer(.verdict(.holdAddress(after: queueHold)), reason: "QueueFull", status: status)
         // The app has switched off this type of notification.
-        case "suppressed": Answer(.verdict(.accepted), reason: "Suppressed", status: status)
-        case "dropped": Answer(.verdict(.accepted), reason: "Dropped", status: status)
-        default: Answer(.verdict(.accepted), reason: remark(state.device), status: status)
+        case "suppressed": ProviderAnswer(.verdict(.accepted), reason: "Suppressed", status: status)
+        case "dropped": ProviderAnswer(.verdict(.accepted), reason: "Dropped", status: status)
+        default: ProviderAnswer(.verdict(.accepted), reason: remark(state.device), status: status)
         }
     }
 

@@ -10,7 +10,7 @@ final class AccessTokens: Sendable {
     enum Readiness: Sendable, Hashable {
         case ready(Authorization)
         /// The answer to requests that cannot begin: `stopApp` if the credential is at fault, otherwise `unsent`.
-        case unavailable(Answer)
+        case unavailable(ProviderAnswer)
     }
 
     private struct Grant {
@@ -34,7 +34,7 @@ final class AccessTokens: Sendable {
         var failures = 0
         /// No request begins before `retryAt`; `obstacle` is why there is no token.
         var retryAt = Duration.zero
-        var obstacle: Answer = .unsent("NoAccessToken")
+        var obstacle: ProviderAnswer = .unsent("NoAccessToken")
         /// Whether the push network refused the last token.
         var replacesRefused = false
         /// The version of the last token that was refused although it replaced a refused one.
@@ -75,7 +75,7 @@ final class AccessTokens: Sendable {
     }
 
     /// Why no request may begin while `authorization` is nil.
-    var obstacle: Answer { state.withLock(\.obstacle) }
+    var obstacle: ProviderAnswer { state.withLock(\.obstacle) }
 
     /// Calls `body` once: immediately if a token is valid or cannot be requested for now, otherwise when the token
     /// request is answered. May call it from any thread.
@@ -128,7 +128,7 @@ final class AccessTokens: Sendable {
             }
             state.stoppedVersion = present.authorization.version
             state.retryAt = uptime + Self.refusalPause
-            state.obstacle = Answer(.verdict(.stopApp), reason: "AccessTokenRefused", status: 401)
+            state.obstacle = ProviderAnswer(.verdict(.stopApp), reason: "AccessTokenRefused", status: 401)
             return .stopApp
         }
     }
@@ -193,7 +193,7 @@ final class AccessTokens: Sendable {
             return .ready(authorization)
         case .refused(let trouble):
             state.retryAt = uptime + Self.refusalPause
-            state.obstacle = Answer(.verdict(.stopApp), reason: trouble.reason, status: trouble.status)
+            state.obstacle = ProviderAnswer(.verdict(.stopApp), reason: trouble.reason, status: trouble.status)
         case .failed(let trouble, let retryAfter):
             state.retryAt = uptime + (retryAfter ?? pause(after: state.failures))
             state.failures += 1

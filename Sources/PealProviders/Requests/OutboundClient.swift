@@ -57,7 +57,7 @@ package final class OutboundClient: OutboundSender {
         do {
             let response = try await client.execute(outgoing, timeout: TimeAmount(request.timeout))
             let isEmpty = response.headers.first(name: "content-length") == "0"
-            let body = isEmpty ? [] : await body(of: response, within: request.timeout)
+            let body = isEmpty ? [] : await body(of: response, bytesMax: request.replyBytesMax, within: request.timeout)
             return OutboundReply(status: Int(response.status.code), headers: response.headers, body: body)
         } catch {
             throw Self.failure(error)
@@ -65,9 +65,11 @@ package final class OutboundClient: OutboundSender {
     }
 
     /// The part of a body that arrives in time. The status is already known, so an incomplete body is not an error.
-    private func body(of response: HTTPClientResponse, within timeout: Duration) async -> [UInt8] {
+    private func body(
+        of response: HTTPClientResponse, bytesMax: Int, within timeout: Duration
+    ) async -> [UInt8] {
         await withTaskGroup(of: [UInt8].self) { tasks in
-            tasks.addTask { await Self.read(response.body) }
+            tasks.addTask { await Self.read(response.body, bytesMax: bytesMax) }
             let alarm = group.next().scheduleTask(in: TimeAmount(timeout)) {}
             tasks.addTask {
                 try? await alarm.futureResult.get()
@@ -80,12 +82,12 @@ package final class OutboundClient: OutboundSender {
         }
     }
 
-    private static func read(_ parts: HTTPClientResponse.Body) async -> [UInt8] {
+    private static func read(_ parts: HTTPClientResponse.Body, bytesMax: Int) async -> [UInt8] {
         var body: [UInt8] = []
         do {
             for try await part in parts {
-                body += part.readableBytesView.prefix(Limits.outboundReplyBytesMax - body.count)
-                if body.count >= Limits.outboundReplyBytesMax { break }
+                body += part.readableBytesView.prefix(bytesMax - body.count)
+                if body.count >= bytesMax { break }
             }
         } catch {
             // The connection broke in mid-body: return what arrived before.

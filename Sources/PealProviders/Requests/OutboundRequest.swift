@@ -14,8 +14,7 @@ struct OutboundRequest: Sendable {
     /// The only address of the URL's host that may be connected to, already checked; nil if the name is resolved as
     /// usual.
     var address: IPAddress?
-    /// The maximum size of the reply's body in bytes. `OutboundClient` does not read it: it always keeps up to
-    /// `Limits.outboundReplyBytesMax`.
+    /// The maximum size of the reply's body in bytes; what exceeds it is dropped.
     var replyBytesMax = Limits.outboundReplyBytesMax
 }
 
@@ -23,7 +22,7 @@ struct OutboundRequest: Sendable {
 struct OutboundReply: Sendable, Equatable {
     var status: Int
     var headers: HTTPHeaders
-    /// The body, at most `Limits.outboundReplyBytesMax` bytes; the rest is dropped.
+    /// The body, at most `OutboundRequest.replyBytesMax` bytes; the rest is dropped.
     var body: [UInt8]
 
     /// The wait that Retry-After asks for (RFC 9110 §10.2.3), at most one day.
@@ -47,12 +46,12 @@ enum OutboundFailure: Error, Sendable, Hashable {
     /// No connection to an unlisted host. The host may be gone; this does not reflect on the network.
     case unreachable(String)
 
-    var answer: Answer {
+    var answer: ProviderAnswer {
         switch self {
         case .unsent(let reason): .unsent(reason)
         case .lost(let reason): .lost(reason)
-        case .unusable(let reason): Answer(.verdict(.rejectMessage), reason: reason)
-        case .unreachable(let reason): Answer(.verdict(.holdAddress(after: .zero)), reason: reason)
+        case .unusable(let reason): ProviderAnswer(.verdict(.rejectMessage), reason: reason)
+        case .unreachable(let reason): ProviderAnswer(.verdict(.holdAddress(after: .zero)), reason: reason)
         }
     }
 

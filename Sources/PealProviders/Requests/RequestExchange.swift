@@ -43,23 +43,23 @@ struct RequestSubject: Sendable {
 /// Why a device gets no request, as the answer to record for it. An answer about more than the device (`unsent`,
 /// `stopApp`, `holdApp`) also ends the rest of the order.
 struct RequestRefusal: Error, Sendable {
-    let answer: Answer
+    let answer: ProviderAnswer
 
-    init(_ answer: Answer) { self.answer = answer }
+    init(_ answer: ProviderAnswer) { self.answer = answer }
 
     /// The server may not send to this address. The address stays, because the rules may change again.
     static func address(_ reason: String) -> RequestRefusal {
-        RequestRefusal(Answer(.verdict(.rejectMessage), reason: reason))
+        RequestRefusal(ProviderAnswer(.verdict(.rejectMessage), reason: reason))
     }
 }
 
 /// What a reply means for the device, and for other devices at the same peer.
 struct RequestJudgement: Sendable {
-    var answer: Answer
+    var answer: ProviderAnswer
     /// How long the peer asked for no requests. Other devices at its origin are deferred without a request.
     var originHold: Duration?
 
-    init(_ answer: Answer, originHold: Duration? = nil) {
+    init(_ answer: ProviderAnswer, originHold: Duration? = nil) {
         self.answer = answer
         self.originHold = originHold
     }
@@ -69,7 +69,7 @@ struct RequestJudgement: Sendable {
 struct RequestAttempt: Sendable {
     /// How the attempt ended.
     struct Ending: Sendable {
-        var answer: Answer
+        var answer: ProviderAnswer
         var originHold: Duration?
         /// Whether the peer replied.
         var hasReply = false
@@ -86,7 +86,8 @@ struct RequestAttempt: Sendable {
         guard first.answer.result == .verdict(.refreshCredential) else { return first }
         var second = await once()
         if second.answer.result == .verdict(.refreshCredential) {
-            second.answer = Answer(.verdict(.stopApp), reason: second.answer.reason, status: second.answer.status)
+            second.answer = ProviderAnswer(
+                .verdict(.stopApp), reason: second.answer.reason, status: second.answer.status)
         }
         return second
     }

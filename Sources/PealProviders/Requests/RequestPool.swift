@@ -180,14 +180,14 @@ final class RequestPool: Sendable {
     }
 
     /// If a peer cannot be reached while others answer, only that peer is deferred; the network is not at fault.
-    private static func answer(_ ending: RequestAttempt.Ending, _ isAlone: Bool) -> Answer {
+    private static func answer(_ ending: RequestAttempt.Ending, _ isAlone: Bool) -> ProviderAnswer {
         guard ending.answer.result == .unsent, ending.isUnreachable, isAlone else { return ending.answer }
-        return Answer(.verdict(.retry(after: nil)), reason: ending.answer.reason)
+        return ProviderAnswer(.verdict(.retry(after: nil)), reason: ending.answer.reason)
     }
 
     /// Applies an ending to the queue: answers or holds the requests that it affects.
     private static func follow(
-        _ ending: RequestAttempt.Ending, _ errand: RequestQueue.Errand, _ answer: Answer,
+        _ ending: RequestAttempt.Ending, _ errand: RequestQueue.Errand, _ answer: ProviderAnswer,
         _ queue: inout RequestQueue, uptime: Duration
     ) -> [RequestQueue.Refusal] {
         if ending.isUnreachable { return queue.remove(origin: errand.origin, answer) }

@@ -23,7 +23,7 @@ struct RequestQueue {
     struct Refusal: Sendable {
         let order: PageOrder
         let indices: ArraySlice<Int32>
-        let answer: Answer
+        let answer: ProviderAnswer
 
         func deliver() {
             order.flight.answer(accepted: [], others: indices.map { (index: Int($0), answer: answer) })
@@ -104,11 +104,11 @@ struct RequestQueue {
     }
 
     /// Why no further request of a lot may begin; nil if one may.
-    private func refusal(_ lot: Lot, _ uptime: Duration) -> Answer? {
+    private func refusal(_ lot: Lot, _ uptime: Duration) -> ProviderAnswer? {
         if lot.order.control.isStopped { return .unsent("Stopped") }
         if uptime > lot.order.deadline { return .unsent("Deadline") }
         guard let until = held[lot.origin], until > uptime else { return nil }
-        return Answer(.held(after: until - uptime), reason: "OriginHeld")
+        return ProviderAnswer(.held(after: until - uptime), reason: "OriginHeld")
     }
 
     /// Records that a request has ended.
@@ -138,19 +138,19 @@ struct RequestQueue {
     }
 
     /// Removes the queued devices of an order, and returns them with `answer`.
-    mutating func remove(_ order: PageOrder, _ answer: Answer) -> [Refusal] {
+    mutating func remove(_ order: PageOrder, _ answer: ProviderAnswer) -> [Refusal] {
         remove { _, lot in lot.order === order ? answer : nil }
     }
 
     /// Removes the queued devices at an origin, and returns them with `answer`.
-    mutating func remove(origin: String, _ answer: Answer) -> [Refusal] {
+    mutating func remove(origin: String, _ answer: ProviderAnswer) -> [Refusal] {
         remove { _, lot in lot.origin == origin ? answer : nil }
     }
 
     /// Removes all queued devices, and returns them with `answer`.
-    mutating func removeAll(_ answer: Answer) -> [Refusal] { remove { _, _ in answer } }
+    mutating func removeAll(_ answer: ProviderAnswer) -> [Refusal] { remove { _, _ in answer } }
 
-    private mutating func remove(_ answer: (Self, Lot) -> Answer?) -> [Refusal] {
+    private mutating func remove(_ answer: (Self, Lot) -> ProviderAnswer?) -> [Refusal] {
         guard !isEmpty else { return [] }
         var refusals: [Refusal] = []
         for lane in [\Self.direct, \Self.bulk] {

@@ -117,12 +117,12 @@ final class ConnectionPool: Sendable {
     }
 
     /// The connection has no authorization: every queued request gets `answer`.
-    func refuse(_ id: Int, _ answer: Answer) {
+    func refuse(_ id: Int, _ answer: ProviderAnswer) {
         transact { state, effects in state.refuse(id, answer, &effects) }
     }
 
     /// The provider closed a connection for a reason that affects every queued request: each gets `answer`.
-    func refuse(_ answer: Answer) {
+    func refuse(_ answer: ProviderAnswer) {
         transact { state, effects in effects.refusals += state.queue.remove { _ in answer } }
     }
 

@@ -5,7 +5,7 @@ import PealCore
 
 /// Opens connections for a pool.
 protocol Connecting: Sendable {
-    var endpoint: Endpoint { get }
+    var endpoint: RemoteEndpoint { get }
     var group: any EventLoopGroup { get }
 
     /// - Parameter makeHandler: called once the channel is connected, on its event loop.
@@ -15,7 +15,7 @@ protocol Connecting: Sendable {
 /// Opens TCP and TLS connections to one endpoint and hands each to its handler. Resolves the name again for every
 /// connection, because Apple spreads load through DNS ("Sending notification requests to APNs", best practices).
 struct Connector: Connecting {
-    let endpoint: Endpoint
+    let endpoint: RemoteEndpoint
     let tls: NIOSSLContext
     let group: any EventLoopGroup
     /// Returns the name resolver for one connection; nil if the system resolver is used.
@@ -53,7 +53,7 @@ struct Connector: Connecting {
 }
 
 /// A push network's host and port: where connections go and what requests carry as `:authority`.
-struct Endpoint: Hashable, Sendable {
+struct RemoteEndpoint: Hashable, Sendable {
     let host: String
     let port: Int
 

@@ -16,25 +16,25 @@ protocol Exchange: Sendable {
     /// The authorization of requests that begin now; nil if none is sent or there is an `obstacle`.
     func authorization() -> Authorization?
     /// The answer to requests that cannot begin for lack of an authorization; nil if they begin without one.
-    func obstacle() -> Answer?
+    func obstacle() -> ProviderAnswer?
     /// Judges a response that is not a plain 200.
-    func answer(to response: ProviderResponse) -> Answer
+    func answer(to response: ProviderResponse) -> ProviderAnswer
     /// Whether the response says that Peal's request was malformed. The connection then logs an error.
     func isOurFault(_ response: ProviderResponse) -> Bool
     /// The answer to every queued request when a GOAWAY with this reason ends a connection before its first answer; nil
     /// if the pool tries another connection.
-    func answer(toGoAway reason: String) -> Answer?
+    func answer(toGoAway reason: String) -> ProviderAnswer?
 }
 
 extension Exchange {
     var remarkName: String? { nil }
     func isOurFault(_ response: ProviderResponse) -> Bool { false }
-    func answer(toGoAway reason: String) -> Answer? { nil }
+    func answer(toGoAway reason: String) -> ProviderAnswer? { nil }
 }
 
 extension Exchange {
     var indexesAuthorization: Bool { false }
-    func obstacle() -> Answer? { nil }
+    func obstacle() -> ProviderAnswer? { nil }
 }
 
 /// The value of the `authorization` header field, shared by many requests.

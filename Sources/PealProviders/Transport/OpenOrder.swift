@@ -33,15 +33,15 @@ final class OpenOrder: Sendable {
     var count: Int { keys.count }
 
     /// Why no further request of the order may begin; nil if one may.
-    func refusal(at uptime: Duration) -> Answer? {
+    func refusal(at uptime: Duration) -> ProviderAnswer? {
         if order.control.isStopped { return .unsent("Stopped") }
         return uptime > order.deadline ? .unsent("Deadline") : nil
     }
 }
 
-extension Answer {
-    static func unsent(_ reason: String) -> Answer { Answer(.unsent, reason: reason) }
-    static func lost(_ reason: String) -> Answer { Answer(.lost, reason: reason) }
+extension ProviderAnswer {
+    static func unsent(_ reason: String) -> ProviderAnswer { ProviderAnswer(.unsent, reason: reason) }
+    static func lost(_ reason: String) -> ProviderAnswer { ProviderAnswer(.lost, reason: reason) }
 }
 
 /// An order on one connection: its variants' templates, and the answers that arrived in this read.
@@ -51,7 +51,7 @@ final class OrderSlot {
     /// Requests begun on this connection and not yet answered.
     var outstanding = 0
     var accepted: [Int32] = []
-    var others: [(index: Int, answer: Answer)] = []
+    var others: [(index: Int, answer: ProviderAnswer)] = []
     /// Whether answers arrived in this read.
     var isTouched = false
     private var templates: [RequestTemplate?]

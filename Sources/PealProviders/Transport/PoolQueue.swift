@@ -51,7 +51,7 @@ struct PoolQueue {
     struct Refusal {
         let order: OpenOrder
         let indices: [Int32]
-        let answer: Answer
+        let answer: ProviderAnswer
 
         /// Hands the answer to the order's flight. Do not call it under the pool's lock.
         func deliver() {
@@ -138,7 +138,7 @@ struct PoolQueue {
         return nil
     }
 
-    private func fittingResends(_ first: Resend, _ refusal: Answer?, _ budget: Budget) -> Int {
+    private func fittingResends(_ first: Resend, _ refusal: ProviderAnswer?, _ budget: Budget) -> Int {
         guard refusal == nil else { return Int.max }
         let isDirect = first.order.order.lane == .direct
         return Self.fitting(
@@ -155,7 +155,7 @@ struct PoolQueue {
     }
 
     /// Removes every entry for which `refusal` returns an answer.
-    mutating func remove(_ refusal: (OpenOrder) -> Answer?) -> [Refusal] {
+    mutating func remove(_ refusal: (OpenOrder) -> ProviderAnswer?) -> [Refusal] {
         guard !isEmpty else { return [] }
         var refusals: [Refusal] = []
         for lane in [\PoolQueue.direct, \PoolQueue.bulk] {

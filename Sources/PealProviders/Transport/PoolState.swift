@@ -153,7 +153,7 @@ struct PoolState {
     }
 
     /// Queued requests get `answer`; the connection is woken when there are new ones.
-    mutating func refuse(_ id: Int, _ answer: Answer, _ effects: inout Effects) {
+    mutating func refuse(_ id: Int, _ answer: ProviderAnswer, _ effects: inout Effects) {
         effects.refusals += queue.remove { _ in answer }
         guard let place = members.firstIndex(where: { $0.id == id }), members[place].phase != .retired else { return }
         members[place].phase = .open

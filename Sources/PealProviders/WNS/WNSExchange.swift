@@ -34,7 +34,7 @@ struct WNSExchange: RequestExchange {
         var answer = WNSVerdicts.answer(status: reply.status, Self.state(reply, now: time.now))
         if answer.result == .verdict(.refreshCredential) {
             let verdict = tokens.refused(version: request.authorizationVersion)
-            answer = Answer(.verdict(verdict), reason: answer.reason, status: answer.status)
+            answer = ProviderAnswer(.verdict(verdict), reason: answer.reason, status: answer.status)
         }
         return RequestJudgement(answer)
     }

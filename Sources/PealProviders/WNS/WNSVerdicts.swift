@@ -20,23 +20,23 @@ enum WNSVerdicts {
     }
 
     /// - Returns: an answer with a one-word reason; for an acceptance the reason is a remark, usually empty.
-    static func answer(status: Int, _ state: State = .init()) -> Answer {
+    static func answer(status: Int, _ state: State = .init()) -> ProviderAnswer {
         switch status {
         case 200...299: accepted(status, state)
-        default: Answer(.verdict(verdict(status, state)), reason: reason(status, state), status: status)
+        default: ProviderAnswer(.verdict(verdict(status, state)), reason: reason(status, state), status: status)
         }
     }
 
-    private static func accepted(_ status: Int, _ state: State) -> Answer {
+    private static func accepted(_ status: Int, _ state: State) -> ProviderAnswer {
         switch state.notification {
         case "channelthrottled":
-            Answer(
+            ProviderAnswer(
                 .verdict(.holdAddress(after: state.retryAfter ?? channelHold)), reason: "ChannelThrottled",
                 status: status)
         // The app has switched notifications off, or the device is offline and a toast is not cached.
-        case "dropped": Answer(.verdict(.accepted), reason: "Dropped", status: status)
+        case "dropped": ProviderAnswer(.verdict(.accepted), reason: "Dropped", status: status)
         default:
-            Answer(
+            ProviderAnswer(
                 .verdict(.accepted),
                 reason: ["disconnected", "tempdisconnected"].contains(state.device)
                     ? "Disconnected" : "", status: status)

@@ -37,13 +37,13 @@ struct WebPushExchange: RequestExchange {
     func request(for subject: RequestSubject) async throws(RequestRefusal) -> OutboundRequest {
         guard let subscription = WebPushSubscription(subject.address) else {
             throw RequestRefusal(
-                Answer(.verdict(.retireAddress(since: nil, isSuspicious: true)), reason: "BadSubscription"))
+                ProviderAnswer(.verdict(.retireAddress(since: nil, isSuspicious: true)), reason: "BadSubscription"))
         }
         guard let key = key(of: subscription) else { throw Self.rejection("UnknownApplicationServerKey") }
         let (uri, isListed) = try place(subscription.endpoint)
         let address = isListed ? nil : try await checkedAddress(uri.host)
         guard let authorization = tokens.authorization(for: key, at: uri.origin) else {
-            throw RequestRefusal(Answer(.verdict(.stopApp), reason: "BadKey"))
+            throw RequestRefusal(ProviderAnswer(.verdict(.stopApp), reason: "BadKey"))
         }
         var headers = WebPushHeaders.fields(of: subject.notification, to: uri.host, now: time.now)
         headers.add(name: "Authorization", value: authorization)
@@ -64,7 +64,7 @@ struct WebPushExchange: RequestExchange {
             if request.address != nil { verdict = .rejectMessage }
             forget(request, subject)
         }
-        let answer = Answer(
+        let answer = ProviderAnswer(
             .verdict(verdict), reason: reason.isEmpty ? "Status\(reply.status)" : reason, status: reply.status)
         if case .holdAddress(let after) = verdict { return RequestJudgement(answer, originHold: after) }
         return RequestJudgement(answer)
@@ -96,12 +96,12 @@ struct WebPushExchange: RequestExchange {
         case .address(let address): return address
         case .privateAddress: throw Self.rejection("PrivateAddress")
         // The policy decides how often to retry.
-        case .noAddress: throw RequestRefusal(Answer(.verdict(.holdAddress(after: .zero)), reason: "NoAddress"))
+        case .noAddress: throw RequestRefusal(ProviderAnswer(.verdict(.holdAddress(after: .zero)), reason: "NoAddress"))
         }
     }
 
     private static func rejection(_ reason: String) -> RequestRefusal {
-        RequestRefusal(Answer(.verdict(.rejectMessage), reason: reason))
+        RequestRefusal(ProviderAnswer(.verdict(.rejectMessage), reason: reason))
     }
 
     // Body

@@ -71,7 +71,7 @@ package final class WebPushProvider: Provider {
         }
         for key in keys where !WebPushCredential.canSign(key, at: time.now) {
             return CredentialVerification(
-                .refused, reason: "BadKey", detail: "The VAPID key \(key.fingerprint) cannot sign: put it again.")
+                .refused, reason: "BadKey", detail: "The VAPID key \(key.fingerprint) cannot sign: upload it again.")
         }
         return CredentialVerification(
             .unverifiable,

@@ -19,7 +19,7 @@ package final class AccessTokenGrants: Sendable {
 
     /// Issues an access token that starts with `prefix`.
     func issue(_ grant: Grant, prefix: String) -> String {
-        let accessToken = prefix + Base64URL.encode(Data(ids.bytes(48)))
+        let accessToken = prefix + URLSafeBase64.encode(Data(ids.bytes(48)))
         grants.withLock { grants in
             if grants.count >= SimulatorLimits.accessTokensMax { grants.removeAll() }
             grants[accessToken] = grant

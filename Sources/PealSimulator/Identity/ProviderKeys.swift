@@ -52,7 +52,7 @@ package final class ProviderKeys: Sendable {
             header["alg"] as? String == "ES256", let keyID = header["kid"] as? String,
             let key = state.withLock({ $0.keys[keyID] }), let teamID = claims["iss"] as? String, key.teamID == teamID,
             let number = claims["iat"] as? NSNumber, let issuedAt = Int64(exactly: number.doubleValue.rounded(.down)),
-            let raw = Base64URL.decode(parts[2]),
+            let raw = URLSafeBase64.decode(parts[2]),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw),
             key.publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8))
         else { throw APNsRefusal(.invalidProviderToken) }
@@ -62,7 +62,7 @@ package final class ProviderKeys: Sendable {
     }
 
     private static func object(_ part: Substring) -> [String: Any]? {
-        Base64URL.decode(part).flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
+        URLSafeBase64.decode(part).flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
     }
 }
 
@@ -110,9 +110,9 @@ struct JSONWebToken: Sendable {
 
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let header = Base64URL.decode(parts[0]).flatMap({ JSONValue(bytes: $0) }),
-            let claims = Base64URL.decode(parts[1]).flatMap({ JSONValue(bytes: $0) }),
-            let signature = Base64URL.decode(parts[2])
+        guard parts.count == 3, let header = URLSafeBase64.decode(parts[0]).flatMap({ JSONValue(bytes: $0) }),
+            let claims = URLSafeBase64.decode(parts[1]).flatMap({ JSONValue(bytes: $0) }),
+            let signature = URLSafeBase64.decode(parts[2])
         else { return nil }
         self.header = header
         self.claims = claims
@@ -122,7 +122,7 @@ struct JSONWebToken: Sendable {
 }
 
 /// Base64 with the URL alphabet and without padding (RFC 7515 §2).
-enum Base64URL {
+enum URLSafeBase64 {
     /// The bytes of `text`; nil when it is invalid.
     static func decode(_ text: some StringProtocol) -> Data? {
         guard !text.contains(where: { "+/=".contains($0) }) else { return nil }

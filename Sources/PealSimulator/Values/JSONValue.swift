@@ -15,7 +15,7 @@ enum JSONValue: Sendable, Equatable {
 
     /// Reads a whole text (RFC 8259, UTF-8); nil when it is no JSON.
     init?(bytes: some Collection<UInt8>) {
-        var parser = JSONParser(Array(bytes))
+        var parser = JSONTextReader(Array(bytes))
         guard let value = parser.document() else { return nil }
         self = value
     }
@@ -66,7 +66,7 @@ enum JSONValue: Sendable, Equatable {
 }
 
 /// Reads JSON strictly, from bytes to values.
-struct JSONParser {
+struct JSONTextReader {
     private static let depthMax = 64
     private let bytes: [UInt8]
     private var position = 0
@@ -109,7 +109,7 @@ struct JSONParser {
         }
     }
 
-    private mutating func nested(_ body: (inout JSONParser) -> JSONValue?) -> JSONValue? {
+    private mutating func nested(_ body: (inout JSONTextReader) -> JSONValue?) -> JSONValue? {
         guard depth < Self.depthMax else { return nil }
         depth += 1
         position += 1

@@ -50,7 +50,7 @@ enum VAPIDCheck {
             if halves.count == 2 { parameters[halves[0]] = String(halves[1]) }
         }
         guard let signed = parameters["t"], let parts = JSONWebToken(signed), let key = parameters["k"],
-            let keyBytes = Base64URL.decode(key),
+            let keyBytes = URLSafeBase64.decode(key),
             let publicKey = try? P256.Signing.PublicKey(x963Representation: keyBytes)
         else { throw .badToken }
         try checkSignature(parts, publicKey)

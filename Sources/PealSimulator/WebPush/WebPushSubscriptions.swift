@@ -24,7 +24,7 @@ package final class WebPushSubscriptions: Sendable {
     /// Creates a subscription. Returns `endpoint` and `keys` as a browser would. Throws when the key is not a P-256
     /// point, or when there are too many.
     func make(applicationServerKey text: String?) throws -> String {
-        let id = Base64URL.encode(Data(ids.bytes(24)))
+        let id = URLSafeBase64.encode(Data(ids.bytes(24)))
         let subscription = BrowserSubscription(
             key: P256.KeyAgreement.PrivateKey(), secret: ids.bytes(16),
             applicationServerKey: try text.map(Self.applicationServerKey))
@@ -37,8 +37,8 @@ package final class WebPushSubscriptions: Sendable {
         let origin = origin.withLock { $0 }
         let publicKey = subscription.key.publicKey.x963Representation
         let keys = [
-            ("p256dh", JSONText.quoted(Base64URL.encode(publicKey))),
-            ("auth", JSONText.quoted(Base64URL.encode(Data(subscription.secret)))),
+            ("p256dh", JSONText.quoted(URLSafeBase64.encode(publicKey))),
+            ("auth", JSONText.quoted(URLSafeBase64.encode(Data(subscription.secret)))),
         ]
         return JSONText.object(
             [("endpoint", JSONText.quoted(origin + Self.route + id)), ("keys", JSONText.object(keys))]
@@ -63,7 +63,7 @@ package final class WebPushSubscriptions: Sendable {
 
     private static func applicationServerKey(_ text: String) throws -> [UInt8] {
         let plain = text.prefix { $0 != "=" }
-        guard let bytes = Base64URL.decode(plain),
+        guard let bytes = URLSafeBase64.decode(plain),
             (try? P256.Signing.PublicKey(x963Representation: bytes)) != nil
         else { throw SimulatorError("application_server_key: not a P-256 point in base64url") }
         return Array(bytes)

@@ -2,7 +2,7 @@ import PealCore
 import Testing
 
 @Suite("PageFlight", .timeLimit(.minutes(10))) struct PageFlightTests {
-    private let gone = Answer(
+    private let gone = ProviderAnswer(
         .verdict(.retireAddress(since: nil, isSuspicious: false)), reason: "Unregistered", status: 410)
 
     @Test("keeps the first answer of a device")
@@ -27,7 +27,7 @@ import Testing
     func rest() {
         let flight = PageFlight(count: 4)
         flight.answer(accepted: [2])
-        flight.answerRest(Answer(.unsent, reason: "Stopped"))
+        flight.answerRest(ProviderAnswer(.unsent, reason: "Stopped"))
         #expect(flight.snapshot.isComplete)
         #expect(flight.snapshot.exceptions.keys.sorted() == [0, 1, 3])
     }

@@ -26,9 +26,9 @@ import Testing
 
     @Test("an acceptance is the same however it was made; another status or reason is another answer")
     func answers() {
-        #expect(Answer(.verdict(.accepted), reason: "", status: 200) == .accepted)
-        #expect(Answer(.verdict(.accepted), reason: "", status: 201) != .accepted)
-        #expect(Answer(.lost, reason: "ConnectionLost") != Answer(.unsent, reason: "ConnectionLost"))
+        #expect(ProviderAnswer(.verdict(.accepted), reason: "", status: 200) == .accepted)
+        #expect(ProviderAnswer(.verdict(.accepted), reason: "", status: 201) != .accepted)
+        #expect(ProviderAnswer(.lost, reason: "ConnectionLost") != ProviderAnswer(.unsent, reason: "ConnectionLost"))
         #expect(Verdict.retry(after: nil) != .retry(after: .zero))
         #expect(
             Verdict.retireAddress(since: nil, isSuspicious: true) != .retireAddress(since: nil, isSuspicious: false))

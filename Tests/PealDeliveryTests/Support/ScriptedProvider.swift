@@ -5,7 +5,7 @@ import Synchronization
 final class ScriptedProvider: Provider {
     /// What happens to one device's request.
     enum Reply: Sendable {
-        case answer(Answer)
+        case answer(ProviderAnswer)
         /// It is begun and gets no answer before `answerOpen`.
         case silence
         /// It never begins.
@@ -13,7 +13,7 @@ final class ScriptedProvider: Provider {
 
         static let accepted = Reply.answer(.accepted)
         static func verdict(_ verdict: Verdict, _ reason: String, status: Int = 0) -> Reply {
-            .answer(Answer(.verdict(verdict), reason: reason, status: status))
+            .answer(ProviderAnswer(.verdict(verdict), reason: reason, status: status))
         }
     }
 
@@ -85,16 +85,16 @@ final class ScriptedProvider: Provider {
 
     private func work(_ order: PageOrder) {
         var accepted: [Int32] = []
-        var others: [(index: Int, answer: Answer)] = []
+        var others: [(index: Int, answer: ProviderAnswer)] = []
         var begun = 0
         for (index, key) in order.page.keys.enumerated() {
             if order.control.isStopped {
-                others.append((index, Answer(.unsent, reason: "Stopped")))
+                others.append((index, ProviderAnswer(.unsent, reason: "Stopped")))
                 continue
             }
             switch reply(order, key) {
             case .unsent(let reason):
-                others.append((index, Answer(.unsent, reason: reason)))
+                others.append((index, ProviderAnswer(.unsent, reason: reason)))
                 continue
             case .silence: state.withLock { $0.open.append((order, index)) }
             case .answer(.accepted): accepted.append(Int32(index))
@@ -134,7 +134,7 @@ final class ScriptedProvider: Provider {
     }
 
     /// Answers every request that was met with silence.
-    func answerOpen(_ answer: Answer = .accepted) {
+    func answerOpen(_ answer: ProviderAnswer = .accepted) {
         let open = state.withLock { state in
             defer { state.open = [] }
             return state.open

@@ -49,6 +49,9 @@ struct OutboundClientTests {
         let peer = try HTTPPeer { _ in .reply(200, [], String(repeating: "x", count: 300_000)) }
         let reply = try await send(.init(url: peer.url, timeout: .seconds(600))).get()
         #expect(reply.body.count == Limits.outboundReplyBytesMax)
+        var request = OutboundRequest(url: peer.url, timeout: .seconds(600))
+        request.replyBytesMax = 1_000_000
+        #expect(try await send(request).get().body.count == 300_000)
     }
 
     @Test("an answer whose body does not end keeps its status")

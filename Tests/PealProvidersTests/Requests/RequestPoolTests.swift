@@ -111,7 +111,7 @@ struct RequestPoolTests {
         exchange.judges = { reply, _ in
             guard reply.status == 429 else { return RequestJudgement(.accepted) }
             return RequestJudgement(
-                Answer(.verdict(.holdAddress(after: .seconds(60))), reason: "Status429", status: 429),
+                ProviderAnswer(.verdict(.holdAddress(after: .seconds(60))), reason: "Status429", status: 429),
                 originHold: .seconds(60))
         }
         let time = ManualTime()
@@ -124,7 +124,7 @@ struct RequestPoolTests {
         let next = requestOrder(addresses(2, at: busy.url))
         pool.submit(next)
         let held = await next.flight.completed()
-        #expect(held.answer(0) == Answer(.held(after: .seconds(60)), reason: "OriginHeld"))
+        #expect(held.answer(0) == ProviderAnswer(.held(after: .seconds(60)), reason: "OriginHeld"))
         time.advance(.seconds(61))
         let third = requestOrder(addresses(1, at: busy.url))
         pool.submit(third)
@@ -138,7 +138,9 @@ struct RequestPoolTests {
     func stopApp(verdict: Verdict) async throws {
         let peer = try HTTPPeer { _ in .reply(403) }
         var exchange = TestExchange()
-        exchange.judges = { _, _ in RequestJudgement(Answer(.verdict(verdict), reason: "Status403", status: 403)) }
+        exchange.judges = { _, _ in
+            RequestJudgement(ProviderAnswer(.verdict(verdict), reason: "Status403", status: 403))
+        }
         let pool = try pool(exchange, .init(inFlightMax: 1, perOriginMax: 1))
         let order = requestOrder(addresses(20, at: peer.url))
         pool.submit(order)
@@ -169,7 +171,7 @@ struct RequestPoolTests {
         exchange.judges = { [peer] _, _ in
             let isGood = isMended && peer.requests.count > 1
             return RequestJudgement(
-                isGood ? .accepted : Answer(.verdict(.refreshCredential), reason: "Status401", status: 401))
+                isGood ? .accepted : ProviderAnswer(.verdict(.refreshCredential), reason: "Status401", status: 401))
         }
         let pool = try pool(exchange)
         let order = requestOrder(addresses(1, at: peer.url))

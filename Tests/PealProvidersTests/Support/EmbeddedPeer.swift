@@ -21,7 +21,7 @@ final class EmbeddedPeer: Connecting, @unchecked Sendable {  // The test's one t
         var openMost = 0
     }
 
-    let endpoint = Endpoint(host: "api.push.apple.com", port: 443)
+    let endpoint = RemoteEndpoint(host: "api.push.apple.com", port: 443)
     let loop = EmbeddedEventLoop()
     var group: any EventLoopGroup { loop }
     private(set) var connections: [Connection] = []

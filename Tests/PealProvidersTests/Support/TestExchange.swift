@@ -13,7 +13,7 @@ struct TestExchange: RequestExchange {
     var refuses: @Sendable (RequestSubject) -> RequestRefusal? = { _ in nil }
     var judges: @Sendable (OutboundReply, RequestSubject) -> RequestJudgement = { reply, _ in
         RequestJudgement(
-            Answer(
+            ProviderAnswer(
                 .verdict(reply.status == 200 ? .accepted : .rejectMessage),
                 reason: reply.status == 200 ? "" : "Status\(reply.status)", status: reply.status))
     }
@@ -65,5 +65,5 @@ func testClient(_ change: (inout OutboundClient.Options) -> Void = { _ in }) thr
 
 extension PageFlight.Snapshot {
     /// The answer of one device.
-    func answer(_ index: Int) -> Answer? { isAnswered[index] ? exceptions[index] ?? .accepted : nil }
+    func answer(_ index: Int) -> ProviderAnswer? { isAnswered[index] ? exceptions[index] ?? .accepted : nil }
 }

@@ -48,7 +48,7 @@ struct WebPushExchangeTests {
         return RequestSubject(order: order, index: 0)
     }
 
-    private func refusal(_ exchange: WebPushExchange, _ browser: TestBrowser) async throws -> Answer {
+    private func refusal(_ exchange: WebPushExchange, _ browser: TestBrowser) async throws -> ProviderAnswer {
         try await #require(throws: RequestRefusal.self) { try await exchange.request(for: try subject(browser)) }.answer
     }
 
@@ -143,7 +143,7 @@ struct WebPushExchangeTests {
         let unknown = try testVAPIDKey("mailto:push@example.com", 3).publicKey
         #expect(
             try await refusal(exchange, TestBrowser(serverKey: unknown))
-                == Answer(.verdict(.rejectMessage), reason: "UnknownApplicationServerKey"))
+                == ProviderAnswer(.verdict(.rejectMessage), reason: "UnknownApplicationServerKey"))
     }
 
     @Test(
@@ -155,7 +155,7 @@ struct WebPushExchangeTests {
         ])
     func hosts(endpoint: String) async throws {
         let answer = try await refusal(try exchange(), TestBrowser(endpoint: endpoint))
-        #expect(answer == Answer(.verdict(.rejectMessage), reason: "HostNotAllowed"))
+        #expect(answer == ProviderAnswer(.verdict(.rejectMessage), reason: "HostNotAllowed"))
     }
 
     @Test("are not made for a stored address whose keys are none")
@@ -207,7 +207,8 @@ struct WebPushExchangeTests {
         let gone = try await judge(exchange, 410, #"{"errno":106}"#)
         #expect(
             gone.answer
-                == Answer(.verdict(.retireAddress(since: nil, isSuspicious: false)), reason: "Errno106", status: 410))
+                == ProviderAnswer(
+                    .verdict(.retireAddress(since: nil, isSuspicious: false)), reason: "Errno106", status: 410))
         #expect(gone.originHold == nil)
         #expect(try await judge(exchange, 302, headers: ["location": "https://evil/"]).answer.reason == "Status302")
         #expect(
@@ -256,7 +257,7 @@ struct WebPushExchangeTests {
         let resolver = ScriptedResolver(addresses)
         let exchange = try exchange(isOpen: true, resolver: resolver)
         let answer = try await refusal(exchange, TestBrowser(endpoint: "https://up.example.org/x"))
-        #expect(answer == Answer(.verdict(.rejectMessage), reason: "PrivateAddress"))
+        #expect(answer == ProviderAnswer(.verdict(.rejectMessage), reason: "PrivateAddress"))
         #expect(resolver.count == 1)
     }
 
@@ -278,13 +279,13 @@ struct WebPushExchangeTests {
     func noAddress() async throws {
         let exchange = try exchange(isOpen: true, resolver: ScriptedResolver([]))
         let answer = try await refusal(exchange, TestBrowser(endpoint: "https://up.example.org/x"))
-        #expect(answer == Answer(.verdict(.holdAddress(after: .zero)), reason: "NoAddress"))
+        #expect(answer == ProviderAnswer(.verdict(.holdAddress(after: .zero)), reason: "NoAddress"))
     }
 
     @Test("do not stop the app because a host that nobody listed says no")
     func strangers() async throws {
         let exchange = try exchange(isOpen: true)
         let judgement = try await judge(exchange, 403, endpoint: "https://up.example.org/x")
-        #expect(judgement.answer == Answer(.verdict(.rejectMessage), reason: "Status403", status: 403))
+        #expect(judgement.answer == ProviderAnswer(.verdict(.rejectMessage), reason: "Status403", status: 403))
     }
 }

@@ -27,7 +27,7 @@ struct WebPushProviderTests {
     /// Sends a greeting to one browser for each path of a peer.
     private func send(
         to paths: [String], script: @escaping @Sendable (HTTPPeer.Request) -> HTTPPeer.Action
-    ) async throws -> (answers: [Int: Answer], requests: [HTTPPeer.Request], browsers: [TestBrowser]) {
+    ) async throws -> (answers: [Int: ProviderAnswer], requests: [HTTPPeer.Request], browsers: [TestBrowser]) {
         let certificates = try TestDirectory.certificates()
         let peer = try HTTPPeer(certificates: certificates, script)
         let provider = provider(certificates, hosts: ["localhost:\(peer.port)"])
@@ -70,20 +70,21 @@ struct WebPushProviderTests {
         #expect(requests.count == 6)
         #expect(
             answers == [
-                1: Answer(.verdict(.retireAddress(since: nil, isSuspicious: false)), reason: "Errno106", status: 410),
-                2: Answer(.verdict(.rejectMessage), reason: "Status307", status: 307),
-                3: Answer(.verdict(.rejectMessage), reason: "Status413", status: 413),
-                4: Answer(
+                1: ProviderAnswer(
+                    .verdict(.retireAddress(since: nil, isSuspicious: false)), reason: "Errno106", status: 410),
+                2: ProviderAnswer(.verdict(.rejectMessage), reason: "Status307", status: 307),
+                3: ProviderAnswer(.verdict(.rejectMessage), reason: "Status413", status: 413),
+                4: ProviderAnswer(
                     .verdict(.retireAddress(since: nil, isSuspicious: true)), reason: "VapidPkHashMismatch", status: 403
                 ),
-                5: Answer(.verdict(.retry(after: nil)), reason: "Status500", status: 500),
+                5: ProviderAnswer(.verdict(.retry(after: nil)), reason: "Status500", status: 500),
             ])
     }
 
     @Test("signs once more when it is refused, and stops the app when that is refused too")
     func refused() async throws {
         let (answers, requests, _) = try await send(to: ["/x"]) { _ in .reply(403, [], #"{"reason":"BadJwtToken"}"#) }
-        #expect(answers == [0: Answer(.verdict(.stopApp), reason: "BadJwtToken", status: 403)])
+        #expect(answers == [0: ProviderAnswer(.verdict(.stopApp), reason: "BadJwtToken", status: 403)])
         #expect(Set(requests.compactMap { $0["authorization"] }).count == 2)
         #expect(requests.count == 2)
         // A salt seen twice under one key would give the text away.
@@ -115,7 +116,7 @@ struct WebPushProviderTests {
             notification: try testWebNotification())
         provider.send(order)
         let answers = await order.flight.completed().exceptions
-        #expect(answers == [0: Answer(.verdict(.rejectMessage), reason: "PrivateAddress")])
+        #expect(answers == [0: ProviderAnswer(.verdict(.rejectMessage), reason: "PrivateAddress")])
         await provider.close()
     }
 

@@ -46,6 +46,6 @@ struct MPNSVerdictsTests {
     func table(status: Int, state: State, verdict: Verdict, reason: String) {
         #expect(
             MPNSVerdicts.answer(status: status, state)
-                == Answer(.verdict(verdict), reason: reason, status: status))
+                == ProviderAnswer(.verdict(verdict), reason: reason, status: status))
     }
 }

@@ -111,7 +111,7 @@ struct WNSProviderTests {
             ["\(peer.url)/?token=a"], notifications: [try notification()], credential: Self.storeApp)
         provider.send(order)
         let answer = await order.flight.completed().answer(0)
-        #expect(answer == Answer(.verdict(.stopApp), reason: "Unauthorized", status: 401))
+        #expect(answer == ProviderAnswer(.verdict(.stopApp), reason: "Unauthorized", status: 401))
         #expect(peer.requests.filter(Self.isToken).count == 2)
         await provider.close()
     }

@@ -52,6 +52,6 @@ struct WNSVerdictsTests {
     func table(status: Int, state: State, verdict: Verdict, reason: String) {
         #expect(
             WNSVerdicts.answer(status: status, state)
-                == Answer(.verdict(verdict), reason: reason, status: status))
+                == ProviderAnswer(.verdict(verdict), reason: reason, status: status))
     }
 }

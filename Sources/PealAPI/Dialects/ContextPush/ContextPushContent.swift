@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// What a message says, as it was given.
+/// The content of a message as received.
 struct ContextPushContent: Sendable {
     var title: LocalizedText?
     var subtitle: LocalizedText?
@@ -14,8 +14,8 @@ struct ContextPushContent: Sendable {
     var userInfo: Located<JSON.Members>?
     var imageURL: String?
 
-    /// The content of the core. What the notification service extension of existing apps reads, `ctx_image_url` and
-    /// `ctx_idempotency_key`, goes beside the caller's own data.
+    /// The core's content. `ctx_image_url` and `ctx_idempotency_key`, which the notification service extension of
+    /// existing apps reads, are added beside the caller's own data.
     func content(key: String, platform: Platform) throws(PealError) -> Content {
         var content = Content()
         (content.title, content.subtitle, content.body) = (title, subtitle, body)
@@ -31,7 +31,7 @@ struct ContextPushContent: Sendable {
         content.data["ctx_image_url"] = imageURL.map(JSON.string) ?? content.data["ctx_image_url"]
         content.data["ctx_idempotency_key"] = .string(key)
         if platform == .ios {
-            // So that the extension runs: for the image, and to tell that the alert was shown.
+            // Starts the extension, which loads the image and reports that the alert was shown.
             content.platforms[.ios] = .init(APNsContent(payload: JSON.Members([("aps", ["mutable-content": 1])])))
         } else {
             content.imageURL = imageURL
@@ -39,9 +39,9 @@ struct ContextPushContent: Sendable {
         return content
     }
 
-    /// The locale for devices that have none of the content's, as the texts spell it; nil where nothing is translated.
-    /// - Throws: where something is translated: `missing_field` without a default, `invalid_field` for texts in
-    ///   different sets of languages, or a default that they lack.
+    /// The locale for devices whose own locale the content lacks, spelled as in the texts; nil if nothing is localized.
+    /// - Throws: for localized texts: `missing_field` without a default, `invalid_field` if the texts have different
+    ///   sets of languages or lack the default.
     private func defaultLocale() throws(PealError) -> String? {
         let sets: [(name: String, locales: Set<String>)] = [
             ("title", title), ("subtitle", subtitle), ("body", body),

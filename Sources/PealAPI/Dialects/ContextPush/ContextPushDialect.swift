@@ -1,7 +1,7 @@
 package import PealCore
 internal import PealShapes
 
-/// ContextPush: one person's message, sent at a good moment.
+/// The ContextPush API, which sends a message to one user at a good moment.
 struct ContextPushDialect: Dialect {
     let name = DialectName.contextPush
     let paths = ["/v1/campaigns"]
@@ -30,10 +30,10 @@ extension KeyKind {
 
 extension Access {
     private static let header = Authentication(
-        .contextPush, .token, needs: "a valid key is needed: Authorization: Token CTX-…",
+        .contextPush, .token, needs: "a valid key is needed: AuthorizationHeader: Token CTX-…",
         text: "`Token CTX-…`: a key of dialect contextpush.")
 
-    /// A key with that scope.
+    /// A key with `scope`.
     static func contextPush(_ scope: APIKey.Scope) -> Access { Access(header, .appOfKey(scope)) }
 }
 

@@ -12,7 +12,7 @@ struct ContextPushEnvelope: Envelope {
         return answer
     }
 
-    /// The refusal to cancel a message that can no longer be cancelled: `state` is its state.
+    /// The refusal to cancel a message that can no longer be cancelled, by its state.
     static func tooLate(_ state: Moment.State) -> Answer {
         let word =
             switch state {
@@ -32,7 +32,7 @@ struct ContextPushEnvelope: Envelope {
     }
 }
 
-/// The members of a request that hold the fields of a message; the payload is made from `content`.
+/// The names that a request's members have for the fields of a message. The payload is built from `content`.
 enum ContextPushSpelling {
     static func path(of field: MessageField) -> String {
         switch field {
@@ -47,7 +47,7 @@ enum ContextPushSpelling {
         case .category: "content.category"
         case .data: "content.userInfo"
         case .dataMember(let name): "content.userInfo.\(name)"
-        // The key is the message's own id, which fits every network.
+        // The collapse key is the message's own id, which fits every network.
         case .collapseKey: "idempotency_key"
         }
     }

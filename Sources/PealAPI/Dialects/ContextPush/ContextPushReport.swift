@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// The items of ContextPush's webhooks (docs.contextsdk.com, "Analytics and reporting"), gathered into arrays.
+/// Composes ContextPush's webhooks (docs.contextsdk.com, "Analytics and reporting"), whose items are sent in arrays.
 struct ContextPushReport: ReportComposer {
     let form = Webhook.Form(
         kind: "contextpush", body: .array, naming: .headers(id: "X-Idempotency-Key", type: "X-CTX-Event-Type"),

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// The paths of ContextPush: to schedule and to cancel one person's message.
+/// The paths of ContextPush, which schedule and cancel one user's message.
 struct ContextPushRoutes: Sendable {
     private let services: APIServices
     private let shapes: ContextPushShapes
@@ -53,7 +53,7 @@ struct ContextPushRoutes: Sendable {
         return Answer(.ok, ["status": "cancelled", "idempotency_key": .string(moment.contextPushKey)])
     }
 
-    /// - Throws: `forbidden` where the key's app is another than the bundle's.
+    /// - Throws: `forbidden` if the bundle does not belong to the key's app.
     private func check(_ bundle: String, app: App, _ records: [CredentialRecord]) throws(PealError) {
         let own = [app.bundleID] + (app.bundleID == nil ? records.map { $0.facts["bundle_id"]?.stringValue } : [])
         guard own.contains(bundle) else {
@@ -63,6 +63,6 @@ struct ContextPushRoutes: Sendable {
 }
 
 extension Moment {
-    /// The caller's key of the message, or the one that the server made for it.
+    /// The caller's key of the message, or the message's id if the caller gave none.
     var contextPushKey: String { idempotencyKey ?? message.description }
 }

@@ -1,12 +1,12 @@
 internal import PealCore
 
-/// Whose message a request is about.
+/// The user, platform and campaign that a request is about.
 struct ContextPushTarget: Sendable {
     var platform = Platform.ios
     var userID = ""
     var campaignID = ""
 
-    /// By which a later request finds the message.
+    /// The name by which a later request finds the message.
     func name(_ key: String) -> MomentName {
         MomentName(platform: platform, userID: userID, campaignID: campaignID, key: key)
     }
@@ -19,19 +19,19 @@ struct ContextPushCancel: Sendable {
     var key = ""
 }
 
-/// A request to show one person's message at a good moment.
+/// A request to show a message to one user at a good moment.
 struct ContextPushSchedule: Sendable {
     var bundleID = ""
     var target = ContextPushTarget()
-    /// nil where the caller leaves it to the server.
+    /// nil if the server chooses the key.
     var key: String?
-    /// Goes before a number of hours.
+    /// Takes precedence over a number of hours.
     var end: Timestamp?
     var hours: Result<Double, PealError>?
     var method = DeliveryWindow.Method.experiment
     var content: (value: ContextPushContent, source: JSON) = (ContextPushContent(), .null)
 
-    /// The message: with a window, for one user on one platform.
+    /// The message: with a delivery window, for one user on one platform.
     func draft(id: MessageID, app: AppKey, now: Timestamp, _ options: APIOptions) throws(PealError) -> MessageDraft {
         let end = try windowEnd(now: now)
         let source = content.source.bytes

@@ -1,9 +1,9 @@
 internal import PealCore
 internal import PealShapes
 
-/// What ContextPush's requests may be, with the limits that the configuration sets.
+/// The shapes of ContextPush's requests, with the limits that the configuration sets.
 struct ContextPushShapes: Sendable {
-    /// Clients fill templates, which leave line ends behind values.
+    /// Clients fill in templates, which leave line ends after values.
     static let policy = Policy(isTolerant: true, trimsLineEnds: true)
 
     let schedule: ObjectShape<ContextPushSchedule>
@@ -28,7 +28,7 @@ struct ContextPushShapes: Sendable {
         Entry(required: "idempotency_key", key) { $0.key = $1 }
     }
 
-    /// Read before anything else of a request: a key that does not cover the bundle learns nothing more.
+    /// Read before the rest of a request, so that a key of another bundle learns nothing more.
     static let bundle = ObjectShape("ContextPushBundle", "") {
         Entry(required: "bundle_id", Shape.text().described("The app's bundle id.")) { $0 = $1 }
     }
@@ -59,7 +59,7 @@ struct ContextPushShapes: Sendable {
     ).described("Absent: the server assigns users to the two methods.")
 }
 
-/// When a message must have been shown.
+/// The end of the delivery window.
 extension ContextPushShapes {
     private static func end(secondsMax: Int64) -> Shape<Timestamp> {
         Shape.time.checked { end, reading throws(PealError) in
@@ -70,7 +70,7 @@ extension ContextPushShapes {
         }.described("In the future, at most \(secondsMax / 3600) hours from now.")
     }
 
-    /// Nobody looks at it beside an instant, so what is wrong with it is refused by the rule.
+    /// Ignored beside an instant. A rule therefore reports an error in it.
     private static func hours(max: Int64) -> Shape<Result<Double, PealError>> {
         let hours = Shape<Double>.decimal(above0UpTo: max)
         return hours.deferred().described(by: hours.describe).described("Ignored where an instant is given.")
@@ -93,7 +93,7 @@ extension ContextPushShapes {
     }
 }
 
-/// What a message says.
+/// The content of a message.
 extension ContextPushShapes {
     static let content = ObjectShape(
         "ContextPushContent", ContextPushContent(),
@@ -113,7 +113,7 @@ extension ContextPushShapes {
         Entry("imageUrl", or: "imageURL", "image_url", is: imageURL) { $0.imageURL = $1 }
     }
 
-    /// A text, or one for each locale; nil where every locale is empty.
+    /// A string, or one for each locale; nil if all of them are empty.
     private static let localized = Shape<LocalizedText?>.either(
         "ContextPushText", Shape.content.stating(("minLength", 1)).map { .plain($0) },
         or: texts.map { $0.isEmpty ? nil : .localized($0) })

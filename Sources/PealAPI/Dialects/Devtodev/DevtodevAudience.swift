@@ -15,7 +15,7 @@ struct DevtodevAudience {
     /// The members of an element that are looked at.
     static let names = ["token"] + identifiers.map { $0.name } + users
 
-    /// - Parameter content: has the objects of the push's platforms.
+    /// - Parameter content: contains the objects of the push's platforms.
     init(_ elements: [JSON], content: Content, rules: AddressRules) {
         var seen = Seen()
         audience.platforms = Set(content.platforms.keys)
@@ -67,15 +67,15 @@ struct DevtodevAudience {
         value.flatMap { $0.isNull || $0 == .string("") ? nil : $0 }
     }
 
-    /// A whole number is the same whether it is written `7` or `7.0`.
+    /// `7` and `7.0` are the same whole number.
     private static func text(_ value: JSON, bytesMax: Int) -> String? {
         if let number = value.integerValue { return String(number) }
         guard let text = Tolerance.plainText(value), text.utf8.count <= bytesMax, text.isPrintable else { return nil }
         return text
     }
 
-    /// A URI is a Windows token. An APNs device token is an iOS token if the push is for iOS. Every other token is
-    /// Android's.
+    /// A URI is a Windows channel URI. An APNs device token is an iOS address if the push is for iOS. Every other token
+    /// is an Android address.
     private static func address(_ value: JSON, _ content: Content, _ rules: AddressRules) -> Address? {
         guard let text = Tolerance.plainText(value) else { return nil }
         let isURI = text.contains("://")

@@ -93,8 +93,8 @@ enum DevtodevAndroid {
         return buttons.isEmpty ? nil : .string(JSON.object(JSON.Members([("buttons", .array(buttons))])).text)
     }
 
-    /// The author's members, each by itself and, if there is room, all as one JSON text under `data`. The SDK's keys
-    /// take precedence.
+    /// The author's members one by one and, if there is room, all of them as one JSON string under `data`. The SDK's
+    /// keys take precedence.
     private static func data(_ own: JSON.Members, _ keys: JSON.Members) -> JSON.Members {
         var data = JSON.Members()
         for (name, value) in own.pairs where !value.isNull {

@@ -43,9 +43,9 @@ extension Limits {
     /// The lifetime of a push that does not state one.
     package static let devtodevLifeSeconds: Int64 = 7 * 24 * 3600
     package static let devtodevCollapseKeyBytesMax = 64
-    /// How long a `pack_id` counts as a repetition.
+    /// How long a repeated `pack_id` gets the first answer.
     package static let devtodevPackSeconds: Int64 = 600
-    /// How long a request waits for the push networks.
+    /// How long a request waits for the push networks' answers.
     package static let devtodevAnswerSeconds: Int64 = 30
     package static let devtodevPollMillisecondsMin: Int64 = 10
     package static let devtodevPollMillisecondsMax: Int64 = 250

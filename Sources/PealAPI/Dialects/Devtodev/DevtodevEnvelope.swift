@@ -20,7 +20,7 @@ struct DevtodevEnvelope: Envelope {
     }
 }
 
-/// The refusals that have a number of their own: the field distinguishes them.
+/// The refusals that have their own numbers. Their fields distinguish them.
 enum DevtodevRefusals {
     static let app = "app_id"
     static let audience = "audience"
@@ -36,7 +36,7 @@ enum DevtodevRefusals {
     }
 }
 
-/// The members of a request that hold the fields of a message.
+/// The names that a request's members have for the fields of a message.
 struct DevtodevSpelling {
     /// What the request calls its Windows object.
     var windowsName = "uwp"
@@ -93,7 +93,7 @@ enum DevtodevCode: Int {
         }
     }
 
-    /// The HTTP status, from the number or otherwise from the error.
+    /// The HTTP status: by number if the number has one, otherwise by error.
     func status(of error: PealError) -> Int {
         switch self {
         case .notConfigured: 422

@@ -25,7 +25,7 @@ struct DevtodevPush: Sendable {
         do {
             return try await send(body, app: app, VerbCall(actor: caller.name, now: call.now, request: pack))
         } catch let refusal as PealError where refusal.code.httpStatus < 500 && refusal.code != .idempotencyMismatch {
-            // A repetition that would be refused by now gets the first answer.
+            // A repetition that is invalid by now still gets the first answer.
             guard let pack, let kept = try await services.store.answer(keptFor: pack, now: call.now) else {
                 throw refusal
             }
@@ -95,8 +95,8 @@ struct DevtodevPush: Sendable {
     }
 }
 
-/// `pack_id`: the name under which a client that lost the answer asks again. Until the message has ended, the stored
-/// answer has its id, so that a repetition waits for the same message, even after a restart of the server.
+/// `pack_id`: the name under which a client that lost the answer asks again. Until the message ends, the stored answer
+/// contains its id, so that a repetition waits for the same message, even after a restart of the server.
 enum DevtodevPack {
     private static let acceptedStatus = 202
 
@@ -124,8 +124,8 @@ enum DevtodevPack {
         return (id, json["skipped"]?.arrayValue?.compactMap(\.stringValue) ?? [])
     }
 
-    /// Replaces the pending answer by the final one; a final answer stays.
-    /// - Parameter start: when the first request came: the lifetime of the name counts from then.
+    /// Replaces the pending answer with the final one; a final answer stays.
+    /// - Parameter start: when the first request arrived: the lifetime of the name counts from then.
     static func keep(
         _ json: JSON, for request: IdempotentRequest, in store: any StoreWriting, start: Timestamp
     ) throws {
@@ -134,8 +134,8 @@ enum DevtodevPack {
     }
 }
 
-/// Reads a push into a message. Everything goes into the objects of the platforms that the request names, in the form
-/// that the native API gives them; the message's id is the payload's `_k`.
+/// Reads a push into a message. The content goes into the objects of the platforms that the request names, in the
+/// native API's form. The message's id is the payload's `_k`.
 struct DevtodevReader {
     let rules: AddressRules
     let lifeSecondsMax: Int64
@@ -145,14 +145,14 @@ struct DevtodevReader {
         let draft: MessageDraft
         /// The paths of invalid elements of the audience.
         let skipped: [String]
-        /// What was left out, for the `Warning` header.
+        /// What the message leaves out, for the `Warning` header.
         let notes: [String]
         /// The name of the request's Windows object.
         let windowsName: String
 
         private var platforms: [Platform] { Platform.addressable.filter { draft.content.platforms[$0] != nil } }
 
-        /// - Throws: `conflict` when the app can push to none of the platforms.
+        /// - Throws: `conflict` if the app cannot push to any of the platforms.
         func check(_ records: [CredentialRecord]) throws(PealError) {
             let isConfigured = platforms.contains { platform in
                 let environment = draft.content.platforms[platform]?.options.environment ?? .production
@@ -199,8 +199,8 @@ struct DevtodevWait: Sendable {
 
     init(_ services: APIServices) { self.services = services }
 
-    /// The report at the end, or as it is after `Limits.devtodevAnswerSeconds`.
-    /// - Throws: `not_found` when the message was deleted meanwhile.
+    /// The final report, or the current one after `Limits.devtodevAnswerSeconds`.
+    /// - Throws: `not_found` if the message is deleted while this waits.
     func end(of id: MessageID, app: AppKey) async throws -> MessageReport {
         let time = services.time
         let deadline = time.uptime + .seconds(Limits.devtodevAnswerSeconds)
@@ -218,15 +218,15 @@ struct DevtodevWait: Sendable {
     }
 }
 
-/// Writes the result of a push twice: in `data`, as the vendor's other endpoints answer, and at the top level, where
-/// its documents show the members.
+/// Writes the result of a push twice: in `data`, as the vendor's other endpoints do, and at the top level, where its
+/// documents show the members.
 enum DevtodevAnswer {
     /// - Parameter skipped: the paths of invalid elements of the audience.
     static func json(_ report: MessageReport, skipped: [String]) -> JSON {
         let total = report.total
         let erroneous = total.settled - total.accepted
         var details = skipped
-        // A network may give a reason for a push that it accepts, too.
+        // A network may also give a reason for a push that it accepts.
         if erroneous > 0 { details += total.reasons.keys.sorted() }
         if total.pending > 0 { details.append("queued") }
         let members: [(String, JSON)] = [

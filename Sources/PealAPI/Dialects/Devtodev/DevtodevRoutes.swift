@@ -10,8 +10,8 @@ struct DevtodevRoutes: Sendable {
     var all: [Endpoint] { DevtodevPush(services).endpoints + DevtodevCategories().endpoints }
 }
 
-/// `GET /v1/devtodev/categories?locale=xx`: the templates with their texts, from which apps make notification
-/// categories. Without `locale`, `Accept-Language` decides the language.
+/// `GET /v1/devtodev/categories?locale=xx`: the templates with their texts, from which apps build notification
+/// categories. Without `locale`, `Accept-Language` determines the language.
 struct DevtodevCategories: Sendable {
     var endpoints: [Endpoint] { [Endpoint(.get, "/v1/devtodev/categories", .everybody, list)] }
 
@@ -36,9 +36,9 @@ struct DevtodevCategories: Sendable {
     }
 }
 
-/// The header in which a client lists the languages that it prefers (RFC 9110 §12.5.4).
+/// Reads the header in which a client lists its preferred languages (RFC 9110 §12.5.4).
 enum AcceptLanguage {
-    /// The tags, the preferred ones first; without `*` and what is refused (`q=0`).
+    /// The language tags, most preferred first, without `*` and without refused tags (`q=0`).
     static func tags(_ header: String?) -> [String] {
         let ranges = (header ?? "").split(separator: ",").prefix(rangesMax).map {
             range -> (tag: String, weight: Double) in

@@ -1,4 +1,4 @@
-/// A set of buttons that iOS shows under a notification, known to the app under the template's id.
+/// A set of buttons that iOS shows under a notification. The app knows it by the template's id.
 struct DevtodevTemplate: Sendable {
     /// A button and what a tap on it does.
     struct Button: Sendable {
@@ -125,7 +125,7 @@ enum DevtodevLabels {
         ],
     ]
 
-    /// The best available language for the preferences `tags`, the first of which counts most.
+    /// The best available language for the preferences `tags`, most preferred first.
     static func language(for tags: [String]) -> String {
         for tag in tags {
             var tag = tag.lowercased().replacing("_", with: "-")

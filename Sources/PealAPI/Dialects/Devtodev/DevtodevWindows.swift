@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Makes the content for WNS from `uwp` (Windows 10) or `win` (also Windows 8.1).
+/// Builds the content for WNS from `uwp` (Windows 10) or `win` (also Windows 8.1).
 enum DevtodevWindows {
     /// - Parameter isLegacy: whether the templates must be those of Windows 8.1.
     /// - Throws: `missing_field` for an object without content; `invalid_field`.
@@ -32,13 +32,13 @@ enum DevtodevWindows {
         return WNSContent(type: "badge", value: own)
     }
 
-    /// A document in place of an object.
+    /// An XML document that the request contains instead of an object; nil if it contains none.
     static func xml(_ value: JSON) -> String? {
         guard let text = value.stringValue, text.drop(while: \.isWhitespace).hasPrefix("<") else { return nil }
         return text
     }
 
-    /// `text`, `text2` and, of tiles, `text3` behind the title, as far as they are given; toasts have room for three.
+    /// `title`, `text`, `text2` and, for tiles, `text3`, if present. Toasts have room for three.
     static func texts(_ given: Tolerance, countMax: Int = 4) throws(PealError) -> [String] {
         var texts: [String] = []
         for name in ["title", "text", "text2", "text3"].prefix(countMax) {
@@ -48,7 +48,7 @@ enum DevtodevWindows {
     }
 }
 
-/// Makes a toast.
+/// Builds a toast.
 enum DevtodevToast {
     static func content(_ value: JSON, _ path: String, isLegacy: Bool) throws(PealError) -> WNSContent {
         if let xml = DevtodevWindows.xml(value) { return WNSContent(type: "toast", xml: xml) }
@@ -69,10 +69,10 @@ enum DevtodevToast {
             launch: launch)
     }
 
-    /// The catalogue's template with that many texts.
+    /// The number of the catalogue's template with that many texts.
     private static func number(_ texts: [String]) -> Int { texts.count == 1 ? 1 : texts.count == 2 ? 2 : 4 }
 
-    /// The app's launch argument: as given, otherwise `data` and the action as one JSON text.
+    /// The app's launch argument: as given, otherwise `data` and the action as one JSON string.
     private static func launch(_ given: Tolerance) throws(PealError) -> String? {
         if let launch = try given.freeText("launch") { return launch }
         var notes: [String] = []
@@ -98,7 +98,7 @@ enum DevtodevToast {
     }
 }
 
-/// Makes a tile.
+/// Builds a tile.
 enum DevtodevTile {
     private static let sizes: [(name: String, template: XMLText)] = [
         ("small", "TileSmall"), ("medium", "TileMedium"), ("wide", "TileWide"), ("large", "TileLarge"),
@@ -118,7 +118,7 @@ enum DevtodevTile {
             fields: WNSContent.parts(texts: texts.map(JSON.string), images: image.map { [.string($0)] }))
     }
 
-    /// Of the tile template catalogue: a header and a text, an image, or both in turn.
+    /// The template from the tile catalogue: a header and text, an image, or both in turn.
     private static func legacyTemplate(_ texts: [String], _ image: String?) -> String {
         if image == nil { return "TileSquare150x150Text02" }
         return texts.isEmpty ? "TileSquare150x150Image" : "TileSquare150x150PeekImageAndText02"

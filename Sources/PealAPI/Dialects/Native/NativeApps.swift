@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Apps: made and deleted by the admin, read and changed by those who may.
+/// Apps: the admin creates and deletes them; keys with the right scope read and change them.
 struct NativeApps: Sendable {
     private let services: APIServices
 
@@ -53,7 +53,7 @@ struct NativeApps: Sendable {
         return Answer(.noContent)
     }
 
-    /// The members that hold what dialects call the app.
+    /// The members that hold the ids that dialects use for the app.
     static let dialectIDs = Dialects.all.filter(\.namesApps).map { (dialect: $0.name, member: "\($0.name)_app_id") }
 
     private static func json(_ app: App) -> JSON {
@@ -69,7 +69,7 @@ struct NativeApps: Sendable {
     }
 }
 
-/// What is given of an app: when it is made, and when it is changed.
+/// The members of an app that a request to create or change it contains.
 struct NativeAppDraft: Sendable {
     var id: AppID?
     var app = App(
@@ -92,7 +92,7 @@ enum NativeAppShapes {
         Entry("settings", settings.shape) { if let given = $1 { $0.settings.merge(given) } }
     }
 
-    /// What is given of each section. Settings that are not given stay, and so do those that are null.
+    /// The sections that a request contains. Settings that are absent or null keep their values.
     static let settings = ObjectShape("NativeSettings", JSON.Members()) {
         for name in ["quiet_hours", "frequency_cap", "rate_per_second"] { Entry(unsupported: name) }
         for section in sections { Entry(section, part(section)) { $0[section] = $1.map(JSON.object) } }
@@ -108,7 +108,7 @@ enum NativeAppShapes {
         }.shape
     }
 
-    /// A flag, or a share of a whole.
+    /// The shape of one setting's value: a flag, or a share from 0 to 1.
     private static func value(of setting: any DeclaredSetting) -> Shape<JSON> {
         Shape(
             read: { json, reading throws(PealError) in try setting.checked(json, path: reading.path) },
@@ -119,7 +119,7 @@ enum NativeAppShapes {
 }
 
 extension AppSettings {
-    /// Lays what is given over the settings that there are.
+    /// Merges `given` over these settings.
     fileprivate mutating func merge(_ given: JSON.Members) {
         self = AppSettings(json: completed(Dialects.settings).json.merging(.object(given)))
     }

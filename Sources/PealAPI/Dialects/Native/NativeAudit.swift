@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// Who did what to which object.
+/// The audit log: who did what to which object.
 struct NativeAudit: Sendable {
     private let services: APIServices
 

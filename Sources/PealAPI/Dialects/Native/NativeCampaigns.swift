@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// `GET …/campaigns` and `GET …/campaigns/{id}`: the sums of campaigns' messages.
+/// `GET …/campaigns` and `GET …/campaigns/{id}`: the totals of each campaign's messages.
 struct NativeCampaigns: Sendable {
     private let services: APIServices
 
@@ -15,7 +15,7 @@ struct NativeCampaigns: Sendable {
         ]
     }
 
-    /// By name.
+    /// Lists campaigns by name.
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let reports = try await services.campaigns.reports(

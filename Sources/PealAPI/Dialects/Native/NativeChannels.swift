@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Broadcast channels for Live Activities, which APNs keeps per environment.
+/// Broadcast channels for Live Activities, which APNs stores per environment.
 struct NativeChannels: Sendable {
     private let services: APIServices
 
@@ -27,7 +27,7 @@ struct NativeChannels: Sendable {
         return Answer(reply)
     }
 
-    /// APNs tells all ids at once: the pages are cut here.
+    /// APNs returns all ids at once, so pages are cut here.
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let place = try place(call)
@@ -51,7 +51,7 @@ struct NativeChannels: Sendable {
         return Answer(.noContent)
     }
 
-    /// - Throws: `not_found` for an environment that there is not.
+    /// - Throws: `not_found` for an unknown environment.
     private func place(_ call: Call) throws(PealError) -> ChannelVerbs.Place {
         guard let environment = Environment(alias: call.parameter("environment")) else {
             throw .notFound("environment")
@@ -59,8 +59,8 @@ struct NativeChannels: Sendable {
         return .init(app: try call.app().key, environment: environment)
     }
 
-    /// The id as APNs writes it; in a path it stands percent-encoded or in base64url.
-    /// - Throws: `not_found` for what can be no channel.
+    /// The id as APNs writes it. In the path it is percent-encoded or in base64url.
+    /// - Throws: `not_found` for text that cannot be the id of a channel.
     private func channel(_ call: Call, _ place: ChannelVerbs.Place) throws(PealError) -> String {
         let id: JSON = .string(call.parameter("channel"))
         guard let address = try? services.addressRules.channel(id, environment: place.environment) else {
@@ -69,7 +69,7 @@ struct NativeChannels: Sendable {
         return String(decoding: address.bytes, as: UTF8.self)
     }
 
-    /// What APNs takes for no channel's id is the id of none.
+    /// Turns APNs' refusal of an invalid id into `not_found`, because no channel has that id.
     private static func finding<Found>(_ ask: () async throws -> Found) async throws -> Found {
         do {
             return try await ask()
@@ -89,7 +89,7 @@ struct NativeChannels: Sendable {
 }
 
 extension ChannelStoragePolicy {
-    /// The native API's word.
+    /// The native API's name of the policy.
     fileprivate var name: String {
         switch self {
         case .none: "none"
@@ -103,7 +103,7 @@ enum NativeChannelShapes {
         Entry(required: "storage_policy", policy) { $0 = $1 }
     }
 
-    /// By name, or by Apple's number.
+    /// Accepts the policy's name or Apple's number.
     private static let policy = Shape<ChannelStoragePolicy>(
         read: { json, reading throws(PealError) in
             let known = ChannelStoragePolicy.allCases.first { policy in

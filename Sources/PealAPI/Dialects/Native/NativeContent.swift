@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// What a message says.
+/// The shapes of a message's content.
 enum NativeContentShapes {
     static let content = ObjectShape(
         "NativeContent", Content(),
@@ -51,7 +51,7 @@ extension NativeContentShapes {
         Entry("options", NativeMessageShapes.platformOptions.shape) { $0.options = $1 ?? PlatformOptions() }
     }.shape.contentOnly()
 
-    /// Only its outline is checked here: the provider judges the rest.
+    /// Checks only the outline; the provider checks the rest.
     private static let payload = ObjectShape("NativeAPNsPayload", JSON.Members(), extra: { $0 = $1 }) {
         Entry(checking: "aps", Shape.anyObject)
     }
@@ -62,8 +62,8 @@ extension NativeContentShapes {
         Entry("options", NativeMessageShapes.platformOptions.shape) { $0.options = $1 ?? PlatformOptions() }
     }.shape.contentOnly()
 
-    /// The locale for devices that have none of the content's: as given, else `en`, else the first that every
-    /// localized text has.
+    /// Fills in the locale for devices whose own locale the content lacks: the one in the request, else `en`, else the
+    /// first that every localized text has.
     @Sendable private static func withDefaultLocale(
         _ content: Content, _ reading: borrowing Reading
     ) throws(PealError) -> Content {

@@ -12,7 +12,7 @@ extension NativeDocument {
             APIOperation(
                 id: "deleteVAPIDKey", method: .delete, path: "\(app)/credentials/webpush/:fingerprint",
                 summary: "Delete one VAPID key", answers: [APIAnswer(204, "It is gone.")],
-                // `verify` is no fingerprint.
+                // `verify` is not a fingerprint.
                 refusals: [.methodNotAllowed]),
         ]
         + ProviderName.allCases.flatMap(place)
@@ -46,14 +46,14 @@ extension NativeDocument {
         ("NativeMPNSCredential", mpns), ("NativeWebPushCredential", webPush),
     ]
 
-    /// Networks that are not built in are described by their forms alone.
+    /// Describes networks that are not built in by their forms alone.
     private static var furtherCredentials: [(name: String, schema: Schema)] {
         Networks.all.dropFirst(Networks.builtIn.count).map { network in
             (name: "Native\(network.title)Credential", schema: describe(network.credentials))
         }
     }
 
-    /// What can be said of any network's credential.
+    /// Describes a network's credential by its form.
     private static func describe(_ form: CredentialForm) -> Schema {
         let kinds = form.kinds.map { kind in
             var members = kind.members.map { member -> Property in
@@ -80,12 +80,12 @@ extension NativeDocument {
         }
     }
 
-    /// What stands in requests to providers.
+    /// A word that appears in requests to providers.
     private static func word(_ more: String = "") -> Schema {
         .text(1...Limits.nameCharactersMax, pattern: "[A-Za-z0-9._:\(more)-]+")
     }
 
-    /// With a letter or a digit in it: it stands in the path of a URL.
+    /// Contains at least one letter or digit, because it becomes a segment of a URL's path.
     private static let identifier = Schema.text(
         1...Limits.nameCharactersMax, pattern: "[._:-]*[A-Za-z0-9][A-Za-z0-9._:-]*")
 

@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// Reads the credential of one push network from a body. Its form alone is checked here; whether it is any good, the
-/// provider says.
+/// Reads the credential of one push network from a body. It checks only the form; the provider checks whether the
+/// credential works.
 struct CredentialReader {
     let form: CredentialForm
 
@@ -13,7 +13,7 @@ struct CredentialReader {
         return kind.credential(CredentialForm.Given(texts: texts, now: now))
     }
 
-    /// A provider's refusal with the field's path from the body's root.
+    /// A provider's error with the field's path from the root of the body.
     func placed(_ error: PealError) -> PealError {
         guard let object = form.object, error.code == .invalidField, error.field?.hasPrefix(object) == false else {
             return error
@@ -96,7 +96,7 @@ extension Fields {
         return text
     }
 
-    /// Base64; programs that write it break its lines.
+    /// Base64. Accepts line breaks, which many encoders add.
     private func archive(_ name: String, charactersMax: Int) throws(PealError) -> String {
         guard let text = try freeText(name) else { throw .missing(path(name)) }
         guard text.utf8.count <= charactersMax else {
@@ -111,7 +111,8 @@ extension Fields {
 }
 
 extension Fields {
-    /// `[A-Za-z0-9._:-]{1,255}` and `more`: these stand in provider requests.
+    /// Matches `[A-Za-z0-9._:-]{1,255}`, with the characters of `more` allowed too: the word becomes part of provider
+    /// requests.
     func word(_ name: String, or more: String = "") throws(PealError) -> String {
         let text = try requiredText(name)
         guard text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "._:-\(more)".utf8.contains($0) }) else {
@@ -121,7 +122,7 @@ extension Fields {
         return text
     }
 
-    /// A password or the like.
+    /// A password or similar secret.
     func secret(_ name: String) throws(PealError) -> String {
         try requiredText(name, charactersMax: Limits.secretBytesMax)
     }

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// The credentials that apps show the push networks: put, listed, tried, deleted. Secrets are never returned.
+/// The credentials of apps for the push networks: put, list, verify and delete. Secrets are never returned.
 struct NativeCredentials: Sendable {
     private let services: APIServices
 
@@ -36,7 +36,7 @@ struct NativeCredentials: Sendable {
             fetched, cursor: { NativeList.bytes($0.offset + 1) }, json: { $0.element.json(now: call.now) })
     }
 
-    /// Answers with what lists will show of the credential; of Web Push, of the key that was put.
+    /// Answers with the credential as lists show it; for Web Push, with the key that was put.
     private func put(_ call: Call, _ provider: ProviderName) async throws -> Answer {
         let place = try place(call, provider)
         let reader = CredentialReader(form: place.provider.network.credentials)
@@ -68,7 +68,7 @@ struct NativeCredentials: Sendable {
         return Answer(reply)
     }
 
-    /// `ok` is null where the provider said nothing of the credential.
+    /// `ok` is null if the provider's answer does not show whether the credential is valid.
     private static func json(_ verification: CredentialVerification) -> JSON {
         let isGood: JSON =
             switch verification.result {
@@ -84,7 +84,7 @@ struct NativeCredentials: Sendable {
         ]
     }
 
-    /// - Throws: `not_found` for an environment that there is not.
+    /// - Throws: `not_found` for an unknown environment.
     private func place(_ call: Call, _ provider: ProviderName) throws(PealError) -> CredentialVerbs.Place {
         let app = try call.app().key
         guard provider.hasEnvironments else { return .init(app: app, provider: provider, environment: .production) }
@@ -95,13 +95,13 @@ struct NativeCredentials: Sendable {
     }
 }
 
-/// One line of a list of credentials: a record, or one VAPID key of a Web Push record.
+/// One item in a list of credentials: a record, or one VAPID key of a Web Push record.
 struct CredentialItem {
     let record: CredentialRecord
-    /// Members of this item alone.
+    /// The members that only this item has.
     private let own: JSON.Members
 
-    /// One item a record, and of Web Push one a key, the oldest first.
+    /// One item for each record, or one for each key of a Web Push record, oldest first.
     static func items(_ record: CredentialRecord) -> [CredentialItem] {
         guard record.provider.network.credentials.keepsEarlierKeys, let keys = record.facts["keys"]?.arrayValue,
             !keys.isEmpty
@@ -115,7 +115,7 @@ struct CredentialItem {
         }
     }
 
-    /// The item of what was put last.
+    /// The item of the credential or key that was put last.
     static func newest(_ record: CredentialRecord) -> CredentialItem {
         items(record).last ?? CredentialItem(record: record, own: record.facts)
     }

@@ -61,7 +61,7 @@ extension NativeDocument {
             ]),
     ]
 
-    /// By which an address in a query is meant.
+    /// The parameters that identify a device by its address.
     static let address: [APIParameter] = [
         .query(
             "address", .text(0...Limits.addressBytesMax, pattern: #"[!#-\[\]-~]*"#),

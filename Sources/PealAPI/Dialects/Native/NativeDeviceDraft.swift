@@ -1,18 +1,18 @@
 internal import PealCore
 internal import PealShapes
 
-/// A device as it is registered, or what changes of it.
+/// A device registration or a change of a device, as a request contains it.
 struct NativeDeviceDraft: Sendable {
     var id: DeviceID?
     var platform: Platform?
     var environment: Environment?
-    /// As it was given; nil in a change that leaves it.
+    /// As received; nil in a change that keeps the address.
     var address: JSON?
     var facts = Facts()
 
     struct Facts: Sendable {
         var userID: String?
-        /// nil leaves the topics alone.
+        /// nil keeps the topics.
         var topics: [String]?
         var locale: String?
         var timeZone: String?
@@ -21,7 +21,7 @@ struct NativeDeviceDraft: Sendable {
 }
 
 enum NativeDeviceShapes {
-    /// For a path that names the device.
+    /// For a path that contains the device's id.
     static let draft = ObjectShape("NativeDeviceDraft", NativeDeviceDraft(), rules: [NativeShapes.addressForm()]) {
         Entry(required: "platform", NativeShapes.platform) { $0.platform = $1 }
         Entry("environment", NativeShapes.environment) { $0.environment = $1 }
@@ -70,7 +70,7 @@ enum NativeDeviceShapes {
         }
     }
 
-    /// The id that devtodev gives may be a number.
+    /// Accepts a number too, because devtodev may use one.
     private static let devtodevID = Shape<String>(
         read: { json, reading throws(PealError) in
             if let number = json.integerValue { return String(number) }
@@ -105,7 +105,7 @@ extension NativeDeviceDraft {
         return registration(id: id, address: address)
     }
 
-    /// What a device has, for a change to be laid over it.
+    /// The device's current fields, over which a change is merged.
     init(changing device: Device) {
         facts.userID = device.userID
         facts.locale = device.locale
@@ -113,8 +113,8 @@ extension NativeDeviceDraft {
         facts.detail = device.detail
     }
 
-    /// What the device has after this change.
-    /// - Throws: `conflict` for a retired device that is given no address: it may have moved to another device.
+    /// The device's fields after this change.
+    /// - Throws: `conflict` for a retired device without a new address: another device may have its old one.
     func registration(changing device: Device, _ rules: AddressRules) throws(PealError) -> DeviceRegistration {
         if let platform, platform != device.platform {
             throw .invalid("platform", "a device does not change its platform")
@@ -158,7 +158,7 @@ extension UInt8 {
 }
 
 extension String {
-    /// Whether this could be a language tag (RFC 5646), `_` for `-` allowed.
+    /// Whether this has the form of a language tag (RFC 5646); `_` may replace `-`.
     var isLocaleName: Bool {
         (1...Limits.localeCharactersMax).contains(utf8.count)
             && utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_".utf8.contains($0) }

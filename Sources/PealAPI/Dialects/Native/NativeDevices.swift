@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Devices: registered one by one or in batches, changed, listed, erased.
+/// Devices: register one or a batch, change, list and erase.
 struct NativeDevices: Sendable {
     private let services: APIServices
 
@@ -58,7 +58,7 @@ struct NativeDevices: Sendable {
         return Answer(reply)
     }
 
-    /// Each device is refused alone.
+    /// An error in one device does not affect the others.
     static let batch = ObjectShape("NativeDeviceBatch", [Result<NativeDeviceDraft, PealError>]()) {
         Entry(
             required: "devices",
@@ -77,7 +77,7 @@ struct NativeDevices: Sendable {
         }
     }
 
-    /// What the verb refuses of an address has no path from the body's root yet.
+    /// Adds the path from the body's root to an error that the verb reports for an address.
     private static func placed(_ error: PealError, index: Int) -> PealError {
         error.field?.hasPrefix("address") == true ? error.under("devices[\(index)]") : error
     }
@@ -148,13 +148,13 @@ struct NativeDevices: Sendable {
     }
 }
 
-/// What an address in a query may mean: its text alone does not tell the push network.
+/// Resolves an address in a query to the addresses that it can be: the text alone does not show the push network.
 struct AddressQuery {
     private let routes: [Route]
     private let rules: AddressRules
 
-    /// Takes the parameters `platform` and `environment`, which narrow.
-    /// - Throws: `invalid_field` for one that is none.
+    /// Reads the parameters `platform` and `environment`, which narrow the routes.
+    /// - Throws: `invalid_field` for an unknown value.
     init(_ query: Query, rules: AddressRules) throws(PealError) {
         let platform = try query["platform"].map { name throws(PealError) in
             try NativeShapes.platform.value(of: name, named: "platform")
@@ -169,10 +169,10 @@ struct AddressQuery {
         self.rules = rules
     }
 
-    /// Every address that `text` can be; empty when what narrows leaves none.
-    /// - Throws: `invalid_field` when it can be no address of any push network.
+    /// Every address that `text` can be; empty if none matches the platform and environment.
+    /// - Throws: `invalid_field` if it cannot be an address of any push network.
     func candidates(_ text: String) throws(PealError) -> [Address] {
-        // Whatever is an address anywhere has the form of a registration token, which is the loosest.
+        // Every valid address matches the form of a registration token, which is the loosest.
         guard (try? rules.address(.string(text), platform: .android, environment: .production)) != nil else {
             throw .invalid("address", "address is no address of any push network")
         }
@@ -182,7 +182,7 @@ struct AddressQuery {
     private static func address(_ text: String, on route: Route, _ rules: AddressRules) -> Address? {
         if route.isBroadcast { return try? rules.channel(.string(text), environment: route.environment) }
         if route.addressForm == .subscription {
-            // A subscription is known by its endpoint alone.
+            // The endpoint alone identifies a subscription.
             guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }
             return Address(route: route, bytes: (["endpoint": .string(text)] as JSON).bytes)
         }
@@ -191,7 +191,7 @@ struct AddressQuery {
 }
 
 extension Device {
-    /// As the native API shows it.
+    /// The device in the native API's answers.
     func nativeJSON(at now: Timestamp) -> JSON {
         var members: [(String, JSON?)] = [
             ("id", .string(id.description)), ("platform", .string(platform.rawValue)),

@@ -29,14 +29,14 @@ extension KeyKind {
 
 extension Access {
     private static let key = Authentication(
-        .native, .bearer, admitsAdmin: true, needs: "a valid key is needed: Authorization: Bearer …",
+        .native, .bearer, admitsAdmin: true, needs: "a valid key is needed: AuthorizationHeader: Bearer …",
         text: "The admin token, or a key of dialect native, whose scopes are the roles.")
 
-    /// Only the admin token.
+    /// Requires the admin token.
     static let admin = Access(key, .admin)
-    /// The admin token, or any native key: the handler shows each only its own.
+    /// Requires the admin token or any native key. The handler shows a key only its own app's data.
     static let anyNative = Access(key, .anyKey)
 
-    /// The admin token, or a native key with that scope, within the app that the path names.
+    /// Requires the admin token, or a native key with `scope` for the app in the path.
     static func app(_ scope: APIKey.Scope) -> Access { Access(key, .appInPath(scope)) }
 }

@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// The native API, told to the outside.
+/// The OpenAPI description of the native API.
 enum NativeDocument {
     /// The body of a refusal.
     static let refusal = Schema.object([.required("error", error)])
@@ -13,12 +13,12 @@ enum NativeDocument {
             .required("message", .text), .optional("field", .text),
         ]))
 
-    /// As answers show them: addresses of platforms that are no longer registered, too.
+    /// The platforms in answers, including those that can no longer be registered.
     static let shownPlatform = Schema.component("NativeShownPlatform", .words(Platform.allCases.map(\.rawValue)))
     static let shownEnvironment = Schema.component("NativeShownEnvironment", .words(Environment.self))
     static let dialect = Schema.component("NativeDialect", .words(keyKindNames))
 
-    /// - Parameter now: what lies ahead in it lies ahead of this.
+    /// - Parameter now: times that must be in the future are later than this.
     static func document(at now: Timestamp) -> DialectDocument {
         let describing = Describing(policy: .strict, now: now)
         return DialectDocument(
@@ -31,12 +31,12 @@ enum NativeDocument {
             webhooks: [event])
     }
 
-    /// How the native API reads; for schemas without a time that must lie ahead.
+    /// The native API's policy, for schemas without a time that must be in the future.
     static let strict = Describing(policy: .strict, now: Timestamp(milliseconds: 0))
 
     static let app = "/peal/v1/apps/:app"
 
-    /// What authors call things: topics, users, webhooks.
+    /// The names of topics, users and webhooks.
     static let name = Schema.printable(1...Limits.nameCharactersMax)
 
     /// Read in either case of Apple's older word for the sandbox.
@@ -58,7 +58,7 @@ enum NativeDocument {
             "The channel's id, percent-encoded or in base64url."),
     ]
 
-    /// The parameters of a list.
+    /// The parameters of a list endpoint.
     static func page(_ position: NativeList.Position) -> [APIParameter] {
         [
             .query(
@@ -70,8 +70,8 @@ enum NativeDocument {
 
     /// A page of a list.
     /// - Parameters:
-    ///   - name: of the items' component.
-    ///   - item: that component, unless the dialect lists it.
+    ///   - name: the name of the items' component.
+    ///   - item: that component; nil if the dialect lists it.
     static func list(of name: String, _ item: Schema? = nil) -> APIAnswer {
         APIAnswer(
             200, "A page of the list.",

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Keys: made (the secret is shown this once), listed, revoked.
+/// Keys: create (the only answer that contains the secret), list and revoke.
 struct NativeKeys: Sendable {
     private let services: APIServices
 
@@ -75,7 +75,7 @@ struct NativeKeys: Sendable {
 }
 
 enum NativeKeyShapes {
-    /// Each dialect's keys have values of their own.
+    /// Each dialect's keys have their own values.
     static let draft = Shape<KeyDraft>.tagged(
         "NativeKeyDraft", by: "dialect", Dialects.keys.map { ($0.name.rawValue, draft($0).shape) })
 
@@ -105,12 +105,12 @@ enum NativeKeyShapes {
         refusingEmpty: "must name at least one"
     ).map { Set($0) }
 
-    /// What stands in an Authorization header as it is.
+    /// A secret that an Authorization header can contain unchanged.
     private static let secret = Shape.text().matching("[!-~]+", "must be printable ASCII without spaces") {
         $0.utf8.allSatisfy { (0x21..<0x7F).contains($0) }
     }
 
-    /// The first of a pair: a colon ends it.
+    /// The first half of a pair, which ends at the colon.
     private static let publicHalf = Shape.text().matching(
         "[!-9;-~]+", "must be printable ASCII without spaces and :"
     ) {

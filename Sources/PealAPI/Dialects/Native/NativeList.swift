@@ -1,9 +1,10 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// The part of a list that a request asks for: `?limit=1…200&cursor=…`.
+/// The page of a list that a request asks for: `?limit=1…200&cursor=…`.
 struct NativeList {
-    /// By what a list goes on; a cursor is that in base64url, so that every cursor of the right form is one.
+    /// The value that orders a list. A cursor is the last value in base64url, so every cursor of the right form is
+    /// valid.
     enum Position {
         /// 16 bytes.
         case id
@@ -14,10 +15,10 @@ struct NativeList {
     }
 
     let limit: Int
-    /// What the last page ended with; nil at the start.
+    /// The value that the last page ended with; nil for the first page.
     let cursor: [UInt8]?
 
-    /// - Throws: `invalid_field` for a limit or a cursor that is none.
+    /// - Throws: `invalid_field` for an invalid limit or cursor.
     init(_ query: Query, by position: Position) throws(PealError) {
         if let text = query["limit"] {
             guard let limit = Int(text), (1...Limits.listItemsMax).contains(limit) else {
@@ -35,21 +36,21 @@ struct NativeList {
         }
     }
 
-    /// One more than is shown, to know whether anything follows.
+    /// One more than the page shows, to find out whether another page follows.
     var fetchCount: Int { limit + 1 }
 
-    /// The id that the cursor is; nil at the start.
+    /// The cursor as an id; nil for the first page.
     func id<Of>() -> Identifier<Of>? { cursor.flatMap { Identifier(bytes: $0) } }
 
-    /// The number that the cursor is, from 0; nil at the start.
+    /// The cursor as a number from 0; nil for the first page.
     var number: Int64? {
         cursor.map { bytes in Int64(bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } & UInt64(Int64.max)) }
     }
 
-    /// The name that the cursor is; nil at the start.
+    /// The cursor as a name; nil for the first page.
     var name: String? { cursor.map { String(decoding: $0, as: UTF8.self) } }
 
-    /// Cuts what was fetched to the limit and tells where to go on.
+    /// Cuts the fetched items to the limit and adds the cursor of the next page.
     func answer<Item>(_ fetched: [Item], cursor: (Item) -> [UInt8], json: (Item) throws -> JSON) rethrows -> Answer {
         let shown = fetched.prefix(limit)
         let next = fetched.count > limit ? shown.last.map { Base64URL.encode(cursor($0)) } : nil
@@ -57,14 +58,14 @@ struct NativeList {
             .ok, ["items": .array(try shown.map(json)), "next_cursor": next.map(JSON.string) ?? .null])
     }
 
-    /// The bytes of a number's cursor.
+    /// The bytes of a cursor for a number.
     static func bytes(_ number: some BinaryInteger) -> [UInt8] {
         withUnsafeBytes(of: Int64(number).bigEndian) { Array($0) }
     }
 }
 
 extension NativeList.Position {
-    /// nil = any.
+    /// nil if the length varies.
     fileprivate var byteCount: Int? {
         switch self {
         case .id: 16
@@ -73,7 +74,7 @@ extension NativeList.Position {
         }
     }
 
-    /// What a cursor looks like, as a regular expression of ECMA-262; the empty one is the start.
+    /// The cursor's form as a regular expression (ECMA-262). The empty cursor is the first page.
     var pattern: String {
         let character = "[A-Za-z0-9_-]"
         return switch self {

@@ -62,7 +62,7 @@ extension NativeDocument {
     ]
 }
 
-/// What answers say of messages.
+/// The schemas of messages and their reports in answers.
 enum NativeReportSchema {
     static let state = Schema.component("NativeMessageState", .words(Message.State.allCases.map(\.name)))
 

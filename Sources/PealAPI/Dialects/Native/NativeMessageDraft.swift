@@ -1,8 +1,8 @@
 internal import PealCore
 internal import PealShapes
 
-/// A message as an author gives it. What needs the app, the configuration or more than one part is decided when it
-/// becomes the core's draft. In a change, nil is a part that is not mentioned.
+/// A message as a request contains it. `MessageReader` checks what depends on the app, the configuration or several
+/// parts. In a change, nil is a part that the request does not contain.
 struct NativeMessageDraft: Sendable {
     var campaignID: String?
     var options: MessageOptions?
@@ -35,7 +35,7 @@ struct NativeSchedule: Sendable {
     var until: Timestamp?
 }
 
-/// Makes the core's draft of a request to send, or of a change of one.
+/// Makes the core's draft from a request to send a message or to change one.
 struct MessageReader {
     let rules: AddressRules
     let check: AddressCheck
@@ -60,7 +60,7 @@ struct MessageReader {
         return draft
     }
 
-    /// Replaces the parts that are mentioned.
+    /// Replaces the parts that the request contains.
     func apply(_ given: NativeMessageDraft, to draft: inout MessageDraft, now: Timestamp) throws(PealError) {
         if let options = given.options { draft.options = options }
         if let audience = given.audience { draft.audience = try self.audience(audience, draft.options) }
@@ -75,7 +75,7 @@ struct MessageReader {
         draft.expiresAt = try expiry(of: draft, now: now)
     }
 
-    /// The window after a change. A message has one from its beginning or never.
+    /// The delivery window after a change. A change cannot add or remove one.
     private func window(
         _ given: NativeMessageDraft, of draft: MessageDraft
     ) throws(PealError) -> DeliveryWindow? {
@@ -101,7 +101,7 @@ struct MessageReader {
         }
     }
 
-    /// Addresses and channels that name no environment are in the message's.
+    /// Addresses and channels without an environment use the message's.
     private func audience(
         _ given: NativeAudience, _ options: MessageOptions
     ) throws(PealError) -> Audience {
@@ -124,7 +124,7 @@ struct MessageReader {
         return audience
     }
 
-    /// Everybody who follows a channel; APNs knows who they are.
+    /// The address of a channel. Only APNs knows the devices that follow it.
     private func address(
         of channel: Located<NativeChannelName>, _ environment: Environment?
     ) throws(PealError) -> Address {
@@ -140,7 +140,7 @@ struct MessageReader {
         }
     }
 
-    /// - Throws: `invalid_field` when nothing could be sent before the end.
+    /// - Throws: `invalid_field` if the message would expire before anything can be sent.
     private func expiry(of draft: MessageDraft, now: Timestamp) throws(PealError) -> Timestamp {
         let start = draft.window == nil ? draft.startAt ?? now : draft.createdAt
         let life = MessageLife(
@@ -160,7 +160,7 @@ struct MessageReader {
         return life.end
     }
 
-    /// Checks that the message suits a window and outlives it.
+    /// Checks that a message may have a delivery window, and that it outlives the window.
     private func check(_ draft: MessageDraft, _ window: DeliveryWindow, _ life: MessageLife) throws(PealError) {
         let audience = draft.audience
         guard audience.isExplicit, audience.devices.isEmpty, audience.addresses.isEmpty,

@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// What a request to send may be, and a change of a message that waits.
+/// The shapes of requests to send a message and to change one that has not started.
 enum NativeMessageShapes {
     static let message = ObjectShape(
         "NativeMessageDraft", NativeMessageDraft(), "`method` needs `schedule.window`."
@@ -10,7 +10,7 @@ enum NativeMessageShapes {
         Entry(including: parts, \.self)
     }
 
-    /// A change replaces whole parts.
+    /// A change replaces each part that it contains.
     static let parts = ObjectShape("NativeMessageParts", NativeMessageDraft()) {
         Entry("options", options.shape) { $0.options = $1?.options ?? MessageOptions() }
         Entry(required: "audience", audience.shape) { $0.audience = $1 }

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Messages: sent, checked without sending, shown, listed, changed while they wait.
+/// Messages: send, validate without sending, show, list, and change before they start.
 struct NativeMessages: Sendable {
     private let services: APIServices
 
@@ -69,7 +69,7 @@ struct NativeMessages: Sendable {
         return Answer(kept.reply)
     }
 
-    /// A request that cannot be made is shown where that refuses the message: nobody asked for the others.
+    /// Shows a request that cannot be built only if it makes the message invalid.
     private static func json(_ counts: [Platform: Int], _ requests: [MessagePreview.Request]) -> JSON {
         let named = counts.sorted { $0.key.rawValue < $1.key.rawValue }
         let shown = requests.filter { $0.counts || $0.isPossible }
@@ -140,7 +140,7 @@ struct NativeMessages: Sendable {
 }
 
 extension MessagePreview.Request {
-    /// As `messages:validate` shows it: the request as it will be written, `{address}` where the device's address goes.
+    /// The request in the answer of `messages:validate`, with `{address}` in place of the device's address.
     var nativeJSON: JSON {
         var members: [(String, JSON?)] = [
             ("platform", .string(platform.rawValue)),
@@ -151,7 +151,7 @@ extension MessagePreview.Request {
         case .success(let notification):
             let body = notification.body.shown
             members += [
-                // Every push network takes its notifications by POST.
+                // Every push network accepts notifications by POST.
                 ("method", "POST"), ("path", .string(String(decoding: notification.path.shown, as: UTF8.self))),
                 ("headers", .object(JSON.Members(notification.shownHeaders))),
                 ("body", (try? JSONParser.parse(body)) ?? .string(String(decoding: body, as: UTF8.self))),
@@ -168,7 +168,7 @@ extension MessagePreview.Request {
 private let placeholder = "{address}"
 
 extension Notification {
-    /// What is taken and may yet not arrive as it is.
+    /// A warning about a notification that Peal accepts but that may not arrive unchanged.
     fileprivate var warning: String? {
         guard route.provider == .webpush, body.prefix.count > Limits.webPushBridgedBytesMax else { return nil }
         return "push services that hand on to a phone's own network may refuse or cut more than "
@@ -185,7 +185,7 @@ extension Notification.Gapped {
     fileprivate var shown: [UInt8] { gap == .none ? prefix : prefix + Array(placeholder.utf8) + suffix }
 }
 
-/// Stopping, holding and letting go of messages.
+/// Cancels, pauses and resumes messages.
 struct NativeMessageStates: Sendable {
     private let services: APIServices
 
@@ -216,7 +216,7 @@ struct NativeMessageStates: Sendable {
     @Sendable private static func reply(_ report: MessageReport) -> Reply { Reply(status: 200, report.nativeJSON) }
 }
 
-/// The trail of one delivery.
+/// The history of one delivery.
 struct NativeDeliveries: Sendable {
     private let services: APIServices
 

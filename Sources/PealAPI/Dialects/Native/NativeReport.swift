@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Webhooks of kind `events` get each ended message as the native API shows it, one event a request.
+/// Composes webhooks of kind `events`: each ended message as the native API shows it, one event per request.
 struct NativeReport: ReportComposer {
     let form = Webhook.Form(kind: "events", body: .event, naming: .standard)
 
@@ -10,7 +10,7 @@ struct NativeReport: ReportComposer {
 }
 
 extension MessageReport {
-    /// As the native API shows it.
+    /// The report in the native API's answers.
     var nativeJSON: JSON {
         let total = total
         let named = platforms.filter { $0.value.devices > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
@@ -48,7 +48,7 @@ extension MessageReport {
 }
 
 extension MessageReport {
-    /// How many devices reported that they have it, and that somebody opened it.
+    /// How many devices reported that the message arrived, and how many that it was opened.
     private var receiptsJSON: JSON {
         ["received": .integer(receipts[.received] ?? 0), "opened": .integer(receipts[.opened] ?? 0)]
     }

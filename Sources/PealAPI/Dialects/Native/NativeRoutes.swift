@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// Every path of the native API.
+/// All paths of the native API.
 struct NativeRoutes: Sendable {
     private let services: APIServices
 

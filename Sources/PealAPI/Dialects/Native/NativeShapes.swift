@@ -1,17 +1,17 @@
 internal import PealCore
 internal import PealShapes
 
-/// What several requests of the native API take.
+/// The shapes that several requests of the native API share.
 enum NativeShapes {
     static let platform = Shape<Platform>.words(
         "NativePlatform", Platform.addressable.map { ($0.rawValue, $0) })
 
-    /// In either case of Apple's older word for the sandbox.
+    /// Also accepts Apple's older word for the sandbox.
     static let environment = Shape<Environment>.words(
         "NativeEnvironment", [("production", .production), ("sandbox", .sandbox), ("development", .sandbox)],
         expected: "production or sandbox")
 
-    /// A device token, a channel URI or a Web Push subscription. `AddressRules` reads it once its platform is known.
+    /// A device token, a channel URI or a Web Push subscription. `AddressRules` reads it once the platform is known.
     static let address = Shape.anything.described { _ in
         .any(of: [.text(1...Limits.addressBytesMax, pattern: #"[!#-\[\]-~]+"#), subscription])
     }
@@ -34,7 +34,7 @@ enum NativeShapes {
                 .text(pattern: "[A-Za-z0-9+/_-]{87}=?").described("A VAPID key of the app; the newest unless given.")),
         ]))
 
-    /// The address has the form of its platform.
+    /// Requires the address to have the form of its platform.
     static func addressForm<Root>() -> Rule<Root> {
         Rule(violation: { _ in
             let violations = Platform.addressable.map { platform -> JSON in
@@ -61,7 +61,7 @@ enum NativeShapes {
         }
     }
 
-    /// A URI on a host of the vendor's; the configuration may allow others.
+    /// A URI on one of the vendor's hosts; the configuration may allow others.
     private static func channel(_ scheme: String, _ suffix: String) -> Schema {
         let host = suffix.replacing(".", with: "\\.")
         return .text(
@@ -69,7 +69,7 @@ enum NativeShapes {
             pattern: "\(scheme)://([A-Za-z0-9-]{1,63}\\.)*[A-Za-z0-9-]{1,63}\(host)([/?]\(uriPattern))?")
     }
 
-    /// What RFC 3986 lets stand in path and query, as a regular expression of ECMA-262.
+    /// The characters that RFC 3986 allows in path and query, as a regular expression (ECMA-262).
     private static let uriPattern = #"[A-Za-z0-9._~:/?@!$&'()*+,;=%\[\]-]*"#
 }
 

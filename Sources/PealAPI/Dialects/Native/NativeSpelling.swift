@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// The paths by which the native API's requests hold the fields of a message.
+/// The paths that a message's fields have in the native API's requests.
 enum NativeSpelling {
     static func path(of field: MessageField) -> String {
         switch field {
@@ -22,7 +22,7 @@ enum NativeSpelling {
 }
 
 extension MessagePreview {
-    /// Checks a message, and names the field of a refusal as a dialect does.
+    /// Checks a message. Errors name the field as the dialect spells it.
     func check(
         _ draft: MessageDraft, app: App, _ records: [CredentialRecord], spelling: (MessageField) -> String
     ) throws(PealError) {

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Topics: listed with how many devices they have, made, given an expiry, removed.
+/// Topics: list with device counts, create, set an expiry, and remove.
 struct NativeTopics: Sendable {
     private let services: APIServices
 
@@ -17,7 +17,7 @@ struct NativeTopics: Sendable {
         ]
     }
 
-    /// The topic that the path names.
+    /// The topic in the path.
     static func name(_ call: Call) throws(PealError) -> String {
         try Shape.text().value(of: call.parameter("topic"), named: "topic")
     }
@@ -39,7 +39,7 @@ struct NativeTopics: Sendable {
         return Answer(.ok, Self.json(topic))
     }
 
-    /// The body may be missing: then the topic never expires.
+    /// Without a body, the topic never expires.
     private func put(_ call: Call) async throws -> Answer {
         let expiry = call.body.isEmpty ? nil : try call.body(Self.expiry.shape)
         let topic = try await services.topics.put(

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Webhooks and what was delivered to them; their secrets are never told.
+/// Webhooks and their deliveries. Secrets are never returned.
 struct NativeWebhooks: Sendable {
     private let services: APIServices
 
@@ -83,7 +83,7 @@ struct NativeWebhooks: Sendable {
         ])
     }
 
-    /// What of it is no secret.
+    /// The members that are not secret.
     private static func json(_ authentication: Webhook.Authentication) -> JSON {
         switch authentication {
         case .basic(let username, _): ["type": "basic", "username": .string(username)]
@@ -142,7 +142,7 @@ enum NativeWebhookShapes {
         }
     }
 
-    /// The verb checks it; here is what its refusals leave.
+    /// The verb checks the URL; the schema states the URLs that it accepts.
     private static let url = Shape.text(characters: Limits.webhookURLBytesMax).stating(
         (
             "pattern",
@@ -203,7 +203,7 @@ enum NativeWebhookShapes {
 
     private static let textWithBlanks = "[!-~]([ -~]*[!-~])?"
 
-    /// A text that stands in a header as it is: printable ASCII (RFC 9110 §5.5), no blanks around it.
+    /// Text that a header can contain unchanged: printable ASCII without surrounding blanks (RFC 9110 §5.5).
     private static func headerText(_ pattern: String) -> Shape<String> {
         let allowsBlanks = pattern == textWithBlanks
         return Shape.text(characters: Limits.webhookSecretBytesMax).matching(
@@ -214,7 +214,7 @@ enum NativeWebhookShapes {
         }
     }
 
-    /// What a request is framed by, and what Peal says itself.
+    /// Headers that frame the request, and headers that Peal sets itself.
     private static let reservedNames: Set<String> = [
         "host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "upgrade",
         "te", "trailer", "expect", "keep-alive", "proxy-authorization", "webhook-id", "webhook-timestamp",
@@ -231,7 +231,7 @@ enum NativeWebhookShapes {
 
     private static let keyBytes = Limits.webhookSigningKeyBytesMin...Limits.webhookSigningKeyBytesMax
 
-    /// `whsec_` and base64, as Standard Webhooks writes keys, or the base64 alone.
+    /// `whsec_` and base64, as Standard Webhooks writes keys, or only the base64.
     private static let signingKey = Shape.text(characters: Limits.webhookSecretBytesMax).checked {
         text, reading throws(PealError) in
         guard let key = Base64URL.decode(text.trimmingPrefix("whsec_")), keyBytes.contains(key.count) else {

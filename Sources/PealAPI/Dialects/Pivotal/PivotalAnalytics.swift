@@ -32,7 +32,7 @@ struct PivotalAnalytics: Sendable {
     ]
     private static let triggered = "pcf_push_event_type_geofence_location_triggered"
 
-    /// nil for an event without anything to store.
+    /// The fact to store for one event; nil if the event contains nothing to store.
     private static func fact(_ event: JSON, now: Timestamp) -> DeviceFact? {
         guard let device = text(event, "deviceUuid").flatMap({ DeviceID($0) }), let type = text(event, "eventType")
         else { return nil }

@@ -1,9 +1,9 @@
 internal import PealCore
 internal import PealShapes
 
-/// A registration as a device sends it. Of what may be empty, "" is kept and echoed so.
+/// A registration as a device sends it. An empty string is kept and echoed where the API allows one.
 struct PivotalRegistrationDraft: Sendable {
-    var token: String?
+    var deviceToken: String?
     var os: String?
     var userID: String?
     var clearsUser = false
@@ -26,16 +26,16 @@ struct PivotalRegistrationDraft: Sendable {
 
 enum PivotalRegistrationShapes {
     static let whole = ObjectShape("PivotalRegistration", PivotalRegistrationDraft()) {
-        Entry(required: "registration_token", token) { $0.token = $1 }
+        Entry(required: "registration_token", deviceToken) { $0.deviceToken = $1 }
         Entry(including: facts, \.self)
     }
 
     static let change = ObjectShape("PivotalRegistrationChange", PivotalRegistrationDraft()) {
-        Entry("registration_token", token) { $0.token = $1 }
+        Entry("registration_token", deviceToken) { $0.deviceToken = $1 }
         Entry(including: facts, \.self)
     }
 
-    private static let token = Shape.text(bytes: Limits.addressBytesMax)
+    private static let deviceToken = Shape.text(bytes: Limits.addressBytesMax)
 
     private static let facts = ObjectShape("PivotalDeviceFacts", PivotalRegistrationDraft()) {
         Entry("os", Shape.text().described { _ in .caseless(PivotalPlatform.words) }) { $0.os = $1 ?? "" }
@@ -51,7 +51,7 @@ enum PivotalRegistrationShapes {
     private static let userID = Shape.text(bytes: Limits.signedUserIDBytesMax).described(
         "Signed, unless the app's setting says otherwise.")
 
-    /// A list is the whole set; an object is a change.
+    /// A list replaces all tags; an object adds and removes tags.
     private static let tags: Shape<Located<PivotalRegistrationDraft.Tags>> = Shape<PivotalRegistrationDraft.Tags>
         .either(
             "PivotalTags", names.map { .all($0) }, or: tagChange.shape.map { .change($0) }
@@ -65,24 +65,24 @@ enum PivotalRegistrationShapes {
     }
 }
 
-/// Makes a registration of what a device sends, and shows devices.
+/// Builds the stored registration from what a device sends, and writes devices as JSON.
 struct PivotalDevice {
     let rules: AddressRules
-    /// The platform of the key's devices.
+    /// The platform of the key that authorized the request.
     let platform: Platform
     let environment: Environment
 
-    /// Takes over what is given; in a POST everything else is cleared.
-    /// - Parameter userID: already verified; nil where none is given.
+    /// The stored registration after the request. A POST clears every field that it does not contain.
+    /// - Parameter userID: the user's id, already verified; nil if the request contains none.
     func registration(
         _ given: PivotalRegistrationDraft, id: DeviceID, over known: Device?, userID: String?, isWhole: Bool,
         now: Timestamp
     ) throws(PealError) -> DeviceRegistration {
         let platform = try platform(given.os) ?? known?.platform ?? platform
-        // A retired device's address may be another device's by now.
+        // Another device may have a retired device's address by now.
         var address = known?.retirement == nil ? known?.address : nil
         var detail = isWhole ? DeviceDetail() : known?.detail ?? DeviceDetail()
-        if let text = given.token {
+        if let text = given.deviceToken {
             let checked = try self.address(text, platform)
             address = checked
             detail.addressAsSent = checked.json == .string(text) ? nil : text
@@ -119,7 +119,7 @@ struct PivotalDevice {
         }
     }
 
-    /// In a POST, what is subscribed to is the whole set.
+    /// The topics after the request. The tags of a POST are the complete set.
     private func topics(
         _ tags: Located<PivotalRegistrationDraft.Tags>?, over known: [String], isWhole: Bool
     ) throws(PealError) -> [String]? {
@@ -151,7 +151,7 @@ extension PivotalDevice {
                 ]))
     }
 
-    /// As `/v2/registrations` lists it.
+    /// A device in the list of `/v2/registrations`.
     static func listedJSON(_ device: Device) -> JSON {
         .object(
             JSON.Members(
@@ -160,7 +160,7 @@ extension PivotalDevice {
                 ]))
     }
 
-    /// As `/v1/tags/all/…` lists it.
+    /// A device in the list of `/v1/tags/all/…`.
     static func taggedJSON(_ device: Device, now: Timestamp) -> JSON {
         .object(
             JSON.Members(

@@ -1,7 +1,7 @@
 package import PealCore
 internal import PealShapes
 
-/// The API of Pivotal Push 1.8. Backends call it with an application's key, devices with a platform's.
+/// The API of Pivotal Push 1.8. Backends authenticate with an application's key, devices with a platform's key.
 struct PivotalDialect: Dialect {
     let name = DialectName.pivotal
     let paths = ["/v1", "/v2", "/healthcheck"]
@@ -17,7 +17,7 @@ struct PivotalDialect: Dialect {
 }
 
 extension Policy {
-    /// A null leaves what is stored, "" clears it.
+    /// null keeps the stored value; "" clears it.
     static let pivotal = Policy(isTolerant: true, leavesNull: true)
 }
 
@@ -45,18 +45,18 @@ extension Access {
         .pivotalPlatform, .basic, needs: Authentication.pair,
         text: "Platform UUID and secret: a key of dialect pivotal-platform.")
 
-    /// An application's key with that scope.
+    /// An application's key with `scope`.
     static func pivotalApplication(_ scope: APIKey.Scope) -> Access { Access(application, .appOfKey(scope)) }
 
     /// A platform's key.
     static let pivotalPlatform = Access(platform, .appOfKey(.devices))
 }
 
-/// What an app may choose for its Pivotal clients.
+/// The settings that an app has for its Pivotal clients.
 enum PivotalSettings {
     /// Whether `custom_user_id` must be a signed token.
     static let verifyCustomUserID = Setting("pivotal", "verify_custom_user_id", default: true)
-    /// Whether PUT of an unknown device makes it.
+    /// Whether PUT of an unknown device creates it.
     static let upsertOnPut = Setting("pivotal", "upsert_on_put", default: true)
     /// Whether payloads carry `receiptId`.
     static let sendReceipt = Setting("pivotal", "send_receipt", default: true)
@@ -75,7 +75,7 @@ extension Limits {
     package static let pivotalUsersMax = 4096
     /// Pushes due within this time are sent at once.
     package static let pivotalImmediateSeconds: Int64 = 60
-    /// The `apns-expiration` where a push gives none: the last second of a signed 32-bit clock.
+    /// The `apns-expiration` of a push without an expiry: the last second of a signed 32-bit clock.
     package static let pivotalExpirationSeconds: Int64 = 2_147_483_647
     package static let pivotalHeartbeatSeconds: Int64 = 60
 }

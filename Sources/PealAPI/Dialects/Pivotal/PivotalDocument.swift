@@ -31,7 +31,8 @@ enum PivotalDocument {
             APIAnswer(503, "At least one part does not work.", PivotalSchema.health),
         ])
 
-    /// The operations of what is managed under each of `paths`; the first names them.
+    /// The same operations under each of `paths`, which are aliases. Operation ids come from the first path; the others
+    /// get a suffix.
     static func under(_ paths: [String], _ make: (_ path: String, _ suffix: String) -> [APIOperation]) -> [APIOperation]
     {
         paths.enumerated().flatMap { index, path in make(path, index == 0 ? "" : "Alias") }
@@ -126,7 +127,7 @@ extension PivotalDocument {
     ]
 }
 
-/// The members of requests and answers.
+/// The schemas of members in requests and answers.
 enum PivotalSchema {
     static let scheduleID = Schema.text(pattern: "[0-9a-f]{16}")
 
@@ -135,10 +136,10 @@ enum PivotalSchema {
         return .object(["database", "rabbitmq", "scheduler-backend"].map { .required($0, part) })
     }()
 
-    /// In a query, where there is no null.
+    /// The values of an `os` query parameter, which cannot be null.
     static let listedOS = Schema.caseless(PivotalPlatform.words + ["all", ""])
 
-    /// Also empty, which is absent.
+    /// Allows the empty string too, which counts as absent.
     static func queried(_ schema: Schema) -> Schema { .any(of: [schema, .word("")]) }
 
     static func page(sizeMin: Int64) -> [APIParameter] {

@@ -17,7 +17,7 @@ struct PivotalEnvelope: Envelope {
         return answer
     }
 
-    /// The phrases of RFC 9110 §15 and RFC 6585 §4.
+    /// The reason phrase of the status (RFC 9110 §15, RFC 6585 §4).
     private static func phrase(_ code: PealError.Code) -> String {
         switch code.httpStatus {
         case 400: "Bad Request"
@@ -35,7 +35,7 @@ struct PivotalEnvelope: Envelope {
     }
 }
 
-/// The members of a push that hold the fields of a message.
+/// The names that a push's members have for the fields of a message.
 enum PivotalSpelling {
     static func path(of field: MessageField) -> String {
         switch field {

@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// What geofences, locations and groups may be. A change gives only what is to change.
+/// The shapes of geofences, locations and groups in requests. A change contains only the members to change.
 enum PivotalGeofenceShapes {
     static let geofence = ObjectShape(
         "PivotalNewGeofence",
@@ -37,7 +37,7 @@ enum PivotalGeofenceShapes {
     private static let trigger = Shape<Geofence.Trigger>.words(
         "PivotalTrigger", Geofence.Trigger.allCases.map { ($0.rawValue, $0) }, expected: "enter or exit")
 
-    /// The SDK calls itself by the network it uses: `android-fcm`.
+    /// The platform, in any letter case. The SDK adds its push network to `android`, such as `android-fcm`.
     private static let reach = Shape.text().checked { word, reading throws(PealError) in
         let word = word.lowercased()
         guard let reach = Geofence.Reach(rawValue: word.hasPrefix("android") ? "android" : word) else {
@@ -64,7 +64,7 @@ enum PivotalGeofenceShapes {
         return ids
     }.stating(("minItems", 1))
 
-    /// Ids as numbers or texts, or the objects that answers hold; each once.
+    /// Distinct ids: as numbers, as strings, or as the objects that answers contain.
     private static func ids(max: Int) -> Shape<[Int64]> {
         Shape(
             read: { json, reading throws(PealError) in
@@ -110,8 +110,8 @@ extension PivotalGeofenceShapes {
         }
     }
 
-    /// A number's own text.
-    /// - Parameter below: what texts may hold before the point below the limit, as a regular expression.
+    /// A number, kept as the string that the request contains.
+    /// - Parameter below: a regular expression for the digits before the decimal point of values below the upper limit.
     private static func number(_ range: ClosedRange<Int>, below: String) -> Shape<String> {
         let limits = Double(range.lowerBound)...Double(range.upperBound)
         return Shape.text(bytes: Limits.geofenceCoordinateCharactersMax).checked { text, reading throws(PealError) in
@@ -132,7 +132,7 @@ extension PivotalGeofenceShapes {
     }
 }
 
-/// The part of a list that a request asks for.
+/// The page of a list that a request asks for.
 enum PivotalGeofencePage {
     /// `page` from 1, `size`, `q`, `timestamp`.
     static func page(_ query: Query) throws(PealError) -> NumberedPageQuery {
@@ -197,7 +197,7 @@ enum PivotalGeofenceWriter {
         ]
     }
 
-    /// - Parameter name: of the list; its total is called after it.
+    /// - Parameter name: the member that holds the list.
     static func json<Item>(
         _ page: NumberedPage<Item>, _ query: NumberedPageQuery, list name: String, total: String,
         _ json: (Item) -> JSON
@@ -209,10 +209,10 @@ enum PivotalGeofenceWriter {
         ]
     }
 
-    /// 0 = at once.
+    /// Milliseconds; 0 means immediately.
     private static func time(_ instant: Timestamp?) -> JSON { .integer(instant?.milliseconds ?? 0) }
 
-    /// As a number where the text is one in JSON too (`+5` and `05` are not).
+    /// The radius as a JSON number: the same digits if they are valid JSON (`+5` and `05` are not).
     private static func radius(_ text: String) -> JSON {
         (try? JSONParser.parse(text)) ?? .number(String(Double(text) ?? 0))
     }

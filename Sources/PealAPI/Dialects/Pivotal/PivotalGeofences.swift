@@ -2,13 +2,13 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// `/v1/geofence`, where backends manage geofences, and `GET /v1/geofences`, from which phones fetch them.
+/// `/v1/geofence`, where backends manage geofences, and `GET /v1/geofences`, from which devices fetch them.
 struct PivotalGeofences: Sendable {
     private let services: APIServices
 
     init(_ services: APIServices) { self.services = services }
 
-    /// Backends may use the plural too, except to list: `GET` on it is for phones.
+    /// Backends may use the plural path too, except to list: `GET /v1/geofences` is for devices.
     var endpoints: [Endpoint] {
         let managed = ["/v1/geofence", "/v1/geofences"].flatMap { path in
             [
@@ -42,7 +42,7 @@ struct PivotalGeofences: Sendable {
             })
     }
 
-    /// With `triggered`, how often phones reported a crossing: an addition to the original API.
+    /// With `triggered`, how often devices reported a crossing; the original API has no such member.
     private func get(_ call: Call) async throws -> Answer {
         let (app, id) = (try call.app().key, try call.number("id", of: "geofence"))
         let found = try await services.store.read { store in
@@ -71,7 +71,7 @@ struct PivotalGeofences: Sendable {
         return Answer(.noContent)
     }
 
-    /// What changed for the device since `timestamp`; everything for 0. The platform is the key's.
+    /// The changes for the device since `timestamp`; all geofences if it is 0. The key determines the platform.
     private func share(_ call: Call) async throws -> Answer {
         let app = try call.app()
         guard let platform = call.caller.key?.platform else {
@@ -88,7 +88,7 @@ struct PivotalGeofences: Sendable {
 }
 
 extension APIServices {
-    /// The verbs of one request: it announces its change by one message.
+    /// The geofence verbs for one request. The request announces all its changes with one message.
     func geofences(_ app: App, at now: Timestamp) -> GeofenceVerbs {
         let update = PivotalGeofenceUpdate(
             app: app, id: newMessageID(at: now), lifeSecondsMax: options.messageLifeSeconds, now: now)
@@ -100,24 +100,24 @@ extension APIServices {
 
 extension Call {
     /// A number in the path.
-    /// - Throws: `not_found` for an invalid number: nothing can have it.
+    /// - Throws: `not_found` for an invalid number, because no object can have it.
     func number(_ name: String, of what: String) throws(PealError) -> Int64 {
         guard let number = Int64(parameter(name)), number > 0 else { throw .notFound(what) }
         return number
     }
 }
 
-/// Writes the push that makes the SDKs fetch their geofences: silent on iOS, a data message on Android. A backend could
-/// send the same push through `/v1/push`; it is read by the same code.
+/// Writes the push that makes the SDKs fetch their geofences: a silent push on iOS, a data message on Android. A
+/// backend could send the same push through `/v1/push`, and the same code reads it.
 struct PivotalGeofenceUpdate: Sendable {
     let app: App
     let id: MessageID
     let lifeSecondsMax: Int64
     let now: Timestamp
 
-    /// What the SDKs look for at the top level of a payload.
+    /// The member that the SDKs look for at the top level of a payload.
     private static let flag = "pivotal.push.geofence_update_available"
-    /// If several wait for an offline device, the last is enough.
+    /// If several updates wait for an offline device, the last one is enough.
     private static let collapseKey = "pivotal.push.geofence_update"
 
     func draft(_ audience: GeofenceAudience) throws(PealError) -> MessageDraft {

@@ -2,7 +2,7 @@ internal import Logging
 package import PealCore
 
 /// The heartbeat of the original server: once a minute, a push to the devices in the topic `pcf.push.heartbeat` of
-/// every app whose settings allow it. A phone that receives it shows that the whole path works.
+/// every app whose settings allow it. A device that receives it proves that the whole path works.
 package struct PivotalHeartbeat: Sendable {
     private let services: APIServices
 
@@ -65,7 +65,7 @@ package struct PivotalHeartbeat: Sendable {
             "expiryTime": .integer(now.milliseconds + Self.interval),
         ]
         var app = app
-        // Without it, a phone cannot send a receipt.
+        // Without the receipt id, a device cannot send a receipt.
         app.settings[PivotalSettings.sendReceipt] = true
         let reader = PivotalReader(lifeSecondsMax: services.options.messageLifeSeconds)
         var draft = try reader.draft(push, id: Self.id(app, at: now), app: app, createdAt: now, now: now).draft
@@ -74,8 +74,8 @@ package struct PivotalHeartbeat: Sendable {
         return draft
     }
 
-    /// The same in every process for one app and minute, so that only one of them sends: a UUID of version 8 (RFC 9562
-    /// §5.8), which sorts by time among the others.
+    /// The same id in every process for one app and minute, so that only one process sends. It is a version 8 UUID (RFC
+    /// 9562 §5.8), which sorts by time among the others.
     static func id(_ app: App, at now: Timestamp) -> MessageID {
         let minute = UInt64(bitPattern: now.milliseconds.floorDivided(by: interval) * interval)
         return MessageID(

@@ -51,20 +51,20 @@ struct PivotalLocations: Sendable {
     }
 }
 
-/// The endpoints of objects that backends manage by number: list, create, read, change, delete.
+/// The endpoints of objects that backends manage by number: list, create, read, change and delete.
 struct PivotalCollection<Item: Sendable>: Sendable {
-    /// Several paths for the same objects.
+    /// The paths of the collection, which are aliases.
     let paths: [String]
-    /// The name of one in refusals.
+    /// The name of one object in error messages.
     let noun: String
-    /// The members of a page that hold the items and their number.
+    /// The members of a page that hold the objects and their total.
     let listName: String
     let totalName: String
     let json: @Sendable (Item) -> JSON
     let list: @Sendable (AppKey, NumberedPageQuery) async throws -> NumberedPage<Item>
     let find: @Sendable (AppKey, Int64) async throws -> Item?
     let create: @Sendable (AppKey, Call) async throws -> Item
-    /// Changes what the body gives.
+    /// Changes the members that the body contains.
     let change: @Sendable (Int64, JSON, AppKey, Call) async throws -> Item
     let remove: @Sendable (Int64, AppKey, Call) async throws -> Void
 

@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// What a push says, with what it says to single platforms.
+/// The content of a push: the body for all platforms and the objects for single platforms.
 struct PivotalMessage: Sendable {
     var body: String?
     var custom = Custom()
@@ -14,7 +14,7 @@ struct PivotalMessage: Sendable {
     }
 
     struct Apple: Sendable {
-        /// A text, or an object whose known members have the types that APNs asks for.
+        /// A string, or an object whose known members have the types that APNs requires.
         var alert: JSON?
         var category: String?
         var badge: Int64?
@@ -76,7 +76,7 @@ enum PivotalMessageShapes {
         for name in lists { Entry(checking: name, Shape<[JSON]>.list(.anything, max: .max)) }
     }
 
-    /// The known members as texts and lists of texts; those that are absent go.
+    /// Converts the known members to strings and lists of strings, and removes the absent ones.
     private static func typed(_ alert: JSON.Members) -> JSON.Members {
         var alert = alert
         for name in texts { alert[name] = alert[name].flatMap { $0 == "" ? nil : $0.scalarText }.map(JSON.string) }
@@ -90,7 +90,7 @@ enum PivotalMessageShapes {
 /// Translates the message of a push into the core's content: the complete iOS payload, and the content of each other
 /// network.
 enum PivotalContent {
-    /// - Parameter receipt: the `receiptId` of payloads; nil for none.
+    /// - Parameter receipt: the `receiptId` of payloads; nil to leave it out.
     static func content(_ message: PivotalMessage, receipt: String?) -> Content {
         var content = Content()
         content.body = message.body.map(LocalizedText.plain)
@@ -102,8 +102,8 @@ enum PivotalContent {
         return content
     }
 
-    /// Every member is the app's own data, as text, because FCM accepts nothing else. The body becomes `message` unless
-    /// the push has one.
+    /// Every member becomes app data and a string, because FCM accepts nothing else. The body becomes `message` unless
+    /// the push has that member.
     private static func androidContent(
         _ android: JSON.Members?, body: String?, receipt: String?
     ) -> Content.PlatformContent {
@@ -144,7 +144,7 @@ enum PivotalApple {
         return content
     }
 
-    /// The push's own alert, if any, completed by the message's body.
+    /// The alert of the push, if any, with the message's body filled in.
     private static func alert(_ given: JSON?, body: String?) -> JSON? {
         guard case .object(var alert)? = given else { return given }
         if alert["body"] == nil, let body { alert["body"] = .string(body) }

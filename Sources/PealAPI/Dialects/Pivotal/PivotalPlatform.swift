@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// The dialect's names of platforms.
+/// Maps the dialect's names of platforms to Peal's platforms and routes.
 enum PivotalPlatform {
     /// The platform that `os` of a registration names, in any letter case; nil for an unknown name.
     static func platform(os: String) -> Platform? {
@@ -16,13 +16,13 @@ enum PivotalPlatform {
         }
     }
 
-    /// What `os` of a registration may be.
+    /// The valid values of `os` in a registration.
     static let words = [
         "ios", "android", "android-fcm", "android-gcm", "android-baidu", "windows8", "windows", "windowsphone",
         "windows_phone", "bb10", "blackberry",
     ]
 
-    /// The dialect's own word.
+    /// The dialect's name of the platform.
     static func os(_ platform: Platform) -> String {
         switch platform {
         case .ios: "ios"
@@ -42,7 +42,7 @@ enum PivotalPlatform {
 }
 
 extension PivotalPlatform {
-    /// The routes to devices of a platform by its name, such as `os` of a registration; `all` means every platform.
+    /// The routes to the devices of a platform; `all` means every platform.
     /// - Throws: `invalid_field` for an unknown name.
     static func routes(named name: String) throws(PealError) -> [Route] {
         guard name.lowercased() != "all" else { return allRoutes }
@@ -52,7 +52,7 @@ extension PivotalPlatform {
 
     static var allRoutes: [Route] { Route.allCases.filter { !$0.isBroadcast } }
 
-    /// The routes to devices that a platform key may register; none where the app has no such key.
+    /// The routes to the devices that a platform key may register; empty if the app has no such key.
     static func routes(ofKey uuid: String, app: AppKey, in store: any StoreReading) throws -> [Route] {
         guard let key = try store.storedKey(.pivotalPlatform, publicHalf: uuid)?.key, key.app == app,
             let platform = key.platform

@@ -62,7 +62,7 @@ extension Identifier where Of == Message {
     /// The dialect's id of a scheduled push: 16 hexadecimal digits.
     var scheduleID: String { Hex.encode(bytes.prefix(8)) }
 
-    /// The message with that id among those that match the filter; nil if there is none.
+    /// The matching message with that schedule id; nil if there is none.
     static func named(
         _ scheduleID: String, app: AppKey, _ filter: MessageFilter, in store: any StoreReading
     ) throws -> MessageID? {
@@ -75,9 +75,9 @@ extension Identifier where Of == Message {
 
 /// When a push starts and ends.
 struct PivotalTiming {
-    /// nil to start at once.
+    /// nil to start immediately.
     let startAt: Timestamp?
-    /// As given; nil for the platforms' own.
+    /// As the request states it; nil for the platforms' defaults.
     let expiresAt: Timestamp?
     /// Whether `scheduleIn` looks like milliseconds although its unit is seconds.
     let isSuspicious: Bool
@@ -102,7 +102,7 @@ struct PivotalTiming {
     }
 }
 
-/// `GET /v1/receipts/{id}`: the result of a push. The id of its schedule finds it too.
+/// `GET /v1/receipts/{id}`: the result of a push. The id of its schedule also identifies it.
 struct PivotalReceipts: Sendable {
     private let services: APIServices
 

@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// A push as it is sent, or as a schedule keeps it.
+/// A push as a request sends it or as a schedule stores it.
 struct PivotalPushDraft: Sendable {
     var at: Timestamp?
     var delay: Int64?
@@ -34,34 +34,34 @@ enum PivotalPushShapes {
         }
     }
 
-    /// 0 is absent. Which range counts depends on the app's settings.
+    /// 0 counts as absent. `PivotalTiming` checks the range, which depends on the app's settings.
     private static let delay = Shape.integer(Int64.min...Int64.max).map { $0 == 0 ? nil : $0 }.described { describing in
         Shape.integer(0...Limits.ttlSecondsMax).describe(describing).described("Seconds. Not beside `scheduleAt`.")
     }
 }
 
-/// Who a push is for. `devices` overrides everything else; custom user ids and topics are joined; platforms narrow both,
-/// or stand alone for everybody on them.
+/// The target of a push. `devices` overrides everything else. Custom user ids and topics are combined; platforms narrow
+/// both, or select all their devices if there are neither users nor topics.
 struct PivotalTarget: Sendable {
     var isInteractive = false
     var devices: [String] = []
     var users: [String] = []
-    /// With the tags, as older versions call them.
+    /// Includes the tags, which is the older name of topics.
     var topics: [String] = []
-    /// Not looked at beside devices: what is wrong in them is refused only without.
+    /// Ignored if the target names devices: an error in the platforms is reported only without devices.
     var platforms: Result<[Set<Platform>], PealError>?
     var platform: Result<Set<Platform>, PealError>?
-    /// Whether `devices` has elements, be they names or not.
+    /// Whether `devices` has elements, valid or not.
     var namesDevices = false
-    /// Whether another list has. A list of nothing but empty names is for nobody, never for everybody.
+    /// Whether another list has elements. A list of empty names selects no device, never all devices.
     var isNarrow = false
 
-    /// - Throws: what was wrong with the platforms.
+    /// - Throws: the error in the platforms, if any.
     func audience() throws(PealError) -> Audience {
         var audience = Audience()
         audience.interactiveOnly = isInteractive
         if namesDevices {
-            // What is no UUID was never given by this server: no device has it.
+            // This server has never issued an id that is not a UUID, so no device has it.
             var seen: Set<DeviceID> = []
             audience.devices = devices.compactMap { DeviceID($0) }.filter { seen.insert($0).inserted }
             return audience
@@ -75,13 +75,13 @@ struct PivotalTarget: Sendable {
         return audience
     }
 
-    /// Of `platforms` and the older `platform`; empty when neither is given.
+    /// The union of `platforms` and the older `platform`; empty if neither is given.
     fileprivate func namedPlatforms() throws(PealError) -> Set<Platform> {
         let listed = try platforms?.get() ?? []
         return listed.reduce(into: try platform?.get() ?? []) { $0.formUnion($1) }
     }
 
-    /// Whether a user or a topic can be called so; what cannot names nobody.
+    /// Whether a user or a topic can have this name. Other names match nothing.
     private static func isName(_ text: String, bytesMax: Int) -> Bool {
         text.utf8.count <= bytesMax && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
@@ -109,7 +109,7 @@ extension PivotalPushShapes {
         Entry("platform", platform.deferred()) { $0.platform = $1 }
     }
 
-    /// Names that something may have: what is too long or holds control characters is given all the same.
+    /// Accepts names that nothing can have, because they are too long or contain control characters.
     private static func names(_ max: Int) -> Shape<[String]?> {
         Shape<[String]?>(
             read: { json, reading throws(PealError) in

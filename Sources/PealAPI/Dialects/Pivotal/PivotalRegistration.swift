@@ -19,7 +19,7 @@ struct PivotalRegistration: Sendable {
         ]
     }
 
-    /// A device of the calling platform.
+    /// The devices of the calling platform key.
     private struct Realm: Sendable {
         let app: App
         let key: APIKey
@@ -92,7 +92,7 @@ struct PivotalRegistration: Sendable {
         return Answer(.noContent)
     }
 
-    /// A bare integer.
+    /// Answers with a bare integer.
     private func count(_ call: Call) async throws -> Answer {
         let realm = try Realm(call)
         let routes = PivotalPlatform.family(realm.platform).map { Route($0, realm.key.environment ?? .production) }
@@ -112,7 +112,7 @@ struct PivotalRegistration: Sendable {
         return text
     }
 
-    /// The user that the body gives, proved where the app asks for proof; nil where it gives none.
+    /// The user id that the body contains, verified if the app requires it; nil if there is none.
     private func userID(_ given: String?, _ app: App, now: Timestamp) async throws -> String? {
         let name = "custom_user_id"
         guard app.settings[PivotalSettings.verifyCustomUserID] else {
@@ -164,7 +164,7 @@ enum CustomUserID {
     }
 }
 
-/// `GET /v2/registrations` and `GET /v2/custom_user_ids`: an app's devices by pages, and its users.
+/// `GET /v2/registrations` and `GET /v2/custom_user_ids`: an app's devices in pages, and its users.
 struct PivotalRegistrations: Sendable {
     private let services: APIServices
 
@@ -177,7 +177,7 @@ struct PivotalRegistrations: Sendable {
         ]
     }
 
-    /// Devices that match all of `q`, `platform`, `platformUuid` and `topic`.
+    /// Lists the devices that match all of `q`, `platform`, `platformUuid` and `topic`.
     private func list(_ call: Call) async throws -> Answer {
         let app = try call.app().key
         let asked = try PivotalPage(call.query, sizeMin: 0)

@@ -17,13 +17,13 @@ struct PivotalRoutes: Sendable {
     }
 }
 
-/// Version and health of the server.
+/// Reports the version and the health of the server.
 struct PivotalServer: Sendable {
     private let services: APIServices
 
     init(_ services: APIServices) { self.services = services }
 
-    /// From 1.3.2 on, the vendor's SDKs report what happens to notifications.
+    /// The vendor's SDKs report what happens to notifications if the version is 1.3.2 or later.
     private static let version = "1.8.1"
 
     var endpoints: [Endpoint] {
@@ -33,7 +33,7 @@ struct PivotalServer: Sendable {
         ]
     }
 
-    /// Under the names of the original server's parts.
+    /// Uses the names that the original server has for its parts.
     private func health(_ call: Call) async throws -> Answer {
         let failures = await services.operations.readiness().filter { $0.failure != nil }.map(\.subsystem)
         let state: JSON = [
@@ -50,7 +50,7 @@ struct PivotalServer: Sendable {
 struct PivotalPage {
     let page: PageNumber
 
-    /// - Parameter sizeMin: 0 if clients may ask for the total alone.
+    /// - Parameter sizeMin: 0 if clients may request only the total.
     /// - Throws: `invalid_field` for a number out of range.
     init(_ query: Query, sizeMin: Int) throws(PealError) {
         page = PageNumber(
@@ -58,7 +58,7 @@ struct PivotalPage {
             size: try Self.number("size", query, in: sizeMin...Limits.pageItemsMax) ?? Limits.pageItemsDefault)
     }
 
-    /// No list is longer.
+    /// No list is longer than this.
     private static let pageMax = Int(Int32.max)
 
     private static func number(
@@ -71,7 +71,7 @@ struct PivotalPage {
         return number
     }
 
-    /// The page under `name`, with its totals.
+    /// The JSON of a page, with the items under `name` and the totals.
     /// - Parameter total: the name of the member that counts all items.
     func json<Item>(_ result: ResultPage<Item>, _ name: String, total: String, item: (Item) -> JSON) -> JSON {
         let pages = page.size == 0 ? 0 : (result.total + page.size - 1) / page.size

@@ -18,7 +18,7 @@ struct PivotalSchedules: Sendable {
         }
     }
 
-    /// A bare array, newest first.
+    /// Answers with a bare array, newest first.
     private func list(_ call: Call) async throws -> Answer {
         let app = try call.app().key
         let items = try await services.store.read { store in
@@ -45,7 +45,7 @@ struct PivotalSchedules: Sendable {
         return Answer(.noContent)
     }
 
-    /// Each top-level member that is given replaces that member.
+    /// Each top-level member of the body replaces the stored member.
     private func change(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let name = call.parameter("id")
@@ -70,7 +70,7 @@ struct PivotalSchedules: Sendable {
         return Answer(.ok, Self.json(changed))
     }
 
-    /// The two names of the start are one setting: a new value under either name replaces both, and a body with neither
+    /// `scheduleAt` and `scheduleIn` are one setting: a new value of either replaces both, and a body with neither
     /// keeps them. Null changes nothing, except that it removes the expiry.
     private static func merge(_ given: JSON.Members, over push: JSON.Members) -> JSON.Members {
         let unset: [JSON] = [.null, 0, "0", ""]
@@ -95,7 +95,7 @@ struct PivotalSchedules: Sendable {
         return draft
     }
 
-    /// Whether a push that has not started is a schedule. One that was changed to start at once no longer is.
+    /// Whether a push that has not started is a schedule. A push that was changed to start immediately is not.
     private static func isSchedule(_ draft: MessageDraft) -> Bool { draft.source != nil }
 
     /// The push as received, with its start as an instant.

@@ -1,21 +1,21 @@
 internal import PealCore
 internal import PealShapes
 
-/// What several requests of the dialect take.
+/// The shapes that several requests of the dialect share.
 enum PivotalShapes {
-    /// For schemas; none of them holds a time that must lie ahead.
+    /// Describes the dialect's schemas, none of which contains a time that must be in the future.
     static let describing = Describing(policy: .pivotal, now: Timestamp(milliseconds: 0))
 
-    /// An instant in milliseconds since 1970, within what a date can be; nil for 0, which counts as absent.
+    /// An instant in milliseconds since 1970, up to the end of the year 9999; nil for 0, which counts as absent.
     static let milliseconds = Shape.integer(
         0...253_402_300_799_999, refusing: "must be milliseconds since 1970"
     ).map { $0 == 0 ? nil : Timestamp(milliseconds: $0) }
 
-    /// Names without regard to letter case, each once.
+    /// Distinct names in lower case, because the dialect ignores letter case.
     static func loweredNames(max: Int) -> Shape<[String]> {
         .texts(.text(bytes: Limits.topicBytesMax), max: max).map { Set($0.map { $0.lowercased() }).sorted() }
     }
 
-    /// A scalar of several types.
+    /// The JSON types of a scalar.
     static let scalarType: JSON = ["string", "number", "boolean"]
 }

@@ -51,7 +51,7 @@ struct PivotalTopics: Sendable {
             ]))
     }
 
-    /// - Throws: `not_found` for a number without a current topic.
+    /// - Throws: `not_found` if no current topic has the number.
     private func delete(_ call: Call) async throws -> Answer {
         guard let number = Int64(call.parameter("id")),
             try await services.topics.delete([number], app: try call.app().key, call.verb) == 1
@@ -73,23 +73,23 @@ struct PivotalTopics: Sendable {
     }
 }
 
-/// A topic that is to be made.
+/// A topic to create.
 struct PivotalTopicDraft: Sendable {
     /// In lower case.
     var name = ""
-    /// nil = never.
+    /// nil if the topic never expires.
     var expiresAt: Timestamp?
     fileprivate var lifeSeconds: Int64?
 }
 
 struct PivotalTopicBatch: Sendable {
     var topics: [PivotalTopicDraft] = []
-    /// Whether the answer shows the new ones.
+    /// Whether the answer contains the new topics.
     var isShown = false
 }
 
 enum PivotalTopicShapes {
-    /// At most one of `expireAt` and `timeToLive`.
+    /// A new topic. `expireAt` and `timeToLive` exclude each other.
     static let topic = ObjectShape("PivotalNewTopic", PivotalTopicDraft(), rules: [oneEnd]) {
         Entry(required: "name", .text(bytes: Limits.topicBytesMax)) { $0.name = $1.lowercased() }
         Entry("expireAt", PivotalShapes.milliseconds.described("Later than now.")) { $0.expiresAt = $1 ?? nil }
@@ -117,7 +117,7 @@ enum PivotalTopicShapes {
         lifeRange, refusing: "must be \(lifeRange.lowerBound) to \(lifeRange.upperBound) seconds"
     ).described("Seconds.")
 
-    /// A text is a name alone.
+    /// New topics. A string is a topic with only a name.
     static let batch = ObjectShape("PivotalNewTopics", PivotalTopicBatch()) {
         Entry(
             required: "topics",
@@ -133,7 +133,7 @@ enum PivotalTopicShapes {
             return PivotalTopicDraft(name: name.lowercased())
         }, describe: { _ in .printable(1...Limits.topicBytesMax) })
 
-    /// The topics that are to be removed.
+    /// The numbers of the topics to delete.
     static let numbers = ObjectShape("PivotalTopicNumbers", [Int64]()) {
         Entry(
             required: "topicIds", .list(.integer(Int64.min...Int64.max), max: Limits.topicsPerBatchMax)
@@ -156,12 +156,12 @@ struct PivotalTags: Sendable {
             Endpoint(.post, "/v1/tags/batch", .pivotalApplication(.devices), subscribe),
             Endpoint(.post, "/v1/tags/:tag", .pivotalApplication(.devices), make),
             Endpoint(.delete, "/v1/tags/:tag", .pivotalApplication(.devices), delete),
-            // A tag may be named `batch`: only POST is for batches.
+            // A tag may be named `batch`: only POST has a batch path.
             Endpoint(.delete, "/v1/tags/batch", .pivotalApplication(.devices), delete),
         ]
     }
 
-    /// The tag at the end of the path, in lower case.
+    /// The tag in the last segment of the path, in lower case.
     private static func tag(_ call: Call) throws(PealError) -> String {
         let name = call.path.segments.last ?? ""
         return try Shape.text(bytes: Limits.topicBytesMax).value(of: name, named: "tag").lowercased()
@@ -176,7 +176,7 @@ struct PivotalTags: Sendable {
         return Answer(.ok, ["tags": .array(topics.items.map { .string($0.name) })])
     }
 
-    /// A bare array.
+    /// Answers with a bare array.
     private func devices(_ call: Call) async throws -> Answer {
         let (app, tag) = (try call.app().key, try Self.tag(call))
         let page = PageNumber(number: 1, size: Limits.unpagedItemsMax)
@@ -187,7 +187,7 @@ struct PivotalTags: Sendable {
         return Answer(.ok, .array(found.items.map { PivotalDevice.taggedJSON($0, now: call.now) }))
     }
 
-    /// A bare integer: on every platform, or on the one that the path gives by UUID or name.
+    /// Answers with a bare integer: the devices on every platform, or on the one whose UUID or name is in the path.
     private func count(_ call: Call) async throws -> Answer {
         let (app, tag) = (try call.app().key, try Self.tag(call))
         let platform = call.parameters["platform"]
@@ -213,7 +213,7 @@ struct PivotalTags: Sendable {
         return Answer(.noContent)
     }
 
-    /// All of the batch or none of it. The answer lists each device that could not be subscribed.
+    /// Subscribes all devices of the batch or none. The answer lists each device that cannot be subscribed.
     private func subscribe(_ call: Call) async throws -> Answer {
         let batch = try PivotalTagBatch(try call.array(), rules: services.addressRules)
         guard batch.faults.isEmpty else { return Answer(.badRequest, .array(batch.faults)) }
@@ -224,7 +224,7 @@ struct PivotalTags: Sendable {
     }
 }
 
-/// Reads `POST /v1/tags/batch`: a list of devices, each by `device_uuid` or `registration_token`, with its `tags`.
+/// Reads `POST /v1/tags/batch`: a list of devices, each with its `device_uuid` or `registration_token` and its `tags`.
 struct PivotalTagBatch {
     struct Item {
         /// `device_uuid` or `registration_token`.
@@ -232,20 +232,20 @@ struct PivotalTagBatch {
         let value: String
         let draft: SubscriptionDraft
 
-        /// What is wrong with it.
+        /// The error for this device.
         func json(_ message: String) -> JSON { PivotalTagBatch.fault(name, value, message) }
     }
 
     private(set) var items: [Item] = []
-    /// As in the answer.
+    /// The errors as the answer lists them.
     private(set) var faults: [JSON] = []
 
-    /// - Throws: `invalid_field` for anything except a list of objects, and for too long a list.
+    /// - Throws: `invalid_field` for anything except a list of objects, and for a list that is too long.
     init(_ elements: [JSON], rules: AddressRules) throws(PealError) {
         let given = try Self.taggings.value(of: .array(elements), .pivotal, now: Timestamp(milliseconds: 0))
         for tagging in given {
             let name = tagging.uuid == nil ? "registration_token" : "device_uuid"
-            let value = tagging.uuid ?? tagging.token ?? ""
+            let value = tagging.uuid ?? tagging.deviceToken ?? ""
             do {
                 items.append(Item(name: name, value: value, draft: try Self.draft(tagging, name, value, rules)))
             } catch {
@@ -256,17 +256,17 @@ struct PivotalTagBatch {
 
     private struct Tagging: Sendable {
         var uuid: String?
-        var token: String?
+        var deviceToken: String?
         var tags: [Result<[String], PealError>] = []
     }
 
     static let schema = taggings.describe(PivotalShapes.describing)
 
-    /// What is wrong with one device is told of it alone.
+    /// The shape of one device accepts any value, so that an error in one device is reported for that device only.
     private static let taggings = Shape.list(
         ObjectShape("PivotalTagging", Tagging()) {
             Entry("device_uuid", Shape.anything) { $0.uuid = $1?.scalarText }
-            Entry("registration_token", Shape.anything) { $0.token = $1?.scalarText }
+            Entry("registration_token", Shape.anything) { $0.deviceToken = $1?.scalarText }
             for name in ["tags", "topics"] {
                 Entry(name, names.deferred().described(by: names.describe)) {
                     if let tags = $1 { $0.tags.append(tags) }
@@ -300,7 +300,7 @@ struct PivotalTagBatch {
         .object(JSON.Members([(name, .string(value)), ("error", .string(message))]))
     }
 
-    /// The devices that were subscribed, as the request named them.
+    /// The subscribed devices, as the request identified them.
     var json: JSON {
         let values = { (name: String) in
             JSON.array(items.filter { $0.name == name }.map { .string($0.value) })

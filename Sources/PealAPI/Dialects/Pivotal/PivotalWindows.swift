@@ -1,13 +1,13 @@
 internal import PealCore
 internal import PealShapes
 
-/// Makes the content for WNS and MPNS. Templates are not checked here: a push to other platforms is not refused for
-/// them.
+/// Builds the content for WNS and MPNS. Does not check templates: an invalid Windows template must not make Peal refuse
+/// a push to other platforms.
 enum PivotalWindows {
-    /// The toast of a text alone (Microsoft: "The toast template catalog").
+    /// The template of a toast with one text (Microsoft: "The toast template catalog").
     private static let toastTemplate = "ToastText01"
 
-    /// - Parameter body: the message's, for a push that gives Windows nothing of its own.
+    /// - Parameter body: the message's body, for a push without Windows content.
     static func windows(_ custom: JSON.Members?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { _ in
@@ -26,7 +26,7 @@ enum PivotalWindows {
         }
         own.template = custom.given("template_name", "template")
         let isToast = type == nil || type == "toast"
-        // A toast without a text says the message's; what else shows texts is the template's business.
+        // A toast without its own text shows the message's body. Other templates decide about their texts themselves.
         if !given.isEmpty { own.fields = templateFields(given, text: isToast ? body : nil) }
         if isToast, ["template", "fields", "xml", "value"].allSatisfy({ own.members[$0] == nil }) {
             own.type = "toast"
@@ -39,9 +39,9 @@ enum PivotalWindows {
         custom.given(name)?.scalarText?.lowercased()
     }
 
-    /// `textFieldN` is at index N − 1 of the texts and `imageFieldN` of the images; what no field is for is null, and
-    /// members of other names follow the texts in the order of their names.
-    /// - Parameter text: where there would be none.
+    /// `textFieldN` has index N − 1 in the texts and `imageFieldN` in the images. Indexes without a field are null.
+    /// Members with other names follow the texts, sorted by name.
+    /// - Parameter text: the only text, if the members contain none.
     private static func templateFields(_ given: JSON.Members, text fallback: String?) -> JSON {
         var (texts, images, others): ([JSON], [JSON], [(String, JSON)]) = ([], [], [])
         for (name, value) in given.pairs {
@@ -58,7 +58,7 @@ enum PivotalWindows {
         return WNSContent.parts(texts: texts.isEmpty ? nil : texts, images: images.isEmpty ? nil : images)
     }
 
-    /// N − 1 of a name that ends with N; nil for other names, and beyond what any template has.
+    /// The index N − 1 for a name that ends with N; nil for other names and for a number that no template has.
     private static func place(_ name: String, prefix: String) -> Int? {
         let name = name.lowercased()
         guard name.hasPrefix(prefix), let number = Int(name.dropFirst(prefix.count)),
@@ -76,7 +76,7 @@ enum PivotalWindows {
         value.isNull ? .null : .string(value.scalarText ?? value.text)
     }
 
-    /// - Parameter body: the message's, for a push that gives Windows Phone nothing of its own.
+    /// - Parameter body: the message's body, for a push without Windows Phone content.
     static func phone(_ custom: JSON.Members?, body: String?) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { Content.PlatformContent(MPNSContent(toast: $0)) }
@@ -110,7 +110,7 @@ enum PivotalWindows {
 }
 
 extension JSON.Members {
-    /// The first of these members that is given; null and "" count as absent.
+    /// The first of these members that is present; null and "" count as absent.
     fileprivate func given(_ names: String...) -> JSON? {
         names.lazy.compactMap { self[$0] }.first { !$0.isNull && $0 != "" }
     }

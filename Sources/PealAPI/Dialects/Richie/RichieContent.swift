@@ -1,12 +1,12 @@
 internal import PealCore
 internal import PealShapes
 
-/// Reads the payloads of a task: what each network is sent, and how the report shows it.
+/// Reads the payloads of a task: the content for each network, and the payloads that the report shows.
 struct RichieContent {
     private(set) var content = Content()
-    /// `payloads` of the report.
+    /// `payloads` in the report.
     private(set) var reported: JSON.Members = .init()
-    /// Warnings about what is accepted although it is unusual. They contain nothing of the request.
+    /// Warnings about unusual but accepted values. They contain nothing from the request.
     private(set) var warnings: [String] = []
 
     init(_ payloads: RichiePayloads, taskID: String, allowsHTTP: Bool) throws(PealError) {
@@ -25,12 +25,12 @@ struct RichieContent {
     }
 }
 
-/// What the app decides about a payload, and what an operator may want to know of it.
+/// Checks payloads against the app's settings and collects warnings for the operator.
 struct RichieCheck {
     let allowsHTTP: Bool
     private(set) var warnings: [String] = []
 
-    /// Keys with a dash of an APNs alert ("Generating a remote notification", table 2).
+    /// The keys with a dash in an APNs alert ("Generating a remote notification", table 2).
     private static let apple: Set<String> = [
         "title-loc-key", "title-loc-args", "subtitle-loc-key", "subtitle-loc-args", "loc-key", "loc-args",
         "action-loc-key", "launch-image", "summary-arg", "summary-arg-count",
@@ -38,7 +38,7 @@ struct RichieCheck {
 
     init(allowsHTTP: Bool) { self.allowsHTTP = allowsHTTP }
 
-    /// - Throws: `invalid_field` for a link without TLS, unless the app allows those.
+    /// - Throws: `invalid_field` for a link without TLS, unless the app allows such links.
     mutating func check(linksOf object: RichieObject) throws(PealError) {
         for link in object.links where !link.value.lowercased().hasPrefix("https://") {
             guard allowsHTTP else { throw .invalid(link.path, "\(link.path) must be an https URL") }
@@ -46,7 +46,7 @@ struct RichieCheck {
         }
     }
 
-    /// Collects warnings about what the documentation rules out although clients do it.
+    /// Collects warnings about values that the documentation excludes although clients send them.
     mutating func look(at notification: JSON.Members, _ path: String) {
         let names = notification.names
         let documented = Set(RichieObject.texts + [RichieObject.link, RichieObject.page]).union(Self.apple)
@@ -60,9 +60,9 @@ struct RichieCheck {
     mutating func warn(_ words: String) { warnings.append(words) }
 }
 
-/// The iOS payload of a task: every key stays where it is, in the alert, in `aps` or at the top level.
+/// The iOS payload of a task. Every key stays where it is: in the alert, in `aps` or at the top level.
 struct RichieApple {
-    /// As received, checked, without a task id.
+    /// As received and checked, without a task id.
     private let members: JSON.Members
 
     init(_ ios: Located<RichieApplePayload>, _ check: inout RichieCheck) throws(PealError) {
@@ -75,7 +75,7 @@ struct RichieApple {
             try check.check(linksOf: own)
             aps["alert"] = try Self.alert(own, &check)
             if aps["content-available"] != nil {
-                // APNs takes nothing but the number ("Pushing background updates to your App").
+                // APNs accepts only the number ("Pushing background updates to your App").
                 aps["content-available"] = own.isContentAvailable.map { $0 ? 1 : 0 }
             }
             members["aps"] = .object(aps)
@@ -86,7 +86,7 @@ struct RichieApple {
         self.members = members
     }
 
-    /// An object of keys, or the body alone.
+    /// An object of keys, or only the body.
     private static func alert(_ object: RichieObject, _ check: inout RichieCheck) throws(PealError) -> JSON? {
         switch object.alert {
         case nil: return nil
@@ -117,14 +117,14 @@ struct RichieApple {
 }
 
 /// The Android payload of a task. Clients send the keys in `data`, in `data.alert`, or in both; FCM carries only
-/// strings. Apps receive them in both forms: `alert` as JSON text, and each key by itself.
+/// strings. Apps receive both forms: `alert` as a JSON string, and one string for each key.
 struct RichieAndroid {
     private static let alert = "alert"
     private static let taskID = "task_id"
 
-    /// As received, checked.
+    /// As received and checked.
     private let submitted: JSON.Members
-    /// The documented form: everything in one object, where `alert` wins over the flat keys.
+    /// The documented form: everything in one object. Keys in `alert` override the flat keys.
     private let merged: JSON.Members
 
     init(_ android: Located<RichieObject>, _ check: inout RichieCheck) throws(PealError) {
@@ -149,8 +149,8 @@ struct RichieAndroid {
         self.merged = merged
     }
 
-    /// What the device receives: both forms if they fit, otherwise the one that was sent; without the task id if it
-    /// would not fit.
+    /// What the device receives: both forms if they fit, otherwise the form that the client sent; without the task id
+    /// if that would not fit.
     func data(taskID: String) -> JSON.Members {
         var both = Self.texts(merged)
         both[Self.alert] = .string(JSON.object(merged).text)
@@ -181,7 +181,7 @@ struct RichieAndroid {
         ["from", "message_type"].contains(name) || name.hasPrefix("google.") || name.hasPrefix("gcm.notification.")
     }
 
-    /// As FCM counts: names and values.
+    /// The size as FCM counts it: names and values, in bytes.
     private static func size(_ data: JSON.Members) -> Int {
         data.pairs.reduce(0) { $0 + $1.0.utf8.count + ($1.1.stringValue?.utf8.count ?? 0) }
     }

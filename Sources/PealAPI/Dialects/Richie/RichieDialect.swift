@@ -34,15 +34,15 @@ extension Access {
     private static let userName = Authentication(
         .richie, .basic, needs: Authentication.pair, text: "User name and password: a key of dialect richie.")
 
-    /// A key with that scope.
+    /// A key with `scope`.
     static func richie(_ scope: APIKey.Scope) -> Access { Access(userName, .appOfKey(scope)) }
 }
 
-/// What an app may choose for its Richie clients.
+/// The settings that an app has for its Richie clients.
 enum RichieSettings {
     /// Whether bodies may have trailing commas.
     static let lenientJSON = Setting("richie", "lenient_json", default: false)
-    /// Whether links may be http.
+    /// Whether links may use http.
     static let allowHTTPLinks = Setting("richie", "allow_http_links", default: false)
 
     static let all: [any DeclaredSetting] = [lenientJSON, allowHTTPLinks]
@@ -51,6 +51,6 @@ enum RichieSettings {
 extension Limits {
     package static let richieTopicsMax = 1000
     package static let richieUsersMax = 10_000
-    /// Of what a task holds for one platform, in compact JSON.
+    /// The limit for each platform's payload in a task, as compact JSON.
     package static let richiePayloadBytesMax = 4096
 }

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// The error body of this API: `{"error":"…"}`, one sentence that names the field at fault.
+/// The error body of this API: `{"error":"…"}`, one sentence that names the invalid field.
 struct RichieEnvelope: Envelope {
     func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
         let status = error.code == .payloadTooLarge ? 413 : error.code.httpStatus
@@ -12,7 +12,7 @@ struct RichieEnvelope: Envelope {
     }
 }
 
-/// The members of a task that hold the fields of a message: each platform has a payload, and nothing is common to both.
+/// The names that a task's members have for the fields of a message. Each platform has its own payload.
 enum RichieSpelling {
     static func path(of field: MessageField) -> String {
         field.platform == .android ? "payloads.android" : "payloads.ios"

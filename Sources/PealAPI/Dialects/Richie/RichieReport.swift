@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// The delivery analytics of a task that is done, in the documented shape: one request a task.
+/// Composes the delivery analytics of a completed task in the documented form, one task per request.
 struct RichieReport: ReportComposer {
     let form = Webhook.Form(
         kind: "richie_report", body: .item, naming: .headers(id: "X-Idempotency-Key", type: nil))

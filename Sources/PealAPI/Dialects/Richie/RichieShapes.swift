@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// What a task may be, with the limits that the configuration sets.
+/// The shapes of tasks, with the limits that the configuration sets.
 struct RichieShapes: Sendable {
     let task: ObjectShape<RichieTask>
 
@@ -16,11 +16,11 @@ struct RichieShapes: Sendable {
         }
     }
 
-    /// Read before anything else of a task: whoever has no key for the app learns nothing more.
+    /// Read before the rest of a task, so that a caller without a key for the app learns nothing more.
     static let app = ObjectShape("RichieApp", "") { Entry(required: "app_id", .text()) { $0 = $1 } }
 
-    /// The names or ids of a target, each once; nil for an empty list. Elements that cannot be a name (another type, too
-    /// long, with control characters) are passed over: nobody has it.
+    /// The distinct names or ids of a target; nil for an empty list. Skips elements that nothing can have as a name: of
+    /// another type, too long, or with control characters.
     private static func names(max: Int, bytesMax: Int) -> Shape<[String]?> {
         Shape { json, reading throws(PealError) in
             guard case .array(let elements) = json else { throw reading.wrongType(json, "an array") }
@@ -59,7 +59,7 @@ struct RichieShapes: Sendable {
         Entry("ios", payload(ios)) { $0.ios = $1 }
     }
 
-    /// Counts compact JSON, so that neither indentation nor what Peal adds is the author's burden.
+    /// Limits the payload as compact JSON, so that neither indentation nor Peal's additions count.
     private static func payload<Root>(_ object: ObjectShape<Root>) -> Shape<Located<Root>> {
         let shape = object.shape.located()
         return Shape(
@@ -94,7 +94,7 @@ struct RichieShapes: Sendable {
     }
 }
 
-/// The objects of a payload: every member that is not documented is the app's own and passes as it is.
+/// The objects of a payload. Members that are not documented belong to the app and are passed on unchanged.
 extension RichieShapes {
     private static let aps = ObjectShape(
         "RichieAps", RichieObject(), others: others, extra: { $0.members = RichieObject.passedOn($1) }
@@ -113,7 +113,7 @@ extension RichieShapes {
         Entry(checking: "alert", alert) { $0.alert = $1 }
     }
 
-    /// A text is the body.
+    /// A string is the body.
     private static let alert = Shape<RichieAlert>.either(
         "RichieAlert", Shape.content.map { .text($0) }, or: alertKeys.shape.located().map { .keys($0) })
 
@@ -123,7 +123,7 @@ extension RichieShapes {
         keys(\RichieObject.self)
     }
 
-    /// The documented keys of a notification (https://richie.dev/docs/push/push-api), checked wherever they were sent.
+    /// The documented keys of a notification (https://richie.dev/docs/push/push-api), checked in every object.
     private static func keys<Root>(
         _ path: any WritableKeyPath<Root, RichieObject> & Sendable
     ) -> [Entry<Root>] {
@@ -135,7 +135,7 @@ extension RichieShapes {
         ]
     }
 
-    /// Whether http will do is for the app to say.
+    /// The app's settings decide whether http is allowed.
     private static let link = Shape.content.checked { link, reading throws(PealError) in
         let lowered = link.lowercased()
         guard lowered.hasPrefix("https://") || lowered.hasPrefix("http://") else {
@@ -148,8 +148,8 @@ extension RichieShapes {
         return link
     }.described { _ in .secureLink }
 
-    /// What is passed on: of control characters only tabs and line ends, in names too. No type is stated, because
-    /// generators of clients cannot take a union that contains itself.
+    /// Values that are passed on: the only control characters are tabs and line ends, in names too. The schema states
+    /// no type, because client generators cannot handle a union that contains itself.
     private static let others = (
         names: Schema.content,
         values: Schema.component(
@@ -169,12 +169,12 @@ extension RichieShapes {
         }
     }
 
-    /// Schemas of the objects that have a body: beside the alert, as the alert, or in it.
+    /// Schemas of objects that have a body: beside the alert, as the alert, or in it.
     private static let bodies = [
         holding("body", somebody), holding("alert", somebody), holding("alert", holding("body", somebody)),
     ]
 
-    /// A text that is there and not empty.
+    /// A scalar that is present and not empty.
     private static let somebody = Schema.content.with("type", ["string", "number", "boolean"]).with("minLength", 1).json
 
     private static func holding(_ name: String, _ schema: JSON) -> JSON {

@@ -1,19 +1,19 @@
 internal import PealCore
 internal import PealShapes
 
-/// A task as it was given: who it is for, and what each platform is sent. The message's id is the `task_id` in the
-/// answer, in payloads and in the report.
+/// A task as received: its target and the payload for each platform. The message's id is the `task_id` in the answer,
+/// in payloads and in the report.
 struct RichieTask: Sendable {
-    /// The topic of everybody.
+    /// The topic that all users have.
     private static let everybody = "all_users"
 
     var appID = ""
-    /// As sent, for the report; nil where the task names none.
+    /// As received, for the report; nil if the task has no topics.
     var topics: [String]?
     var users: [String]?
     var payloads = RichiePayloads()
 
-    /// - Returns: the message, and what is odd about the task without being refused.
+    /// - Returns: the message, and warnings about unusual but accepted values.
     func draft(
         id: MessageID, app: App, now: Timestamp, _ limits: APIOptions
     ) throws(PealError) -> (draft: MessageDraft, warnings: [String]) {
@@ -32,7 +32,7 @@ struct RichieTask: Sendable {
         return (draft, content.warnings)
     }
 
-    /// Devices of any of the topics and of the users, each once.
+    /// Devices that have any of the topics or belong to any of the users, each once.
     private var audience: Audience {
         var audience = Audience()
         audience.includesAll = topics?.contains(Self.everybody) ?? false
@@ -50,7 +50,7 @@ struct RichiePayloads: Sendable {
     var ios: Located<RichieApplePayload>?
 }
 
-/// The iOS payload: keys may stand beside `aps`.
+/// The iOS payload, whose keys may also be beside `aps`.
 struct RichieApplePayload: Sendable {
     var object = RichieObject()
     var aps: RichieObject?
@@ -58,7 +58,7 @@ struct RichieApplePayload: Sendable {
     var hasBody: Bool { object.hasBody || aps?.hasBody ?? false }
 }
 
-/// One object of a payload, with the documented keys and with the app's own, which pass as they are.
+/// One object of a payload: the documented keys, and the app's own members, which are passed on unchanged.
 struct RichieObject: Sendable {
     static let link = "external-browser-url"
     static let page = "issue-page"
@@ -67,7 +67,7 @@ struct RichieObject: Sendable {
     private static let shown = ["title", "body"]
     static let texts = shown + [item, "issue-guid", "issue-title", "issue-product-tag", "tab-id"]
 
-    /// Checked, in the order in which they were sent.
+    /// Checked members, in the order received.
     var members = JSON.Members()
     var alert: RichieAlert?
     var isContentAvailable: Bool?
@@ -82,8 +82,8 @@ struct RichieObject: Sendable {
         }
     }
 
-    /// The members without documented ones that are null or "". Title and body become texts, which is what systems
-    /// show; everything else stays as it was written.
+    /// The members without documented ones that are null or "". Title and body become strings, which systems require;
+    /// all others stay unchanged.
     static func passedOn(_ given: JSON.Members) -> JSON.Members {
         var members = given
         for name in texts + [link, page] {
@@ -95,7 +95,7 @@ struct RichieObject: Sendable {
     }
 }
 
-/// An alert: the body alone, or an object of keys.
+/// An alert: only the body, or an object of keys.
 indirect enum RichieAlert: Sendable {
     case text(String)
     case keys(Located<RichieObject>)
