@@ -43,7 +43,7 @@ package struct NumberedPageQuery: Sendable, Hashable {
     /// From 1.
     package var page: Int
     package var size: Int
-    /// Part of the name, in any letter case; nil = all.
+    /// Part of the name, in any letter case; nil for all.
     package var text: String?
     /// Only what changed later.
     package var updatedAfter: Timestamp?

@@ -57,8 +57,8 @@ package protocol StoreWriting: StoreReading {
         app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
     ) throws -> Message.State?
 
-    /// Divides the message into slices and moves it to `sending`, or to `sent` when its audience is empty. The slices of
-    /// an explicit audience of at most `Limits.directDevicesMax` devices are leased to `owner`, when one is given.
+    /// Divides the message into slices and moves it to `sending`, or to `sent` when its audience is empty. The slices
+    /// of an explicit audience of at most `Limits.directDevicesMax` devices are leased to `owner`, when one is given.
     func plan(app: AppKey, id: MessageID, owner: String?, now: Timestamp) throws -> Plan
     /// The same for a message that this transaction inserted, which need not be read again.
     func plan(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan
@@ -70,7 +70,7 @@ package protocol StoreWriting: StoreReading {
     /// Makes waiting slices ready that were never tried: their route was closed and is open again.
     func freeUntriedSlices(of route: ActiveRoute) throws
     /// Ends at most `limit` paused messages that have expired. One that was partly sent resumes, so that its workers
-    /// settle the rest; others expire at once. Returns how many there were.
+    /// settle the rest; others expire immediately. Returns how many there were.
     func endPausedMessages(now: Timestamp, limit: Int) throws -> Int
     /// Leases ready slices of one route in order of lane and rank.
     func lease(

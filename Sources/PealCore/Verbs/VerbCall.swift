@@ -3,7 +3,7 @@ package struct VerbCall: Sendable {
     /// `admin` or a key's id, for the audit.
     package let actor: String
     package let now: Timestamp
-    /// Set where the request has an `Idempotency-Key`.
+    /// Set if the request has an `Idempotency-Key`.
     package let request: IdempotentRequest?
 
     package init(actor: String, now: Timestamp, request: IdempotentRequest? = nil) {
@@ -18,7 +18,7 @@ package struct VerbCall: Sendable {
 package struct Reply: Sendable, Hashable {
     package let status: Int
     package let body: [UInt8]
-    /// The answer to a repeated request, where the first one holds something that is shown only once.
+    /// The answer to a repeated request, if the first answer contains something that is shown only once.
     package let repetition: Repetition?
     /// Whether this is the kept answer to an earlier request.
     package let isReplay: Bool

@@ -53,7 +53,7 @@ package struct WebhookVerbs: Sendable {
         }
     }
 
-    /// Retries a failed delivery for another day, and a pending one at once.
+    /// Retries a failed delivery for another day, and a pending one immediately.
     /// - Throws: `not_found`; `conflict` when it is delivered, has no request, or its webhook is disabled.
     package func retry(
         _ id: WebhookDeliveryID, of name: String, app: AppKey, _ call: VerbCall,
