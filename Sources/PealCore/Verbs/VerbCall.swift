@@ -13,8 +13,8 @@ package struct VerbCall: Sendable {
     }
 }
 
-/// An answer in the bytes of its dialect. It is made inside the transaction that it reports, so that it can be kept
-/// with it.
+/// An answer in the bytes of its dialect. It is created in the transaction that it reports, so that both can be stored
+/// together.
 package struct Reply: Sendable, Hashable {
     package let status: Int
     package let body: [UInt8]
@@ -45,7 +45,7 @@ package struct Reply: Sendable, Hashable {
     }
 
     /// The kept answer to a repeated request.
-    /// - Throws: `idempotency_mismatch` when the request is another one under the same key.
+    /// - Throws: `idempotency_mismatch` if another request has used the same key.
     package init(_ kept: KeptAnswer, to request: IdempotentRequest) throws(PealError) {
         guard kept.digest == request.digest else {
             throw PealError(.idempotencyMismatch, "this Idempotency-Key was used for a request with another body")
@@ -56,7 +56,7 @@ package struct Reply: Sendable, Hashable {
         isReplay = true
     }
 
-    /// What is kept for `request`.
+    /// The form of the answer that is stored for `request`.
     func kept(for request: IdempotentRequest) -> KeptAnswer {
         KeptAnswer(
             digest: request.digest, status: repetition?.status ?? status, body: repetition?.body ?? body)

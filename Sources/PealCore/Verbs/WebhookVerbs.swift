@@ -27,8 +27,9 @@ package struct WebhookVerbs: Sendable {
         }
     }
 
-    /// Creates a webhook, or replaces the one of that name.
-    /// - Throws: `invalid_field` for a URL that may not be reached; `conflict` when the app has as many as it may.
+    /// Creates a webhook, or replaces the one with that name.
+    /// - Throws: `invalid_field` for a URL that Peal must not connect to; `conflict` beyond
+    ///   `Limits.webhooksPerAppMax`.
     package func put(_ draft: Draft, _ call: VerbCall) async throws -> (webhook: Webhook, isNew: Bool) {
         _ = try rules.target(draft.url)
         let webhook = Webhook(
