@@ -237,8 +237,8 @@ extension String {
 }
 
 extension Timestamp {
-    /// RFC 3339, also without seconds, without a zone (then UTC), with a zone such as `+0100` or `+01`, in the basic form
-    /// without dashes and colons, and with a decimal comma.
+    /// RFC 3339, also without seconds, without a zone (then UTC), with a zone such as `+0100` or `+01`, in the basic
+    /// form without dashes and colons, and with a decimal comma.
     fileprivate init?(iso8601 text: String) {
         let parts = text.filter { !$0.isNewline }.split(maxSplits: 1) { $0 == "T" || $0 == "t" || $0 == " " }
         guard parts.count == 2 else { return nil }

@@ -41,7 +41,7 @@ extension Dialect {
     var takesIdempotencyKey: Bool { false }
 }
 
-/// Every dialect that the server speaks.
+/// All dialects of the server.
 enum Dialects {
     static let all: [any Dialect] = [
         NativeDialect(), PivotalDialect(), RichieDialect(), ContextPushDialect(), DevtodevDialect(), DeviceDialect(),

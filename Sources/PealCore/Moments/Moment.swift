@@ -173,7 +173,7 @@ extension Moment {
     }
 }
 
-/// The time in which a message may be shown, and who chooses the instant.
+/// The time in which a message may be shown, and whether server or device chooses the instant.
 package struct DeliveryWindow: Sendable, Hashable {
     package var until: Timestamp
     package var method: Method

@@ -38,14 +38,14 @@ package struct NumberedPage<Item: Sendable>: Sendable {
     }
 }
 
-/// The page of a list that is requested, and what the list is filtered by.
+/// The page of a list that a request asks for, and the list's filters.
 package struct NumberedPageQuery: Sendable, Hashable {
     /// From 1.
     package var page: Int
     package var size: Int
-    /// Part of the name, in any letter case; nil = all.
+    /// Part of the name, in any letter case; nil for all.
     package var text: String?
-    /// Only what changed later.
+    /// Only items that changed after this instant.
     package var updatedAfter: Timestamp?
 
     package init(page: Int, size: Int, text: String? = nil, updatedAfter: Timestamp? = nil) {

@@ -37,7 +37,7 @@ package protocol StoreWriting: StoreReading {
 
     /// Creates the topic or changes its expiry.
     func putTopic(app: AppKey, name: String, expiresAt: Timestamp?, now: Timestamp) throws -> Topic
-    /// Creates the topic. One that has not expired stays as it is.
+    /// Creates the topic. A topic that has not expired stays unchanged.
     func makeTopic(
         app: AppKey, name: String, expiresAt: Timestamp?, now: Timestamp
     ) throws -> (topic: TopicEntry, isNew: Bool)
@@ -57,20 +57,20 @@ package protocol StoreWriting: StoreReading {
         app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
     ) throws -> Message.State?
 
-    /// Cuts the message into slices and moves it to `sending`, or to `sent` when its audience is empty. The slices of
-    /// an explicit audience of at most `Limits.directDevicesMax` devices are leased to `owner`, when one is given.
+    /// Divides the message into slices and moves it to `sending`, or to `sent` when its audience is empty. The slices
+    /// of an explicit audience of at most `Limits.directDevicesMax` devices are leased to `owner`, when one is given.
     func plan(app: AppKey, id: MessageID, owner: String?, now: Timestamp) throws -> Plan
-    /// As above, for a message that this transaction inserted. It is not read again.
+    /// The same for a message that this transaction inserted, which need not be read again.
     func plan(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan
 
-    /// Moves messages whose start has come to `planning`. Returns at most `limit` messages in that state.
+    /// Moves messages whose start has passed to `planning`. Returns at most `limit` messages in that state.
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)]
     /// Makes waiting slices that are due ready. Returns how many.
     func releaseDueSlices(now: Timestamp, limit: Int) throws -> Int
     /// Makes waiting slices ready that were never tried: their route was closed and is open again.
     func freeUntriedSlices(of route: ActiveRoute) throws
     /// Ends at most `limit` paused messages that have expired. One that was partly sent resumes, so that its workers
-    /// settle the rest; others expire at once. Returns how many there were.
+    /// settle the rest; others expire immediately. Returns how many there were.
     func endPausedMessages(now: Timestamp, limit: Int) throws -> Int
     /// Leases ready slices of one route in order of lane and rank.
     func lease(
@@ -78,11 +78,11 @@ package protocol StoreWriting: StoreReading {
     ) throws -> [Slice]
     /// Extends the leases that `owner` still holds. Returns their slices.
     func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID]
-    /// Takes back leases that ended before `now`; nil takes back all, as at the start of the only process.
+    /// Ends leases that expired before `now`; nil ends all leases, such as at the start of the only process.
     func takeBackLeases(endedBefore now: Timestamp?) throws -> Int
     /// Applies each settlement whose lease still holds. One that fails does not affect the others.
     func settle(_ settlements: [Settlement], now: Timestamp) throws -> [Settlement.Result]
-    /// Deletes what is past its retention, at most about `limit` rows. Returns how many were deleted.
+    /// Deletes rows whose retention has ended, at most about `limit` rows. Returns how many were deleted.
     func prune(now: Timestamp, limit: Int) throws -> Int
 
     /// Applies `event` as one compare-and-set, together with what follows from it: the alert's slice, webhook events,
@@ -140,14 +140,14 @@ package protocol StoreWriting: StoreReading {
 
     /// - Throws: `invalid_field` for an unknown location.
     func insertGeofence(_ plan: Geofence.Plan, app: AppKey, now: Timestamp) throws -> Geofence
-    /// - Returns: nil when it does not exist.
+    /// - Returns: nil if it does not exist.
     /// - Throws: `invalid_field` for an unknown location.
     func updateGeofence(_ id: Int64, _ plan: Geofence.Plan, app: AppKey, now: Timestamp) throws -> Geofence?
     /// Deletes a geofence and remembers the deletion until no device can hold it. Returns whether it existed.
     func deleteGeofence(_ id: Int64, app: AppKey, now: Timestamp) throws -> Bool
     func insertLocation(_ place: GeofenceLocation.Place, app: AppKey, now: Timestamp) throws -> GeofenceLocation
-    /// Geofences that include it change with it.
-    /// - Returns: nil when it does not exist.
+    /// Changes the location and all geofences that include it.
+    /// - Returns: nil if it does not exist.
     func updateLocation(
         _ id: Int64, _ place: GeofenceLocation.Place, app: AppKey, now: Timestamp
     ) throws -> GeofenceLocation?
@@ -156,7 +156,7 @@ package protocol StoreWriting: StoreReading {
     func deleteLocation(_ id: Int64, app: AppKey) throws -> Bool
     /// - Throws: `invalid_field` for an unknown location.
     func insertLocationGroup(_ plan: LocationGroup.Plan, app: AppKey, now: Timestamp) throws -> LocationGroup
-    /// - Returns: nil when it does not exist.
+    /// - Returns: nil if it does not exist.
     /// - Throws: `invalid_field` for an unknown location.
     func updateLocationGroup(
         _ id: Int64, _ plan: LocationGroup.Plan, app: AppKey, now: Timestamp

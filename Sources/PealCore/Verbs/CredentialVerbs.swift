@@ -32,8 +32,8 @@ package struct CredentialVerbs: Sendable {
         var description: String { "\(provider.rawValue) \(environment.rawValue)" }
     }
 
-    /// Checks the credential and stores it encrypted. It replaces an earlier one, except on a network that keeps several
-    /// keys, where it is added to them.
+    /// Checks the credential and stores it encrypted. It replaces an earlier one, except on a network that keeps
+    /// several keys, where it is added to them.
     /// - Throws: `invalid_field`; `not_supported` if this server has no such provider; `conflict` if the network keeps
     ///   no further key.
     package func put(

@@ -63,8 +63,8 @@ extension MomentVerbs {
         case refused(MomentClaim.Refusal)
     }
 
-    /// A device asks to show a message to its user now. The same claim gets the same answer again.
-    /// - Throws: `not_found` where the message holds no moment of the device's user.
+    /// Handles a device's request to show a message to its user now. A repeated claim gets the same answer.
+    /// - Throws: `not_found` if the message has no moment of the device's user.
     package func claim(
         _ message: MessageID, for device: Device, app: AppKey, id: ClaimID, rev: Int64, hasLedger: Bool, now: Timestamp
     ) async throws -> Grant {
@@ -78,8 +78,8 @@ extension MomentVerbs {
         }
     }
 
-    /// Takes a device's receipt. A repeated one changes nothing.
-    /// - Throws: `not_found` where the message holds no moment of the device's user.
+    /// Handles a device's receipt. A repeated one changes nothing.
+    /// - Throws: `not_found` if the message has no moment of the device's user.
     package func receive(
         _ receipt: MomentReceipt, of message: MessageID, from device: Device, app: AppKey, now: Timestamp
     ) async throws -> Moment {
@@ -89,7 +89,7 @@ extension MomentVerbs {
         }
     }
 
-    /// Reports to webhooks that a device can be reached better or worse in the background.
+    /// Reports to webhooks that a device's reachability in the background changed.
     package func report(_ transition: DeviceTransition, id: OutboxEventID) async throws {
         try await store.write(.control) { store in try store.report(transition, id: id) }
     }

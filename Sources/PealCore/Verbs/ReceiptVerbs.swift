@@ -1,4 +1,4 @@
-/// Takes the receipts of devices for messages and geofences.
+/// Stores the receipts of devices for messages and geofences.
 package struct ReceiptVerbs: Sendable {
     package let store: any Store
 
@@ -50,7 +50,7 @@ package struct ReceiptVerbs: Sendable {
                 switch fact.subject {
                 case .message(let id, let kind):
                     guard let sentAt = try createdAt(id) else { continue }
-                    // A wrong clock must not put the opening before the sending.
+                    // With a wrong device clock, a receipt must not be earlier than its message.
                     let at = max(sentAt, min(fact.at, now))
                     receipts.append(Receipt(message: id, device: device, kind: kind, at: at))
                 case .geofence(let id, let location):

@@ -13,7 +13,7 @@ package struct TopicVerbs: Sendable {
         }
     }
 
-    /// Deletes the subscriptions too.
+    /// Deletes a topic with its subscriptions.
     /// - Throws: `not_found`.
     package func delete(_ name: String, app: AppKey, _ call: VerbCall) async throws {
         try await store.write(.control) { store in
@@ -36,7 +36,7 @@ package struct TopicVerbs: Sendable {
         }
     }
 
-    /// Deletes the subscriptions too, and ignores numbers of topics that do not exist.
+    /// Deletes topics with their subscriptions. Ignores numbers of topics that do not exist.
     /// - Returns: How many topics were deleted.
     package func delete(_ numbers: [Int64], app: AppKey, _ call: VerbCall) async throws -> Int {
         try await store.write(.control) { store in

@@ -3,7 +3,7 @@ package struct VerbCall: Sendable {
     /// `admin` or a key's id, for the audit.
     package let actor: String
     package let now: Timestamp
-    /// Set where the request has an `Idempotency-Key`.
+    /// Set if the request has an `Idempotency-Key`.
     package let request: IdempotentRequest?
 
     package init(actor: String, now: Timestamp, request: IdempotentRequest? = nil) {
@@ -13,12 +13,12 @@ package struct VerbCall: Sendable {
     }
 }
 
-/// An answer in the bytes of its dialect. It is made inside the transaction that it reports, so that it can be kept
-/// with it.
+/// An answer in the bytes of its dialect. It is created in the transaction that it reports, so that both can be stored
+/// together.
 package struct Reply: Sendable, Hashable {
     package let status: Int
     package let body: [UInt8]
-    /// The answer to a repeated request, where the first one holds something that is shown only once.
+    /// The answer to a repeated request, if the first answer contains something that is shown only once.
     package let repetition: Repetition?
     /// Whether this is the kept answer to an earlier request.
     package let isReplay: Bool
@@ -45,7 +45,7 @@ package struct Reply: Sendable, Hashable {
     }
 
     /// The kept answer to a repeated request.
-    /// - Throws: `idempotency_mismatch` when the request is another one under the same key.
+    /// - Throws: `idempotency_mismatch` if another request has used the same key.
     package init(_ kept: KeptAnswer, to request: IdempotentRequest) throws(PealError) {
         guard kept.digest == request.digest else {
             throw PealError(.idempotencyMismatch, "this Idempotency-Key was used for a request with another body")
@@ -56,7 +56,7 @@ package struct Reply: Sendable, Hashable {
         isReplay = true
     }
 
-    /// What is kept for `request`.
+    /// The form of the answer that is stored for `request`.
     func kept(for request: IdempotentRequest) -> KeptAnswer {
         KeptAnswer(
             digest: request.digest, status: repetition?.status ?? status, body: repetition?.body ?? body)

@@ -27,8 +27,9 @@ package struct WebhookVerbs: Sendable {
         }
     }
 
-    /// Creates a webhook, or replaces the one of that name.
-    /// - Throws: `invalid_field` for a URL that may not be reached; `conflict` when the app has as many as it may.
+    /// Creates a webhook, or replaces the one with that name.
+    /// - Throws: `invalid_field` for a URL that Peal must not connect to; `conflict` beyond
+    ///   `Limits.webhooksPerAppMax`.
     package func put(_ draft: Draft, _ call: VerbCall) async throws -> (webhook: Webhook, isNew: Bool) {
         _ = try rules.target(draft.url)
         let webhook = Webhook(
@@ -53,7 +54,7 @@ package struct WebhookVerbs: Sendable {
         }
     }
 
-    /// Retries a failed delivery for another day, and a pending one at once.
+    /// Retries a failed delivery for another day, and a pending one immediately.
     /// - Throws: `not_found`; `conflict` when it is delivered, has no request, or its webhook is disabled.
     package func retry(
         _ id: WebhookDeliveryID, of name: String, app: AppKey, _ call: VerbCall,

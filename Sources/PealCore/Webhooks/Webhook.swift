@@ -129,8 +129,8 @@ package struct WebhookRules: Sendable {
         return Target(url: uri.text, host: uri.host, isSecure: uri.isSecure, mayBePrivate: isListed)
     }
 
-    /// Whether the host alone tells it. An address in another spelling than four numbers counts too: resolvers read
-    /// many.
+    /// Whether the host itself shows that it is private. This includes unusual spellings of IPv4 addresses: resolvers
+    /// read many.
     private static func isPrivate(_ uri: EndpointURI) -> Bool {
         if uri.isLoopback { return true }
         guard uri.isIPAddress else { return false }

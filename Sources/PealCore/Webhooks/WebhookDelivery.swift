@@ -92,7 +92,7 @@ package struct OutboxEvent: Sendable, Hashable {
     /// The event's type, such as `message.sent` or `device_transition`. Events of different types never share a
     /// request.
     package var type: String
-    /// The payload, as JSON of at most `Limits.webhookPayloadBytesMax`; nil where the report of `message` is composed
+    /// The payload, as JSON of at most `Limits.webhookPayloadBytesMax`; nil if the report of `message` is composed
     /// when it is sent.
     package var payload: [UInt8]?
     package var message: MessageID?
