@@ -25,7 +25,7 @@ extension GaussianPrior {
     /// What a campaign may expect from those before it: a random-effects estimate of each weight, and how far campaigns
     /// lie apart.
     /// - Parameter hourFeatures: weights in which campaigns differ most. A handful of campaigns tells little about
-    /// their spread, so that they get a wider prior: otherwise a campaign with unusual hours learns them too slowly.
+    ///   their spread, so that they get a wider prior: otherwise one with unusual hours learns them too slowly.
     public init(
         campaigns: [CampaignEstimate], hourFeatures: [Int] = FeatureSchema.hourFeatures
     ) {

@@ -51,12 +51,9 @@ extension Evaluation {
         let trial = PocketDayTrial(settings)
         let server = ServerPolicies(trial: trial)
         let oracles = PocketDayOracles(trial)
-        let schemas = [FirstSchema(trial, day: 7), FirstSchema(trial, day: 14)]
         var choices = [
             "best_fixed_hour": server.bestFixedHour(), "sto_histogram": server.histogram(),
-            "sto_lr": server.learned(width: FirstSchema.knownCount) { person, slot, features in
-                schemas[slot < 14 * PocketDay.slotsPerDay ? 0 : 1].appendKnown(person, slot, to: &features)
-            },
+            "sto_lr": server.learned(Habits(trial)),
             "sto_oracle": server.oracle(), "observable_oracle": oracles.observable(),
             "latent_oracle": oracles.latent(), "prophet": oracles.prophet(),
         ].mapValues { trial.lift(trial.values($0)) }

@@ -89,15 +89,6 @@ struct PhonePolicy {
         }
         return (scores, rule)
     }
-
-    /// Learned send-time with the known features of this schema.
-    func learnedSendTime() -> [Int] {
-        let habits = Habits(trial)
-        return ServerPolicies(trial: trial).learned(width: FeatureSchema.knownCount) { person, slot, features in
-            FeatureSchema.appendKnown(
-                at: PocketDay.time(slot), for: habits.person(person, slot), to: &features)
-        }
-    }
 }
 
 /// What phones and server know about people's habits on each day of PocketDay.
@@ -177,8 +168,12 @@ struct Habits {
     }
 
     private func append(_ person: Int, _ slot: Int, to features: inout [Double]) {
-        FeatureSchema.appendKnown(at: PocketDay.time(slot), for: self.person(person, slot), to: &features)
+        appendKnown(person, slot, to: &features)
         appendSensed(person, slot, to: &features)
+    }
+
+    func appendKnown(_ person: Int, _ slot: Int, to features: inout [Double]) {
+        FeatureSchema.appendKnown(at: PocketDay.time(slot), for: self.person(person, slot), to: &features)
     }
 
     private func appendSensed(_ person: Int, _ slot: Int, to features: inout [Double]) {

@@ -37,18 +37,18 @@ struct ServerPolicies {
         }
     }
 
-    /// Learned send-time: a logistic regression on hour and history, trained with all labels.
-    /// - Parameter known: appends the known features of a person and a slot.
-    func learned(width: Int, known: (Int, Int, inout [Double]) -> Void) -> [Int] {
-        var rows = FeatureMatrix(width: width)
-        for label in trial.labels { rows.append { known(label.person, label.slot, &$0) } }
+    /// Learned send-time: a logistic regression on what is known ahead, the hour profile among it, with all labels.
+    func learned(_ habits: Habits) -> [Int] {
+        var rows = FeatureMatrix(width: FeatureSchema.knownCount)
+        for label in trial.labels { rows.append { habits.appendKnown(label.person, label.slot, to: &$0) } }
         let standardization = Standardization(of: rows)
         let fit = LogisticFit(
-            standardization(rows), opened: trial.labels.map { $0.opened ? 1 : 0 }, prior: .ridge(3, count: width))
-        var grid = FeatureMatrix(width: width)
+            standardization(rows), opened: trial.labels.map { $0.opened ? 1 : 0 },
+            prior: .ridge(3, count: FeatureSchema.knownCount))
+        var grid = FeatureMatrix(width: FeatureSchema.knownCount)
         for message in 0..<test.count {
             for wake in 0..<test.wakeCount {
-                grid.append { known(test.people[message], test.slot(message, wake), &$0) }
+                grid.append { habits.appendKnown(test.people[message], test.slot(message, wake), to: &$0) }
             }
         }
         let scores = fit.scores(standardization(grid))
