@@ -73,7 +73,7 @@ package enum StoreUnderTest: String, CaseIterable, Sendable {
     }
 }
 
-/// A composer without words of its own: webhooks of its kind hear of the ends of messages.
+/// A plain composer: webhooks of its kind receive an event when a message ends.
 package struct TestComposer: ReportComposer {
     package let form: Webhook.Form
     /// Of the messages whose ends are reported; nil = all.

@@ -4,7 +4,7 @@ internal import Foundation
 public enum ExplorationMode: String, Sendable, Hashable, Codable {
     /// By the stopping rule.
     case greedy
-    /// By chance, near the stopping rule: the better the moment, the likelier.
+    /// Drawn near the stopping rule: the better the moment, the more likely.
     case soft
     /// At the first wake after an instant that is uniform in the window.
     case uniform

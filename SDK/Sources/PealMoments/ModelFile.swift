@@ -20,7 +20,7 @@ public enum ModelRefusal: Error, Sendable, Hashable {
     case otherApp(String)
     /// Older than the installed model, or as old and different.
     case notNewer(installed: Int)
-    /// Past its end.
+    /// The model has expired.
     case expired
 }
 

@@ -29,7 +29,7 @@ public struct ModelShelf: Sendable, Codable {
         return model
     }
 
-    /// The model for a campaign: its own, else the app's, else the built-in one. Expired models are passed over.
+    /// The model for a campaign: its own, else the app's, else the built-in one. Expired models are ignored.
     public func model(for campaign: String, now: Int64) -> MomentModel {
         for key in [campaign, Self.globalKey] {
             if let model = models[key], model.expires > now { return model }

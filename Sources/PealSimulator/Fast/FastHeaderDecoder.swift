@@ -139,7 +139,7 @@ struct FastHeaderDecoder {
     }
 }
 
-/// Reads integers and strings of HPACK (RFC 7541 §5) from a block, never past its end.
+/// Reads integers and strings of HPACK (RFC 7541 §5) from a block and never reads beyond it.
 struct FastCursor {
     /// An encoded string literal.
     struct Text {

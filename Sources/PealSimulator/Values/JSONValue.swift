@@ -13,7 +13,7 @@ enum JSONValue: Sendable, Equatable {
     case array([JSONValue])
     case object([Member])
 
-    /// Reads a whole text (RFC 8259, UTF-8); nil when it is no JSON.
+    /// Reads a whole text (RFC 8259, UTF-8); nil if it is not JSON.
     init?(bytes: some Collection<UInt8>) {
         var parser = JSONTextReader(Array(bytes))
         guard let value = parser.document() else { return nil }

@@ -76,7 +76,7 @@ enum DevtodevPartShapes {
     static let badge = Shape<Int64>.integer(0...Int64(Int32.max))
     static let data = Shape.data.located()
 
-    /// A list, null among it passed over, or one element by itself.
+    /// A list, whose nulls are ignored, or a single element.
     static func oneOrMore<Element>(_ name: String, _ element: Shape<Element>) -> Shape<[Element]> {
         Shape { json, reading throws(PealError) in
             if json.objectValue != nil { return [try element.read(json, &reading)] }

@@ -175,7 +175,7 @@ struct DevtodevReader {
             content.platforms[.android] = DevtodevAndroid.content(android, id: id, notes: &notes)
         }
         for (name, windows) in given.windows {
-            // The first counts, but nothing wrong is passed over.
+            // The first one is used; the others are still checked.
             let read = try DevtodevWindows.content(windows, isLegacy: name != "uwp")
             if content.platforms[.windows] == nil { content.platforms[.windows] = read }
         }

@@ -23,7 +23,7 @@ enum DevtodevShapes {
         Entry("campaign_tag", .text(bytes: Limits.campaignIDBytesMax)) { $0.campaign = $1 }
         Entry("ios", ios) { $0.ios = $1 }
         Entry("android", android) { $0.android = $1 }
-        // The first counts, but nothing wrong is passed over.
+        // The first one is used; the others are still checked.
         for name in DevtodevRequest.windowsNames {
             Entry(name, windows) { if let message = $1 { $0.windows.append((name, message)) } }
         }
@@ -46,7 +46,7 @@ enum DevtodevShapes {
         .list(.component("DevtodevAudience", element), 1...Limits.devtodevAudienceMax)
     }
 
-    /// What cannot be read is passed over, and told in the answer: no type is stated.
+    /// Invalid members are ignored and reported in the answer, so the schema states no type.
     private static let element = Schema.object(
         DevtodevAudience.names.map { .optional($0, .anything) }
     ).without("type")

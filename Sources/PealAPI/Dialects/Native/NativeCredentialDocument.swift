@@ -7,7 +7,7 @@ extension NativeDocument {
         [
             APIOperation(
                 id: "listCredentials", method: .get, path: "\(app)/credentials",
-                summary: "List what may be told of the credentials", parameters: page(.number),
+                summary: "List credentials, without their secrets", parameters: page(.number),
                 answers: [list(of: "NativeCredential", told)]),
             APIOperation(
                 id: "deleteVAPIDKey", method: .delete, path: "\(app)/credentials/webpush/:fingerprint",
@@ -26,7 +26,7 @@ extension NativeDocument {
                 text: provider.network.credentials.keepsEarlierKeys
                     ? "The key joins earlier ones." : "It replaces the earlier one at once.",
                 body: APIBody(schema: .named("Native\(suffix)Credential")),
-                answers: [APIAnswer(200, "What may be told of it.", told)],
+                answers: [APIAnswer(200, "The credential, without its secrets.", told)],
                 refusals: [.conflict]),
             APIOperation(
                 id: "delete\(suffix)Credential", method: .delete, path: path,

@@ -130,7 +130,7 @@ extension NativeDocument {
             APIOperation(
                 id: "createKey", method: .post, path: "\(app)/keys",
                 summary: "Make a key; its secret is shown this once",
-                text: "Values may be brought along, so that clients move by host name alone.",
+                text: "You may supply the values, so that existing clients need only a new host name.",
                 body: APIBody(
                     schema: NativeKeyShapes.draft.describe(describing),
                     examples: [("native", ["dialect": "native", "scopes": ["send", "read"]])]),

@@ -207,7 +207,7 @@ enum NativeWebhookShapes {
     private static func headerText(_ pattern: String) -> Shape<String> {
         let allowsBlanks = pattern == textWithBlanks
         return Shape.text(characters: Limits.webhookSecretBytesMax).matching(
-            pattern, "must be printable ASCII that can stand in a header"
+            pattern, "must be printable ASCII that is valid in a header"
         ) { text in
             text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F || allowsBlanks && $0 == 0x20 } && text.utf8.first != 0x20
                 && text.utf8.last != 0x20
