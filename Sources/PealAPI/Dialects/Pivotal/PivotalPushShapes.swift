@@ -138,7 +138,9 @@ extension PivotalPushShapes {
     }.described { Shape.words("", words).describe($0) }
 
     private static let fewTopics = Rule<PivotalTarget> { target, _, reading throws(PealError) in
-        guard target.topics.count > Limits.audienceTopicsMax else { return }
+        // By bytes: Swift's equality takes different spellings of one character for the same.
+        let names = Set(target.topics.map { Array($0.utf8) })
+        guard names.count > Limits.audienceTopicsMax else { return }
         throw .invalid(
             reading.path("topics"), "a target may contain at most \(Limits.audienceTopicsMax) topics")
     }
