@@ -96,8 +96,8 @@ struct MomentReport {
         <p>Predicted and true open rate in tenths of all wakes, with all labels. On the line they agree.</p>
         \(calibrationPlot())
         <h2>Why shown then</h2>
-        <p>Sample windows: the probability of an open at each wake, on the scale of decisions (dots; hollow where the wake
-        did not arrive), what waiting is worth (line), and where the message was shown (ring). The last dot is the
+        <p>Sample windows: the probability of an open at each wake, on the scale of decisions (dots; hollow where the
+        wake did not arrive), what waiting is worth (line), and where the message was shown (ring). The last dot is the
         deadline.</p>
         <div class="windows">\(windows.map(windowPlot).joined(separator: "\n"))</div>
         </body></html>
