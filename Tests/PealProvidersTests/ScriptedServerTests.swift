@@ -60,7 +60,9 @@ struct ScriptedServerTests {
     func goAwayCredential(reason: String) async throws {
         let connections = ScriptedServer.Counter()
         let tally = try await send(300) { connection, frame in
-            if frame == nil { connection.write(ServerFrame.settings([(3, 100)])) }
+            if frame == nil {
+                connection.write(ServerFrame.settings([(3, 100)]) + ServerFrame.windowUpdate(0, 1_000_000))
+            }
             Self.onRequest(frame) { _ in
                 _ = connections.next()
                 connection.write(ServerFrame.goAway(0, .noError, debug: #"{"reason":"\#(reason)"}"#))
@@ -75,7 +77,9 @@ struct ScriptedServerTests {
     func goAwayStorm() async throws {
         let connections = ScriptedServer.Counter()
         let tally = try await send(300) { connection, frame in
-            if frame == nil { connection.write(ServerFrame.settings([(3, 100)])) }
+            if frame == nil {
+                connection.write(ServerFrame.settings([(3, 100)]) + ServerFrame.windowUpdate(0, 1_000_000))
+            }
             Self.onRequest(frame) { _ in
                 _ = connections.next()
                 connection.write(ServerFrame.goAway(0, .noError, debug: #"{"reason":"Shutdown"}"#))
@@ -90,7 +94,9 @@ struct ScriptedServerTests {
     @Test("the sandbox's unique id is kept for small messages and not for large ones", .timeLimit(.minutes(10)))
     func uniqueIDs() async throws {
         let server = try ScriptedServer { connection, frame in
-            if frame == nil { connection.write(ServerFrame.settings([(3, 100)])) }
+            if frame == nil {
+                connection.write(ServerFrame.settings([(3, 100)]) + ServerFrame.windowUpdate(0, 1_000_000))
+            }
             Self.onRequest(frame) { stream in
                 let block = ServerFrame.status(200, [("apns-id", "x"), ("apns-unique-id", "u\(stream)")])
                 connection.write(ServerFrame.headers(stream, block))
@@ -158,7 +164,10 @@ struct ScriptedServerTests {
     @Test("answers in CONTINUATION, in pieces and with interim answers", .timeLimit(.minutes(10)))
     func pieces() async throws {
         let tally = try await send(300) { connection, frame in
-            if frame == nil { connection.write(ServerFrame.settings([(3, 50)])) }
+            // Without the update, one connection may reach the end of its first flow-control window of 65,535 bytes.
+            if frame == nil {
+                connection.write(ServerFrame.settings([(3, 50)]) + ServerFrame.windowUpdate(0, 1_000_000))
+            }
             Self.onRequest(frame) { stream in
                 let block = ServerFrame.status(410)
                 let bytes =
@@ -209,7 +218,9 @@ struct ScriptedServerTests {
         let open = Mutex<[Int: Int]>([:])
         let worst = Mutex(0)
         let tally = try await send(200) { connection, frame in
-            if frame == nil { connection.write(ServerFrame.settings([(3, 100)])) }
+            if frame == nil {
+                connection.write(ServerFrame.settings([(3, 100)]) + ServerFrame.windowUpdate(0, 1_000_000))
+            }
             Self.onRequest(frame) { stream in
                 let before = open.withLock { open in
                     open[connection.number, default: 0] += 1
