@@ -120,8 +120,10 @@ def relations(packages, system):
     edges = {}
 
     def walk(node):
-        edges.setdefault(node["identity"], set()).update(child["identity"] for child in node["dependencies"])
-        for child in node["dependencies"]:
+        # Packages of this repository, such as SDK/, are a part of Peal and no component of their own.
+        children = [child for child in node["dependencies"] if "://" in child["url"]]
+        edges.setdefault(node["identity"], set()).update(child["identity"] for child in children)
+        for child in children:
             walk(child)
 
     walk(root)
