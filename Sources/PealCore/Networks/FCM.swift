@@ -77,7 +77,8 @@ private enum FCMCredentialForm {
                 "service_account",
                 [
                     .init("type", .constant(object), isRequired: false), .word("project_id"),
-                    .init("client_email", .word(extra: "@")), .init("private_key_id", .text, isRequired: false),
+                    .init("client_email", .word(extra: "@"), pattern: "[A-Za-z0-9._:-]*@[A-Za-z0-9._:@-]*"),
+                    .init("private_key_id", .text, isRequired: false),
                     .pem("private_key"), .init("token_uri", .text),
                 ]
             ) { given in

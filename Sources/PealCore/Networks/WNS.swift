@@ -67,17 +67,28 @@ extension Credential {
 /// How authors supply a credential for WNS: `{package_sid, client_secret}` from the Store, or `{tenant_id, client_id,
 /// client_secret}` from Microsoft Entra.
 private enum WNSCredentialForm {
+    private static let clientSecret = CredentialForm.Member("client_secret", .secret, pattern: "[ -~]+")
+
+    /// Contains at least one letter or digit, because it becomes a segment of a URL's path.
+    private static func identifier(_ name: String) -> CredentialForm.Member {
+        .init(name, .word(extra: ""), pattern: "[._:-]*[A-Za-z0-9][A-Za-z0-9._:-]*")
+    }
+
     static let form = CredentialForm(
         choice: .byMembers,
         kinds: [
             // `ms-app://S-1-15-2-…`
             .init(
-                "package", [.init("package_sid", .word(extra: "/")), .init("client_secret", .secret)]
+                "package",
+                [
+                    .init("package_sid", .word(extra: "/"), pattern: "[Mm][Ss]-[Aa][Pp][Pp]://[A-Za-z0-9-]+"),
+                    clientSecret,
+                ]
             ) { given in
                 .wns(.storeApp(packageSID: given["package_sid"], clientSecret: given["client_secret"]))
             },
             .init(
-                "tenant", [.word("tenant_id"), .word("client_id"), .init("client_secret", .secret)]
+                "tenant", [identifier("tenant_id"), identifier("client_id"), clientSecret]
             ) { given in
                 .wns(
                     .tenant(
