@@ -169,9 +169,9 @@ struct MPNSFields: Sendable {
     private func text(_ written: String, _ value: JSON) throws(ContentRefusal) -> XMLText {
         let field = field.member(written)
         switch value {
-        case .string(let text): return try XMLText(text, field: field)
-        case .number(let text): return try XMLText(text, field: field)
-        default: throw .invalid(field, "\(written) must be a string or a number, not \(value.typeName)")
+        case .string(let text), .number(let text): return try XMLText(text, field: field)
+        case .null, .bool, .array, .object:
+            throw .invalid(field, "\(written) must be a string or a number, not \(value.typeName)")
         }
     }
 

@@ -198,7 +198,9 @@ final class RequestPool: Sendable {
         switch answer.result {
         case .verdict(.stopApp), .verdict(.holdApp), .unsent:
             return queue.remove(errand.subject.order, .unsent("RouteStopped"))
-        default: return []
+        case .verdict(.accepted), .verdict(.rejectMessage), .verdict(.retireAddress), .verdict(.holdAddress),
+            .verdict(.refreshCredential), .verdict(.reconnect), .verdict(.retry), .lost, .held:
+            return []
         }
     }
 }
