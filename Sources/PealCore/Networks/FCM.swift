@@ -1,7 +1,7 @@
 extension Network {
     /// Firebase Cloud Messaging.
     package static let fcm = Network(
-        name: .fcm, title: "FCM", platforms: [Platform.Traits(.android, interactiveSince: [4, 1])],
+        name: .fcm, title: "FCM", platforms: [Platform.Traits(.android, interactiveSince: [4, 1], isPrimary: true)],
         routes: [Route.Traits(.fcm, .android)], address: .opaque, credentials: FCMCredentialForm.form,
         credential: Credential.FCMServiceAccount.decode,
         appID: AppID(fact: "project_id", placeholder: "project-id"))

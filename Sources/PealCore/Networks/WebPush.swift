@@ -5,7 +5,9 @@ extension Network {
         address: .subscription,
         hosts: HostPolicy(own: [
             "fcm.googleapis.com", ".push.services.mozilla.com", ".push.apple.com", ".notify.windows.com",
-        ]), credentials: WebPushCredentialForm.form, credential: Credential.VAPIDKeys.decode)
+        ]), credentials: WebPushCredentialForm.form, credential: Credential.VAPIDKeys.decode,
+        // Push services that pass messages on to a phone's own network.
+        delivery: DeliveryTraits(bodyBytesAdvised: Limits.webPushBridgedBytesMax))
 }
 
 extension ProviderName {

@@ -14,8 +14,8 @@ enum MPNSToast {
     /// The author's `title`, `subtitle` and `parameter`; without `fields`, the title and the body. If only one of them
     /// is given, it comes first.
     private static func texts(_ fields: PlatformFields) throws(ContentRefusal) -> [XMLText?] {
-        if let own = try fields.object("fields") {
-            let members = MPNSFields(own, field: fields.field("fields"))
+        if let own = try fields.object(.fields) {
+            let members = MPNSFields(own, field: fields.field(.fields))
             return [try members.text("title"), try members.text("subtitle"), try members.text("parameter")]
         }
         let lines = try fields.lines()
@@ -84,8 +84,8 @@ enum MPNSTile {
         let template = try template(fields)
         var id: XMLText?
         let parts: [XMLElement]
-        if let own = try fields.object("fields") {
-            let members = MPNSFields(own, field: fields.field("fields"))
+        if let own = try fields.object(.fields) {
+            let members = MPNSFields(own, field: fields.field(.fields))
             id = try members.text("id")
             parts = try members.elements(template.elements, except: ["id"])
         } else {
@@ -98,10 +98,10 @@ enum MPNSTile {
     }
 
     private static func template(_ fields: PlatformFields) throws(ContentRefusal) -> Template {
-        let called = try fields.string("type").flatMap { Template(name: $0) } ?? .plain
-        guard let name = try fields.string("template") else { return called }
+        let called = try fields.string(.type).flatMap { Template(name: $0) } ?? .plain
+        guard let name = try fields.string(.template) else { return called }
         guard let template = Template(name: name) else {
-            throw .invalid(fields.field("template"), "template must be flip, cycle or iconic, or absent")
+            throw .invalid(fields.field(.template), "template must be flip, cycle or iconic, or absent")
         }
         return template
     }
