@@ -84,7 +84,7 @@ let package = Package(
             dependencies: [
                 "PealAPI", "PealCore", "PealDelivery", "PealNetwork", "PealProviders", "PealReports", "PealSQLite",
                 "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, httpTypes,
-                logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, serviceLifecycle,
+                logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS, serviceLifecycle,
                 unixSignals,
                 yams,
             ],
