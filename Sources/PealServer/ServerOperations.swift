@@ -79,7 +79,7 @@ enum MetricsText {
         return text
     }
 
-    /// Who was let in and who was not.
+    /// Connections and authentication.
     static func door(_ connections: Connections.Snapshot, _ failures: AuthenticationFailures.Snapshot) -> String {
         var text = ""
         single("peal_http_connections", "gauge", "Connections of clients.", connections.served, into: &text)

@@ -1,0 +1,184 @@
+import HTTPTypes
+import Logging
+import NIOCore
+import PealCore
+import PealTesting
+import Testing
+
+@testable import PealAPI
+
+/// Requests of clients that guess, flood, or send more than they may.
+@Suite("Hostile clients")
+struct HostileClientTests {
+    @Test("a stranger's large body is refused before it is parsed")
+    func strangersBody() async throws {
+        try await Fixture.open { fixture in
+            // Not JSON after the beginning: a parser would answer 400.
+            for size in [Limits.parsedAtOnceBytesMax, Limits.unknownCallerBodyBytesMax] {
+                let filler = String(repeating: "[],", count: size / 3 + 1)
+                for start in [#"{"user_token":"unknown","#, "{"] {
+                    let reply = try await fixture.call(
+                        .post, "/api/v1/push/send", body: "\(start)\"audience\":[\(filler)", authorization: nil)
+                    #expect(reply.status == 401, "\(reply.text)")
+                }
+            }
+        }
+    }
+
+    @Test("a known caller's large body is read, with the token in the query or at the beginning")
+    func knownBody() async throws {
+        try await Fixture.open { fixture in
+            let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)
+            let filler = String(repeating: "[],", count: Limits.unknownCallerBodyBytesMax / 3 + 1)
+            for (start, query) in [(#"{"user_token":"\#(secret)","#, ""), ("{", "?user_token=\(secret)")] {
+                let reply = try await fixture.call(
+                    .post, "/api/v1/push/send\(query)", body: "\(start)\"audience\":[\(filler)", authorization: nil)
+                #expect(reply.status == 400, "\(reply.text)")
+            }
+        }
+    }
+
+    @Test("too many JSON values are refused with 413")
+    func values() async throws {
+        try await Fixture.open(options: APIOptions(jsonValuesMax: 100)) { fixture in
+            let many = try await fixture.adminText(
+                .post, "/peal/v1/apps", #"{"name":["# + String(repeating: "1,", count: 100) + "1]}")
+            #expect(many.status == 413)
+            #expect(many.code == "body_too_large")
+            #expect(try await fixture.admin(.post, "/peal/v1/apps", ["name": "Few"]).status == 201)
+        }
+    }
+
+    @Test("an app takes no dialect's id of another", arguments: ["richie_app_id", "devtodev_app_id"])
+    func takenIDs(name: String) async throws {
+        try await Fixture.open { fixture in
+            let victim = try await fixture.admin(.post, "/peal/v1/apps", ["name": "Victim", "\(name)": "victims"])
+            let thief = try #require(try await fixture.admin(.post, "/peal/v1/apps", ["name": "Thief"])["id"]?.stringValue)
+            let victimID = try #require(victim["id"]?.stringValue)
+            for id in ["victims", "VICTIMS", victimID, victimID.uppercased()] {
+                for (method, path) in [("PATCH", "/peal/v1/apps/\(thief)"), ("POST", "/peal/v1/apps")] {
+                    let body: JSON = .object(JSON.Members([("name", "Thief"), (name, .string(id))]))
+                    let reply = try await fixture.admin(method == "POST" ? .post : .patch, path, body)
+                    #expect(reply.status == 409, "\(id): \(reply.text)")
+                    #expect(reply.code == "conflict")
+                    #expect(reply.field == name)
+                }
+            }
+            // The owner may state what it has, or change it.
+            for id in ["victims", "Victims", "others", victimID] {
+                let body: JSON = .object(JSON.Members([(name, .string(id))]))
+                #expect(try await fixture.admin(.patch, "/peal/v1/apps/\(victimID)", body).status == 200)
+            }
+        }
+    }
+
+    @Test("requests of a key are limited, until time has passed")
+    func quotas() async throws {
+        try await Fixture.open(options: APIOptions(requestsPerKeyPerSecond: 2)) { fixture in
+            let secret = try #require(try await fixture.key("native")["token"]?.stringValue)
+            func status() async throws -> (Int, String?) {
+                let reply = try await fixture.call(.get, fixture.path, authorization: "Bearer \(secret)")
+                return (reply.status, reply.header("Retry-After"))
+            }
+            for _ in 0..<4 { #expect(try await status().0 == 200) }
+            #expect(try await status() == (429, "1"))
+            // The admin has no quota.
+            #expect(try await fixture.admin(.get, "…").status == 200)
+            fixture.clock.advance(by: .seconds(1))
+            #expect(try await status().0 == 200)
+        }
+    }
+}
+
+@Suite("Failed authentication")
+struct AuthenticationFailureTests {
+    private func address(_ text: String) throws -> ClientAddress {
+        try ClientAddress(.init(ipAddress: text, port: 1), [:], proxies: [])
+    }
+
+    private func attempt(_ address: String, _ secret: String, key: String? = nil) throws -> AuthenticationFailures.Attempt {
+        .init(address: try self.address(address), keyName: key, shown: secret)
+    }
+
+    private func failures(_ clock: ManualTime, perMinute: Int = 6) -> AuthenticationFailures {
+        AuthenticationFailures(
+            perMinute: perMinute, time: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    @Test("is refused after too many from one address, and admitted again later")
+    func address() throws {
+        let clock = ManualTime()
+        let failures = failures(clock)
+        for number in 0..<6 {
+            let guess = try attempt("192.0.2.1", "guess \(number)")
+            try failures.check(guess)
+            failures.failed(guess)
+        }
+        let next = try attempt("192.0.2.1", "another")
+        let refusal = #expect(throws: PealError.self) { try failures.check(next) }
+        #expect(refusal?.code == .rateLimited)
+        #expect(refusal?.retryAfterSeconds == 10)
+        #expect(throws: Never.self) { try failures.check(try attempt("192.0.2.2", "another")) }
+        clock.advance(by: .seconds(10))
+        #expect(throws: Never.self) { try failures.check(next) }
+        #expect(failures.snapshot.failures == 6)
+        #expect(failures.snapshot.refused == 1)
+    }
+
+    @Test("for one key is refused from every address, but not to who succeeded before")
+    func key() throws {
+        let clock = ManualTime()
+        let failures = failures(clock)
+        let owner = try attempt("198.51.100.7", "right", key: "editor")
+        failures.succeeded(owner)
+        for number in 0..<6 { failures.failed(try attempt("192.0.2.\(number)", "guess", key: "editor")) }
+        #expect(throws: PealError.self) { try failures.check(try attempt("192.0.2.99", "right", key: "editor")) }
+        #expect(throws: PealError.self) { try failures.check(try attempt("198.51.100.7", "guess", key: "editor")) }
+        #expect(throws: Never.self) { try failures.check(owner) }
+        #expect(throws: Never.self) { try failures.check(try attempt("192.0.2.99", "x", key: "other")) }
+    }
+
+    @Test("counts an IPv6 customer as one client, and a mapped IPv4 address as IPv4")
+    func networks() throws {
+        #expect(try address("2001:db8::1") == address("2001:db8::ffff:1"))
+        #expect(try address("2001:db8::1") != address("2001:db8:0:1::1"))
+        #expect(try address("::ffff:192.0.2.1") == address("192.0.2.1"))
+    }
+
+    @Test(
+        "believes X-Forwarded-For only from a trusted proxy, and only its own entry",
+        arguments: [
+            ("192.0.2.1", "203.0.113.5", "192.0.2.1"),
+            ("10.0.0.1", "203.0.113.5", "203.0.113.5"),
+            ("10.0.0.1", "6.6.6.6, 203.0.113.5", "203.0.113.5"),
+            ("10.0.0.1", "203.0.113.5, 10.0.0.2", "203.0.113.5"),
+            ("10.0.0.1", "nonsense", "unknown"),
+            ("10.0.0.1", "", "10.0.0.1"),
+        ])
+    func proxies(peer: String, header: String, expected: String) throws {
+        var headers = HTTPFields()
+        if !header.isEmpty { headers[HTTPField.Name("X-Forwarded-For")!] = header }
+        let proxies = [IPAddress("10.0.0.1")!, IPAddress("10.0.0.2")!]
+        #expect(ClientAddress(try .init(ipAddress: peer, port: 1), headers, proxies: proxies).network == expected)
+    }
+
+    @Test("over HTTP answers 429 with Retry-After, in every dialect's envelope")
+    func overHTTP() async throws {
+        let clock = ManualTime()
+        try await Fixture.open(failures: failures(clock, perMinute: 3)) { fixture in
+            #expect(try await fixture.admin(.get, "…").status == 200)
+            let paths = [fixture.path, "/v1/push", "/push/v2/admin/task", "/v1/campaigns/cancel_message_for_user"]
+            for (number, path) in (paths + paths).enumerated() {
+                let basic = fixture.basic("name \(number)", "guess")
+                let headers = ["/peal": "Bearer guess\(number)", "/v1/c": "Token guess\(number)"]
+                let authorization = headers.first { path.hasPrefix($0.key) }?.value ?? basic
+                let reply = try await fixture.call(
+                    path == fixture.path ? .get : .post, path, body: path == fixture.path ? nil : "{}",
+                    authorization: authorization)
+                #expect(reply.status == (number < 3 ? 401 : 429), "\(path): \(reply.text)")
+                if number >= 3 { #expect(reply.header("Retry-After") != nil) }
+            }
+            #expect(try await fixture.admin(.get, "…").status == 200)
+        }
+    }
+}
