@@ -32,6 +32,7 @@ struct Server {
 
     /// Opens the store, serves until a signal or a failure, and closes the store.
     func run() async throws {
+        PrivateFiles.fromNowOn()
         let descriptors = DescriptorLimit.raise()
         let storage = try Storage.open(configuration)
         let result = await Result { try await serve(storage, descriptors: descriptors) }
@@ -141,6 +142,7 @@ package func runServer(
 
 /// Migrates the database to this program's schema. Returns a line to print.
 package func migrateStore(_ configuration: ServerConfiguration) async throws -> String {
+    PrivateFiles.fromNowOn()
     let storage = try Storage.open(configuration)
     try await storage.migrate(configuration)
     let version = try await storage.store.schemaVersion()

@@ -17,6 +17,7 @@ import socket
 import ssl
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -104,6 +105,15 @@ def seconds_open(connection, patience):
     except OSError:
         pass
     return time.monotonic() - start
+
+
+def dribble(connection, seconds):
+    """Sends a byte every half second."""
+    end = time.monotonic() + seconds
+    with contextlib.suppress(OSError):
+        while time.monotonic() < end:
+            connection.send(b" ")
+            time.sleep(0.5)
 
 
 # The attacks
@@ -236,7 +246,16 @@ def slow_clients(target, deadlines, report):
     post = f"POST /peal/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {target.peal.admin_token}\r\n".encode()
     post += b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
     whole = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    def dribbling():
+        connection = target.connect()
+        connection.sendall(post)
+        threading.Thread(target=dribble, args=(connection, limit_of_dribble + margin), daemon=True).start()
+        return connection
+
+    limit_of_dribble = deadlines["grace"] + 2
     attacks = [
+        ("sends a body byte by byte", limit_of_dribble, dribbling),
         ("says nothing", deadlines["head"], sending()),
         ("sends half a head", deadlines["head"], sending(b"GET /healthz HTTP/1.1\r\nHo")),
         ("stops within a body", deadlines["grace"] + 1, sending(post, b"{")),
@@ -337,7 +356,10 @@ def run(directory, seconds, start, quick=False):
     """Runs every attack. `start(directory, environment, files)` starts a server."""
     report = Report()
     deadlines = {"head": 10, "grace": 10, "idle": 30, "handshake": 10, "close": 20}
-    environment = {"PEAL_HTTP_IDLE_SECONDS": deadlines["idle"], "PEAL_LOG_LEVEL": "info"}
+    environment = {
+        "PEAL_HTTP_IDLE_SECONDS": deadlines["idle"], "PEAL_LOG_LEVEL": "info",
+        "PEAL_LIMITS_AUTHENTICATION_FAILURES_PER_MINUTE": 60,
+    }
     if quick:
         deadlines |= {"head": 2, "idle": 3, "handshake": 2}
         environment |= {

@@ -74,6 +74,8 @@ class Peal:
             "PEAL_HTTP_PORT_FILE": str(port_file),
             "PEAL_ADMIN_TOKEN": self.admin_token,
             "PEAL_LOG_LEVEL": "debug",
+            # Tests may fail to authenticate as often as they like; attack.py sets the limit.
+            "PEAL_LIMITS_AUTHENTICATION_FAILURES_PER_MINUTE": "100000",
         }
         with (self.directory / "peal.log").open("ab") as output:
             self.process = subprocess.Popen(

@@ -72,6 +72,51 @@ struct HostileClientTests {
         }
     }
 
+    @Test("a secret that is easy to guess is refused, unless the admin brings it")
+    func weakSecrets() async throws {
+        try await Fixture.open { fixture in
+            let manager = try await fixture.key("native", [("scopes", ["send", "read", "devices", "manage"])])
+            let bearer = "Bearer \(manager["token"]?.stringValue ?? "")"
+            let weak: [(String, JSON)] = [
+                ("password", ["dialect": "richie", "username": "ann", "password": "summer-2026"]),
+                ("token", ["dialect": "contextpush", "token": "CTX-1"]),
+                ("user_token", ["dialect": "devtodev", "user_token": .string(String(repeating: "0", count: 64))]),
+                ("shared_secret", ["dialect": "device", "shared_secret": .string(String(repeating: "ab", count: 32))]),
+            ]
+            for (name, body) in weak {
+                let refused = try await fixture.call(
+                    .post, "\(fixture.path)/keys", body: body.text, authorization: bearer)
+                #expect(refused.status == 400, "\(refused.text)")
+                #expect(refused.code == "invalid_field")
+                #expect(refused.field == name)
+                let allowed = try await fixture.admin(.post, "…/keys", body)
+                #expect(allowed.status == 201, "\(allowed.text)")
+                #expect(allowed.header("Warning")?.contains("\(name) is easy to guess") == true)
+            }
+            let strong: JSON = ["dialect": "contextpush", "token": "CTX-9fQx2Lr7TnVb3mKpZ8sW"]
+            let made = try await fixture.call(.post, "\(fixture.path)/keys", body: strong.text, authorization: bearer)
+            // A key grants no scope that it lacks; this one has those of ContextPush.
+            #expect(made.status == 201, "\(made.text)")
+            #expect(made.header("Warning") == nil)
+        }
+    }
+
+    @Test("a webhook uses port 443, or a port or host that the configuration lists")
+    func webhookPorts() throws {
+        let rules = WebhookRules(allowedHosts: ["listed.example:9443", "127.0.0.1"], allowedPorts: [443, 8443])
+        for url in [
+            "https://a.example/", "https://a.example:443/", "https://a.example:8443/", "https://listed.example:9443/",
+            "https://127.0.0.1:5000/", "http://127.0.0.1:5000/",
+        ] {
+            #expect(throws: Never.self) { try rules.target(url) }
+        }
+        for url in ["https://a.example:22/", "https://a.example:8080/", "https://listed.example:9444/"] {
+            let refusal = #expect(throws: PealError.self) { try rules.target(url) }
+            #expect(refusal?.field == "url")
+        }
+        #expect(throws: PealError.self) { try WebhookRules().target("https://a.example:8443/") }
+    }
+
     @Test("requests of a key are limited, until time has passed")
     func quotas() async throws {
         try await Fixture.open(options: APIOptions(requestsPerKeyPerSecond: 2)) { fixture in

@@ -113,7 +113,8 @@ extension ServerConfiguration {
             wnsTenantTokenURL: checked.text(.wnsTenantTokenURL),
             caFile: checked.optional(.caFile),
             addressRules: addressRules(checked),
-            webhookRules: WebhookRules(allowedHosts: checked.list(.webhookHosts)),
+            webhookRules: WebhookRules(
+                allowedHosts: checked.list(.webhookHosts), allowedPorts: try webhookPorts(checked)),
             messageLifeSeconds: Int64(checked.integer(.messageLife)),
             requestBodyBytesMax: checked.integer(.requestBodyBytes),
             jsonValuesMax: checked.integer(.jsonValues),
@@ -149,6 +150,15 @@ extension ServerConfiguration {
         case (let certificate?, let key?): return TLSFiles(certificate: certificate, key: key)
         case (nil, _): throw ConfigurationFailure(.httpCertificate, "required when PEAL_HTTP_TLS_KEY is set")
         case (_, nil): throw ConfigurationFailure(.httpKey, "required when PEAL_HTTP_TLS_CERTIFICATE is set")
+        }
+    }
+
+    private static func webhookPorts(_ checked: ConfigurationValues) throws -> [Int] {
+        try checked.list(.webhookPorts).map { text in
+            guard let port = UInt16(text), port > 0 else {
+                throw ConfigurationFailure(.webhookPorts, "\(text) is not a port")
+            }
+            return Int(port)
         }
     }
 
