@@ -57,7 +57,7 @@ struct Server {
             .init(
                 total: configuration.connectionsMax, perAddress: configuration.connectionsPerAddressMax,
                 descriptors: descriptors),
-            time: time, logger: logger)
+            proxies: configuration.trustedProxies, time: time, logger: logger)
         let failures = AuthenticationFailures(
             perMinute: configuration.authenticationFailuresPerMinute, time: time, logger: logger)
         let examiners = NIOThreadPool(numberOfThreads: Self.examinersMax)
@@ -79,7 +79,7 @@ struct Server {
                 requestsPerAppPerSecond: configuration.requestsPerAppPerSecond),
             operations: ServerOperations(
                 store: storage.store, delivery: delivery, courier: courier, connections: connections,
-                failures: failures),
+                failures: failures, time: time),
             failures: failures,
             examinations: CredentialExaminations { work in examiners.submit { _ in work() } }, logger: logger)
         let listeners = try HTTPListeners(

@@ -43,7 +43,8 @@ struct Fixture: Sendable {
     /// Runs `body` against a fresh server; `.live` gives it a socket.
     static func open(
         options: APIOptions = APIOptions(), operations: FakeOperations = FakeOperations(),
-        failures: AuthenticationFailures? = nil, over setup: TestingSetup = .router, _ body: @escaping @Sendable (Fixture) async throws -> Void
+        failures: AuthenticationFailures? = nil, over setup: TestingSetup = .router,
+        _ body: @escaping @Sendable (Fixture) async throws -> Void
     ) async throws {
         let file = try await StoreUnderTest.sqlite.open(composers: reportComposers)
         let store: any Store = file.store

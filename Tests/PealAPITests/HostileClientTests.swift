@@ -53,7 +53,8 @@ struct HostileClientTests {
     func takenIDs(name: String) async throws {
         try await Fixture.open { fixture in
             let victim = try await fixture.admin(.post, "/peal/v1/apps", ["name": "Victim", "\(name)": "victims"])
-            let thief = try #require(try await fixture.admin(.post, "/peal/v1/apps", ["name": "Thief"])["id"]?.stringValue)
+            let thief = try #require(
+                try await fixture.admin(.post, "/peal/v1/apps", ["name": "Thief"])["id"]?.stringValue)
             let victimID = try #require(victim["id"]?.stringValue)
             for id in ["victims", "VICTIMS", victimID, victimID.uppercased()] {
                 for (method, path) in [("PATCH", "/peal/v1/apps/\(thief)"), ("POST", "/peal/v1/apps")] {
@@ -138,10 +139,12 @@ struct HostileClientTests {
 @Suite("Failed authentication")
 struct AuthenticationFailureTests {
     private func address(_ text: String) throws -> ClientAddress {
-        try ClientAddress(.init(ipAddress: text, port: 1), [:], proxies: [])
+        try ClientAddress(SocketAddress(ipAddress: text, port: 1), [:], proxies: [])
     }
 
-    private func attempt(_ address: String, _ secret: String, key: String? = nil) throws -> AuthenticationFailures.Attempt {
+    private func attempt(_ address: String, _ secret: String, key: String? = nil) throws
+        -> AuthenticationFailures.Attempt
+    {
         .init(address: try self.address(address), keyName: key, shown: secret)
     }
 
@@ -153,7 +156,7 @@ struct AuthenticationFailureTests {
     @Test("is refused after too many from one address, and admitted again later")
     func address() throws {
         let clock = ManualTime()
-        let failures = failures(clock)
+        let failures = self.failures(clock)
         for number in 0..<6 {
             let guess = try attempt("192.0.2.1", "guess \(number)")
             try failures.check(guess)
@@ -173,7 +176,7 @@ struct AuthenticationFailureTests {
     @Test("for one key is refused from every address, but not to who succeeded before")
     func key() throws {
         let clock = ManualTime()
-        let failures = failures(clock)
+        let failures = self.failures(clock)
         let owner = try attempt("198.51.100.7", "right", key: "editor")
         failures.succeeded(owner)
         for number in 0..<6 { failures.failed(try attempt("192.0.2.\(number)", "guess", key: "editor")) }
@@ -204,7 +207,8 @@ struct AuthenticationFailureTests {
         var headers = HTTPFields()
         if !header.isEmpty { headers[HTTPField.Name("X-Forwarded-For")!] = header }
         let proxies = [IPAddress("10.0.0.1")!, IPAddress("10.0.0.2")!]
-        #expect(ClientAddress(try .init(ipAddress: peer, port: 1), headers, proxies: proxies).network == expected)
+        #expect(
+            ClientAddress(try SocketAddress(ipAddress: peer, port: 1), headers, proxies: proxies).network == expected)
     }
 
     @Test("over HTTP answers 429 with Retry-After, in every dialect's envelope")

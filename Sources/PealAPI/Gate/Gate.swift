@@ -78,13 +78,15 @@ struct Gate: RouterMiddleware {
             return answer
         }
         let now = services.time.now
-        let caller = try await gatekeeper.admit(request.headers, endpoint.access, parameters: parameters, from: address, now: now)
+        let caller = try await gatekeeper.admit(
+            request.headers, endpoint.access, parameters: parameters, from: address, now: now)
         let query = try Query(query)
         let dialect = Dialects.owner(of: path, raw: "")
         let share = services.bodies.share()
         defer { share.release() }
-        let body = try await body(of: request, share, tolerance: dialect.mediaTypes, isUnknown: endpoint.access.isInBody)
-        { beginning in
+        let body = try await body(
+            of: request, share, tolerance: dialect.mediaTypes, isUnknown: endpoint.access.isInBody
+        ) { beginning in
             try await gatekeeper.admitUnread(beginning, query: query, endpoint.access, from: address, now: now)
         }
         let turn = body.count > Limits.parsedAtOnceBytesMax ? try await services.parsing.begin() : nil

@@ -227,8 +227,10 @@ extension ConfigurationKey {
         storeURL, adminToken, masterKey, masterKeyFile, apnsProductionURL, apnsSandboxURL,
         apnsProductionManagementURL, apnsSandboxManagementURL, apnsProductionBroadcastURL, apnsSandboxBroadcastURL,
         apnsConnectionsMax, fcmURL, fcmTokenHosts, fcmConnectionsMax, fcmRate, fcmStartRate, wnsTokenURL,
-        wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts, webPushOpen, caFile, webhookHosts, webhookPorts, messageLife,
-        requestBodyBytes, jsonValues, authenticationFailures, requestsPerKey, requestsPerApp, pagesInFlight, retentionDays, contextPushHold, contextPushWindow, richieTopics, richieUsers,
+        wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts, webPushOpen, caFile, webhookHosts, webhookPorts,
+        messageLife,
+        requestBodyBytes, jsonValues, authenticationFailures, requestsPerKey, requestsPerApp, pagesInFlight,
+        retentionDays, contextPushHold, contextPushWindow, richieTopics, richieUsers,
         logLevel, logFormat,
     ]
 

@@ -23,7 +23,8 @@ struct NativeKeys: Sendable {
         }
         let weak = Self.weakValue(draft)
         if let weak, !call.caller.isAdmin {
-            throw .invalid(weak, "\(weak) is too easy to guess: let the server make it, or ask the admin to create the key")
+            throw .invalid(
+                weak, "\(weak) is too easy to guess: let the server make it, or ask the admin to create the key")
         }
         let reply = try await services.keys.create(draft, app: try call.app().key, call.verb) { made in
             let key = made.stored.key
@@ -35,7 +36,9 @@ struct NativeKeys: Sendable {
         }
         services.keyRing.forget()
         var answer = Answer(reply)
-        if let weak { answer.headers[.warning] = "299 - \"\(weak) is easy to guess; replace this key after the migration\"" }
+        if let weak {
+            answer.headers[.warning] = "299 - \"\(weak) is easy to guess; replace this key after the migration\""
+        }
         return answer
     }
 
@@ -143,7 +146,8 @@ extension NativeDocument {
             APIOperation(
                 id: "createKey", method: .post, path: "\(app)/keys",
                 summary: "Make a key; its secret is shown this once",
-                text: "You may supply the values, so that existing clients need only a new host name.",
+                text: "You may supply the values, so that existing clients need only a new host name. "
+                    + "A secret that is easy to guess is accepted from the admin only, with a `Warning`.",
                 body: APIBody(
                     schema: NativeKeyShapes.draft.describe(describing),
                     examples: [("native", ["dialect": "native", "scopes": ["send", "read"]])]),
