@@ -131,7 +131,8 @@ extension Result where Failure == any Error {
 }
 
 /// Runs the server until SIGTERM or SIGINT.
-/// - Parameter networks: every network that the server sends to. Those that are not built in must be registered (`Networks`)
+/// - Parameter networks: every network that the server sends to. Those that are not built in must be registered
+/// (`Networks`)
 ///   before the configuration is read.
 /// - Throws: `ConfigurationFailure` when it cannot start as configured; otherwise the error that ended it.
 package func runServer(

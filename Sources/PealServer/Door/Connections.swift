@@ -14,8 +14,8 @@ internal import Synchronization
 
 /// The limit on open descriptors, which every connection needs one of.
 enum DescriptorLimit {
-    /// Raises the soft limit as far as the hard limit allows, at most to `Limits.descriptorsMax`. Returns the limit that
-    /// is in force.
+    /// Raises the soft limit as far as the hard limit allows, at most to `Limits.descriptorsMax`. Returns the limit
+    /// that is in force.
     static func raise() -> Int {
         var limit = rlimit()
         guard read(&limit) else { return 1024 }

@@ -136,8 +136,8 @@ struct PivotalRegistration: Sendable {
 /// A user's id signed by the app's backend: a compact JWS (RFC 7515) with HS256 over `{"custom_user_id":"…"}`. The key
 /// is the shared secret, decoded from hexadecimal digits.
 enum CustomUserID {
-    /// The id in `signed`, if one of the secrets signed it and it is valid according to `exp` and `nbf` (RFC 7519 §4.1).
-    /// Tokens with critical extensions (`crit`, RFC 7515 §4.1.11) are refused.
+    /// The id in `signed`, if one of the secrets signed it and it is valid according to `exp` and `nbf` (RFC 7519
+    /// §4.1). Tokens with critical extensions (`crit`, RFC 7515 §4.1.11) are refused.
     /// - Parameter secrets: hexadecimal text.
     static func verified(_ signed: String, secrets: [String], now: Timestamp) -> String? {
         let parts = signed.split(separator: ".", omittingEmptySubsequences: false)
