@@ -49,6 +49,21 @@ struct HostileClientTests {
         }
     }
 
+    @Test("a compressed body is refused with 415, whatever the dialect", arguments: ["gzip", "br", "GZIP, identity"])
+    func compressed(encoding: String) async throws {
+        try await Fixture.open { fixture in
+            for path in ["/peal/v1/apps", "/api/v1/push/send"] {
+                let reply = try await fixture.call(
+                    .post, path, body: #"{"name":"a"}"#, authorization: "Bearer \(Fixture.adminToken)",
+                    headers: ["Content-Encoding": encoding])
+                #expect(reply.status == 415, "\(reply.text)")
+            }
+            let plain = try await fixture.admin(
+                .post, "/peal/v1/apps", ["name": "a"], headers: ["Content-Encoding": "identity"])
+            #expect(plain.status == 201)
+        }
+    }
+
     @Test("an app takes no dialect's id of another", arguments: ["richie_app_id", "devtodev_app_id"])
     func takenIDs(name: String) async throws {
         try await Fixture.open { fixture in

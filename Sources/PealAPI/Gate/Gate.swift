@@ -109,6 +109,12 @@ struct Gate: RouterMiddleware {
         admit: ([UInt8]) async throws -> Void
     ) async throws -> [UInt8] {
         guard request.method != .get, request.method != .head else { return [] }
+        let encoding = request.headers[.contentEncoding]?.lowercased() ?? ""
+        guard ["", "identity"].contains(encoding) else {
+            throw PealError(
+                .unsupportedMediaType, "the body must not be compressed: Content-Encoding is not supported",
+                field: "Content-Encoding")
+        }
         let limit = services.options.requestBodyBytesMax
         let tooLarge = PealError(.bodyTooLarge, "the body is larger than \(limit) bytes")
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
