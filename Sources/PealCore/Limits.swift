@@ -99,6 +99,14 @@ package enum Limits {
     package static let messagesCachedMax = 64
     package static let oneAttemptSeconds: Int64 = 900
 
+    // Deletion
+    package static let deletedAppWatchSeconds: Int64 = 60
+    package static let expiredTopicLifeSeconds: Int64 = 24 * 3600
+    package static let pruneRowsMin = 50
+    package static let pruneRowsMax = 1000
+    package static let pruneMillisecondsWanted: Int64 = 20
+    package static let pruneIntervalSeconds: Int64 = 60
+
     // Breaker: a route of an app stops when suspicious retirements pass this share of at least this many answers.
     package static let breakerAnswersMin = 50
     package static let breakerSuspiciousShare = 0.2

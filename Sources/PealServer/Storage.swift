@@ -23,7 +23,9 @@ struct Storage {
             return Storage(
                 store: SQLStore(
                     engine: engine, masterKey: masterKey,
-                    retentionSeconds: Int64(configuration.retentionDays) * 86_400,
+                    retention: StoreRetention(
+                        messageDays: configuration.retentionDays, deviceDays: configuration.retiredDeviceDays,
+                        auditDays: configuration.auditDays),
                     composers: reportComposers),
                 masterKey: masterKey)
         } catch {

@@ -138,4 +138,7 @@ package protocol StoreReading {
     /// A device's topics, each with the instant at which the device joined it.
     func topicsJoined(app: AppKey, device: DeviceKey) throws -> [String: Timestamp]
     func triggerCount(app: AppKey, geofence: Int64) throws -> Int
+
+    /// Whether requests began changes that `prune` must complete now.
+    func hasRemainders(now: Timestamp) throws -> Bool
 }

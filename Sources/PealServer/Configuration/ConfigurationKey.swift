@@ -156,6 +156,12 @@ extension ConfigurationKey {
     static let retentionDays = ConfigurationKey(
         "retention.messages.days", .integer(1...3650, unit: "days"), default: "30",
         "How long finished messages and their delivery logs are kept")
+    static let retiredDeviceDays = ConfigurationKey(
+        "retention.devices.days", .integer(1...3650, unit: "days"), default: "90",
+        "How long retired devices are kept; one that registers again in that time has its topics back")
+    static let auditDays = ConfigurationKey(
+        "retention.audit.days", .integer(1...3650, unit: "days"), default: "365",
+        "How long entries of the audit log are kept")
     static let contextPushHold = ConfigurationKey(
         "contextpush.traditional.hold.seconds", .integer(0...60, unit: "seconds"), default: "10",
         "How long a traditional ContextPush message is held back, so that it can be cancelled")
@@ -182,8 +188,8 @@ extension ConfigurationKey {
         apnsProductionManagementURL, apnsSandboxManagementURL, apnsProductionBroadcastURL, apnsSandboxBroadcastURL,
         apnsConnectionsMax, fcmURL, fcmTokenHosts, fcmConnectionsMax, fcmRate, fcmStartRate, wnsTokenURL,
         wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts, webPushOpen, caFile, webhookHosts, messageLife,
-        requestBodyBytes, pagesInFlight, retentionDays, contextPushHold, contextPushWindow, richieTopics, richieUsers,
-        logLevel, logFormat,
+        requestBodyBytes, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold, contextPushWindow,
+        richieTopics, richieUsers, logLevel, logFormat,
     ]
 
     /// Variables of the client commands. They may be set in the server's environment too.

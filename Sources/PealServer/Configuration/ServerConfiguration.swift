@@ -31,6 +31,8 @@ package struct ServerConfiguration: Sendable {
     package var requestBodyBytesMax: Int
     package var pagesInFlightMax: Int
     package var retentionDays: Int
+    package var retiredDeviceDays: Int
+    package var auditDays: Int
     package var contextPushHoldSeconds: Int
     package var contextPushWindowHoursMax: Int
     package var richieTopicsMax: Int
@@ -101,6 +103,8 @@ extension ServerConfiguration {
             requestBodyBytesMax: checked.integer(.requestBodyBytes),
             pagesInFlightMax: checked.integer(.pagesInFlight),
             retentionDays: checked.integer(.retentionDays),
+            retiredDeviceDays: checked.integer(.retiredDeviceDays),
+            auditDays: checked.integer(.auditDays),
             contextPushHoldSeconds: checked.integer(.contextPushHold),
             contextPushWindowHoursMax: checked.integer(.contextPushWindow),
             richieTopicsMax: checked.integer(.richieTopics),

@@ -298,3 +298,17 @@ enum Schema5 {
         "CREATE INDEX experiment_arm_user ON experiment_arm (app, user_id)",
     ]
 }
+
+/// Changes that are completed in pieces, and the indexes by which what is over is found.
+enum SchemaPruning {
+    static let statements = [
+        """
+        CREATE TABLE remainder (
+            kind BIGINT NOT NULL, number BIGINT NOT NULL, app BIGINT NOT NULL, object BIGINT NOT NULL,
+            name {text} NOT NULL, began_at BIGINT NOT NULL, due_at BIGINT NOT NULL, PRIMARY KEY (kind, number))
+        """,
+        "CREATE INDEX device_retired ON device (retired_at) WHERE retired_at IS NOT NULL",
+        "CREATE INDEX topic_expiry ON topic (expires_at) WHERE expires_at IS NOT NULL",
+        "CREATE INDEX moment_over ON moment (app, user_id, state) WHERE state >= 5",
+    ]
+}

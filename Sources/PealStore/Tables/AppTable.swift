@@ -33,15 +33,6 @@ enum AppTable {
     static func idColumn(of dialect: DialectName) -> String? {
         dialectIDColumns.first { $0.dialect == dialect }?.name
     }
-
-    /// Every table with rows of an app, except `app` itself and the audit log, which records the deletion too.
-    static let tablesOfApp = [
-        "api_key", "credential", "device", "device_detail", "device_identifier", "topic", "device_topic",
-        "topic_member", "message", "message_content", "message_predicate", "message_keys", "message_address", "slice",
-        "delivery_page", "webhook", "outbox", "webhook_delivery", "geofence_series", "geofence", "geofence_place",
-        "geofence_tombstone", "location", "location_group", "location_group_place", "receipt", "receipt_count",
-        "geofence_trigger", "moment", "experiment", "experiment_arm",
-    ]
 }
 
 extension StoreSession {
@@ -94,12 +85,22 @@ extension StoreSession {
             """)
     }
 
-    func deleteApp(_ key: AppKey) throws -> Bool {
+    /// How many keys a deletion takes at once, so that their public halves are free.
+    private static let keysAtOnce = 1000
+
+    /// Without its row nothing is found or sent for an app. The Pruner deletes the rest.
+    func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool {
         guard try connection.execute("DELETE FROM app WHERE app = \(key)") == 1 else { return false }
-        for table in AppTable.tablesOfApp {
-            try connection.execute("DELETE FROM \(name: table) WHERE app = \(key)")
+        for table in [TablePiece.apiKey, .credential, .webhook] {
+            _ = try table.delete(where: "app = \(key)", limit: Self.keysAtOnce, connection)
         }
+        try leave(.app, app: key, now: now)
         return true
+    }
+
+    /// Whether the app exists. Rows of a deleted one remain for a while.
+    func isLiving(_ app: AppKey) throws -> Bool {
+        try connection.value("SELECT app FROM app WHERE app = \(app)", AppKey.self) != nil
     }
 
     func nextDeviceKey(app: AppKey) throws -> DeviceKey {

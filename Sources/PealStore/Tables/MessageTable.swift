@@ -54,6 +54,10 @@ enum MessageTable {
         """
     }
 
+    static func first(of campaign: String, app: AppKey) -> SQL {
+        "SELECT message FROM message WHERE app = \(app) AND campaign_id = \(campaign) LIMIT 1"
+    }
+
     static func setFirstSent(_ app: AppKey, _ id: MessageID, _ sentAt: Timestamp) -> SQL {
         "UPDATE message SET first_sent_at = \(sentAt) WHERE \(place(app, id)) AND first_sent_at IS NULL"
     }
@@ -114,6 +118,7 @@ extension StoreSession {
             ON CONFLICT DO NOTHING
             """)
         guard count == 1 else { throw PealError(.conflict, "a message with that id exists", field: "id") }
+        guard try isLiving(draft.app) else { throw PealError.notFound("app") }
         try connection.execute(
             """
             INSERT INTO message_content \(row: [

@@ -93,8 +93,9 @@ extension StoreSession {
         while let route = try connection.first(
             next, { row in ActiveRoute(app: try row.next(), route: try row.next()) })
         {
-            routes.append(route)
-            next = SliceTable.nextReadyRoute(after: route.app, route.route.rawValue)
+            let isLiving = try isLiving(route.app)
+            if isLiving { routes.append(route) }
+            next = SliceTable.nextReadyRoute(after: route.app, isLiving ? route.route.rawValue : .max)
         }
         return routes
     }
@@ -130,33 +131,42 @@ extension StoreSession {
             """)
     }
 
-    /// Leased slices are left to their workers, who release them when they see the new state.
+    /// How many slices follow their message at once.
+    private static let movedAtOnce = 1000
+
+    /// Leased slices are left to their workers, who release them when they see the new state. So do those that take a
+    /// slice which has not followed yet.
     func moveSlices(app: AppKey, id: MessageID, to state: Message.State, now: Timestamp) throws {
+        let piece = try movePiece(app: app, id: id, to: state, limit: Self.movedAtOnce, now: now)
+        if !piece.isComplete { try leave(.slices, app: app, name: id.description, now: now) }
+    }
+
+    func movePiece(
+        app: AppKey, id: MessageID, to state: Message.State, limit: Int, now: Timestamp
+    ) throws -> Piece {
         typealias State = Slice.State
-        let place = MessageTable.place(app, id)
+        let (from, target): (SQL, SQL)
         switch state {
-        case .paused:
-            try connection.execute(
-                """
-                UPDATE slice SET state = \(code: State.held)
-                WHERE \(place) AND state IN (\(code: State.waiting), \(code: State.ready))
-                """)
+        case .paused: (from, target) = ("(\(code: State.waiting), \(code: State.ready))", "\(code: State.held)")
         case .sending:
-            try connection.execute(
-                """
-                UPDATE slice SET state =
-                    CASE WHEN ready_at > \(now) THEN \(code: State.waiting) ELSE \(code: State.ready) END
-                WHERE \(place) AND state = \(code: State.held)
-                """)
+            from = "(\(code: State.held))"
+            target = "CASE WHEN ready_at > \(now) THEN \(code: State.waiting) ELSE \(code: State.ready) END"
         case .cancelled, .expired, .failed:
             // Nothing waits any longer: the workers settle what is left without sending.
-            try connection.execute(
-                """
-                UPDATE slice SET state = \(code: State.ready)
-                WHERE \(place) AND state IN (\(code: State.waiting), \(code: State.held))
-                """)
-        case .scheduled, .planning, .sent: break
+            (from, target) = ("(\(code: State.waiting), \(code: State.held))", "\(code: State.ready)")
+        case .scheduled, .planning, .sent: return .nothing
         }
+        let chosen = try connection.all(
+            """
+            SELECT route, window_no, part FROM slice WHERE \(MessageTable.place(app, id)) AND state IN \(from)
+            LIMIT \(limit)
+            """
+        ) { row in
+            Slice.ID(app: app, message: id, route: try row.next(), rangeStart: try row.next(), part: try row.next())
+        }
+        try connection.execute(
+            chosen.map { "UPDATE slice SET state = \(target) WHERE \(SliceTable.place($0)) AND state IN \(from)" as SQL })
+        return Piece(rows: chosen.count, isComplete: chosen.count < limit)
     }
 
     func lease(
