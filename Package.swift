@@ -131,7 +131,8 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", argumentParser, nioCore, nioHPACK, pealMoments, pealMomentTraining,
+                "PealCore", "PealProviders", argumentParser, asyncHTTPClient, nioCore, nioHPACK, nioHTTP1, pealMoments,
+                pealMomentTraining,
             ],
             swiftSettings: settings),
         .target(

@@ -1,4 +1,4 @@
-package import PealCore
+internal import PealCore
 
 /// How long the store keeps what is over.
 package struct StoreRetention: Sendable, Hashable {

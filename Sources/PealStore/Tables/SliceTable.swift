@@ -165,7 +165,9 @@ extension StoreSession {
             Slice.ID(app: app, message: id, route: try row.next(), rangeStart: try row.next(), part: try row.next())
         }
         try connection.execute(
-            chosen.map { "UPDATE slice SET state = \(target) WHERE \(SliceTable.place($0)) AND state IN \(from)" as SQL })
+            chosen.map {
+                "UPDATE slice SET state = \(target) WHERE \(SliceTable.place($0)) AND state IN \(from)" as SQL
+            })
         return Piece(rows: chosen.count, isComplete: chosen.count < limit)
     }
 
