@@ -97,7 +97,7 @@ package final class PostgresServer: Sendable {
             return count
         }
         let name = "peal\(number)"
-        let copied = template.map { " TEMPLATE \($0) STRATEGY file_copy" } ?? ""
+        let copied = template.map { " TEMPLATE \($0)" } ?? ""
         try execute("CREATE DATABASE \(name)\(copied)", in: "postgres")
         return name
     }
