@@ -31,7 +31,7 @@ struct Server {
 
     /// Opens the store, serves until a signal or a failure, and closes the store.
     func run() async throws {
-        let storage = try Storage.open(configuration)
+        let storage = try Storage.open(configuration) { [logger] in logger.warning("\($0)") }
         let result = await Result { try await serve(storage) }
         try storage.close()
         try result.get()

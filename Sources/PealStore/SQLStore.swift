@@ -34,7 +34,7 @@ package final class SQLStore: Store {
     /// - Throws: `StoreStartFailure` when the database is newer than the program or belongs to another key.
     package func migrate() async throws {
         let migrator = Migrator(dialect: engine.dialect)
-        try await engine.write(.control) { [context] connection in
+        try await engine.migrate { [context] connection in
             try migrator.migrate(connection)
             try context.masterKey.check(connection)
         }

@@ -69,7 +69,10 @@ extension ConfigurationKey {
 
     static let storeURL = ConfigurationKey(
         "store.url", .text, default: "sqlite:peal.db", isSecret: false,
-        "Database: sqlite:PATH; the server does not start with postgres://, which is not supported yet")
+        "Database: sqlite:PATH, or postgres://… (a libpq URI), which several servers may share")
+    static let preparedStatements = ConfigurationKey(
+        "store.prepared.statements", .choice(["true", "false"]), default: "true",
+        "Prepare statements on PostgreSQL; false behind a PgBouncer in transaction mode before 1.21")
     static let adminToken = ConfigurationKey(
         "admin.token", .text, isSecret: true,
         "Bearer token with full access, at least 32 characters; otherwise the first start generates one and prints it"
@@ -78,7 +81,8 @@ extension ConfigurationKey {
         "master.key", .text, isSecret: true, "32 bytes in base64 that encrypt credentials and key all hashes")
     static let masterKeyFile = ConfigurationKey(
         "master.key.file", .path,
-        "File with the master key; defaults with SQLite to a file beside the database, generated at the first start"
+        "File with the master key; required with PostgreSQL, where every server needs the same; defaults with SQLite "
+            + "to a file beside the database, generated at the first start"
     )
 
     static let apnsProductionURL = ConfigurationKey(
@@ -184,7 +188,7 @@ extension ConfigurationKey {
     /// Every key, in the order of the documentation.
     package static let all: [ConfigurationKey] = [
         configFile, httpHost, httpPort, httpPortFile, httpCertificate, httpKey, metricsPort, metricsPortFile,
-        storeURL, adminToken, masterKey, masterKeyFile, apnsProductionURL, apnsSandboxURL,
+        storeURL, preparedStatements, adminToken, masterKey, masterKeyFile, apnsProductionURL, apnsSandboxURL,
         apnsProductionManagementURL, apnsSandboxManagementURL, apnsProductionBroadcastURL, apnsSandboxBroadcastURL,
         apnsConnectionsMax, fcmURL, fcmTokenHosts, fcmConnectionsMax, fcmRate, fcmStartRate, wnsTokenURL,
         wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts, webPushOpen, caFile, webhookHosts, messageLife,

@@ -9,7 +9,8 @@ package struct ServerConfiguration: Sendable {
     package var httpTLS: TLSFiles?
     package var metricsPort: Int?
     package var metricsPortFile: String?
-    package var databasePath: String
+    package var store: StorePlace
+    package var preparesStatements: Bool
     package var adminToken: String?
     /// Base64.
     package var masterKey: String?
@@ -78,7 +79,8 @@ extension ServerConfiguration {
             httpTLS: try tlsFiles(checked),
             metricsPort: checked.optional(.metricsPort).flatMap { Int($0) },
             metricsPortFile: checked.optional(.metricsPortFile),
-            databasePath: try databasePath(checked.text(.storeURL)),
+            store: try StorePlace(checked.text(.storeURL)),
+            preparesStatements: checked.text(.preparedStatements) == "true",
             adminToken: try adminToken(checked),
             masterKey: try masterKey(checked),
             masterKeyFile: checked.optional(.masterKeyFile),
@@ -112,7 +114,7 @@ extension ServerConfiguration {
             logLevel: checked.text(.logLevel),
             logFormat: LogFormat(rawValue: checked.text(.logFormat)) ?? .json,
             values: ConfigurationKey.all.map { key in
-                let value = source.text(key).map { key.isSecret ? "********" : $0 }
+                let value = source.text(key).map { key.isSecret ? "********" : key == .storeURL ? StorePlace.masked($0) : $0 }
                 return (key, value, source.isGiven(key))
             })
     }
@@ -133,16 +135,6 @@ extension ServerConfiguration {
         case (nil, _): throw ConfigurationFailure(.httpCertificate, "required when PEAL_HTTP_TLS_KEY is set")
         case (_, nil): throw ConfigurationFailure(.httpKey, "required when PEAL_HTTP_TLS_CERTIFICATE is set")
         }
-    }
-
-    private static func databasePath(_ url: String) throws -> String {
-        if url.hasPrefix("postgres://") || url.hasPrefix("postgresql://") {
-            throw ConfigurationFailure(.storeURL, "this version does not support PostgreSQL; use sqlite:PATH")
-        }
-        guard url.hasPrefix("sqlite:"), url.count > "sqlite:".count else {
-            throw ConfigurationFailure(.storeURL, "must be sqlite:PATH")
-        }
-        return String(url.dropFirst("sqlite:".count))
     }
 
     private static func adminToken(_ checked: ConfigurationValues) throws -> String? {
@@ -199,5 +191,46 @@ extension ServerConfiguration {
 
     private static func quoted(_ value: String) -> String {
         "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+}
+
+/// Where the store is.
+package enum StorePlace: Sendable, Hashable, CustomStringConvertible {
+    case sqlite(path: String)
+    /// A libpq URI.
+    case postgres(url: String)
+
+    /// - Throws: `ConfigurationFailure` when `url` names no database that Peal can use.
+    init(_ url: String) throws {
+        if ["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
+            self = .postgres(url: url)
+        } else if url.hasPrefix("sqlite:"), url.count > "sqlite:".count {
+            self = .sqlite(path: String(url.dropFirst("sqlite:".count)))
+        } else {
+            throw ConfigurationFailure(.storeURL, "must be sqlite:PATH or postgres://…")
+        }
+    }
+
+    /// The path or the URL, without a password.
+    package var description: String {
+        switch self {
+        case .sqlite(let path): path
+        case .postgres(let url): Self.masked(url)
+        }
+    }
+
+    /// Replaces the password of a URL, before the host or as a parameter.
+    static func masked(_ url: String) -> String {
+        guard let scheme = url.range(of: "://") else { return url }
+        var rest = String(url[scheme.upperBound...])
+        let authorityEnd = rest.firstIndex { "/?".contains($0) } ?? rest.endIndex
+        if let at = rest[..<authorityEnd].lastIndex(of: "@"), let colon = rest[..<at].firstIndex(of: ":") {
+            rest.replaceSubrange(rest.index(after: colon)..<at, with: "********")
+        }
+        if let name = rest.range(of: "password=") {
+            let end = rest[name.upperBound...].firstIndex(of: "&") ?? rest.endIndex
+            rest.replaceSubrange(name.upperBound..<end, with: "********")
+        }
+        return url[..<scheme.upperBound] + rest
     }
 }
