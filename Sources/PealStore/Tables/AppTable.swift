@@ -40,7 +40,7 @@ enum AppTable {
         "topic_member", "message", "message_content", "message_predicate", "message_keys", "message_address", "slice",
         "delivery_page", "webhook", "outbox", "webhook_delivery", "geofence_series", "geofence", "geofence_place",
         "geofence_tombstone", "location", "location_group", "location_group_place", "receipt", "receipt_count",
-        "geofence_trigger", "moment", "experiment", "experiment_arm",
+        "geofence_trigger", "moment", "experiment", "experiment_arm", "route_gate",
     ]
 }
 
