@@ -94,8 +94,13 @@ package enum Limits {
     package static let directSlicesActiveMax = 256
     package static let directSlicesWaitingMax = 4096
     package static let stragglerPagesMax = 64
-    package static let probeDevicesMax = 64
-    package static let parkSecondsMax: Int64 = 60
+    package static let probeDevicesMax = 16
+    package static let probeMessagesMax = 4
+    package static let probeSeconds: Int64 = 30
+    package static let routesPerWalk = 256
+    package static let routeSlicesRead = 10_000
+    package static let routesMeasured = 100
+    package static let censusMax = 100_000
     package static let messagesCachedMax = 64
     package static let oneAttemptSeconds: Int64 = 900
 

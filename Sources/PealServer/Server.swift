@@ -21,6 +21,7 @@ struct Server {
     let logger: Logger
     let time: any TimeSource = SystemTime()
     let randomness: any Randomness = SystemRandomness()
+    /// For the HTTP server and webhooks.
     let eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
 
     init(_ configuration: ServerConfiguration, networks: [ServerNetwork]) {
@@ -38,12 +39,20 @@ struct Server {
     }
 
     private func serve(_ storage: Storage) async throws {
+        // Sending has event loops of its own, so that no request and no webhook delays a socket of a push network.
+        let senders = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+        let result = await Result { try await serve(storage, senders) }
+        try await senders.shutdownGracefully()
+        try result.get()
+    }
+
+    private func serve(_ storage: Storage, _ senders: any EventLoopGroup) async throws {
         try await storage.migrate(configuration)
         let adminTokenHash = try await AdminToken.hash(
             configuration, storage: storage, randomness: randomness, time: time)
         let providers = try ProviderSet(
             networks, configuration,
-            .init(eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger))
+            .init(eventLoopGroup: senders, time: time, randomness: randomness, logger: logger))
         var options = DeliveryOptions()
         options.pagesInFlightMax = configuration.pagesInFlightMax
         let delivery = DeliveryService(

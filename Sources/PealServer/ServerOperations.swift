@@ -26,10 +26,12 @@ struct ServerOperations: Operations {
     }
 
     func metrics() async -> String {
-        let census = try? await store.read { try $0.census() }
+        let census = try? await store.read(.heavy) { try $0.census() }
         let credentials = try? await store.read { try CredentialMetrics($0) }
+        let parked = try? await store.read(.heavy) { try $0.parkedRoutes(limit: Limits.routesMeasured) }
         return MetricsText.render(
             delivery.metrics.snapshot, webhooks: courier.metrics.snapshot, census: census, credentials: credentials)
+            + RouteMetrics(parked: parked ?? [], now: SystemTime().now).text
     }
 }
 
@@ -90,6 +92,11 @@ enum MetricsText {
         single("peal_slices_ready", "gauge", "Slices ready to be leased.", census.slicesReady, into: &text)
         single("peal_slices_waiting", "gauge", "Slices that are due later.", census.slicesWaiting, into: &text)
         single("peal_slices_leased", "gauge", "Leased slices.", census.slicesLeased, into: &text)
+        single(
+            "peal_slices_parked", "gauge", "Slices that wait for their route to open.", census.slicesParked, into: &text)
+        single(
+            "peal_slices_ending", "gauge", "Slices of ended messages, ready to be leased.", census.slicesEnding,
+            into: &text)
         single("peal_apps_stopped", "gauge", "Apps with a stopped provider.", census.appsStopped, into: &text)
     }
 
@@ -107,6 +114,34 @@ enum MetricsText {
 
     private static func name(_ series: DeliveryMetrics.Series) -> String {
         "provider=\"\(series.provider?.rawValue ?? "none")\",outcome=\"\(series.outcome.name)\""
+    }
+}
+
+/// Metrics of closed routes on which something waits, by app id: at most `Limits.routesMeasured` of them, so that the
+/// number of series is bounded.
+struct RouteMetrics {
+    let parked: [ParkedRoute]
+    let now: Timestamp
+
+    /// In Prometheus' format.
+    var text: String {
+        var text = ""
+        var name = "peal_route_slices_parked"
+        MetricsText.family(name, "gauge", "Slices that wait for one route to open.", into: &text)
+        for route in parked { text += "\(name){\(Self.labels(route))} \(route.slices)\n" }
+        name = "peal_route_oldest_pending_seconds"
+        MetricsText.family(
+            name, "gauge", "How long ago the oldest message that waits for the route was accepted.", into: &text)
+        for route in parked {
+            let seconds = max(0, (now - route.oldestAt).components.seconds)
+            text += "\(name){\(Self.labels(route))} \(seconds)\n"
+        }
+        return text
+    }
+
+    private static func labels(_ parked: ParkedRoute) -> String {
+        "app=\"\(parked.app)\",provider=\"\(parked.route.provider?.rawValue ?? "none")\""
+            + ",environment=\"\(parked.route.environment.rawValue)\",platform=\"\(parked.route.platform)\""
     }
 }
 

@@ -19,9 +19,9 @@ package final class SQLStore: Store {
     }
 
     package func read<R: Sendable>(
-        _ body: @escaping @Sendable (any StoreReading) throws -> R
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
     ) async throws -> R {
-        try await engine.read { [context] in try body(StoreSession($0, context)) }
+        try await engine.read(lane) { [context] in try body(StoreSession($0, context)) }
     }
 
     package func write<R: Sendable>(

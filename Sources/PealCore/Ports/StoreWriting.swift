@@ -70,12 +70,19 @@ package protocol StoreWriting: StoreReading {
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)]
     /// Makes waiting slices that are due ready. Returns how many.
     func releaseDueSlices(now: Timestamp, limit: Int) throws -> Int
-    /// Makes waiting slices ready that were never tried: their route was closed and is open again.
-    func freeUntriedSlices(of route: ActiveRoute) throws
-    /// Ends at most `limit` paused messages that have expired. One that was partly sent resumes, so that its workers
-    /// settle the rest; others expire immediately. Returns how many there were.
-    func endPausedMessages(now: Timestamp, limit: Int) throws -> Int
-    /// Leases ready slices of one route in order of lane and rank.
+    /// Ends at most `limit` messages that have expired: what waits of them is settled without being sent. A paused one
+    /// that was partly sent resumes for that; one that was not expires immediately. Returns how many there were.
+    func endExpiredMessages(now: Timestamp, limit: Int) throws -> Int
+    /// Stores a gate, unless the credential that it is about has been replaced.
+    /// - Returns: the number of the change; nil when nothing was written.
+    func setGate(_ gate: RouteGate) throws -> Int64?
+    /// Opens a route, because its configuration changed.
+    func openGate(_ route: ActiveRoute) throws
+    /// Ends every probe, at the start of the only process.
+    func endProbes() throws
+    /// Leases slices of one route: those of ended messages first, then ready ones in order of lane and rank. Of a
+    /// closed route it leases no ready one, except for a probe, when one is due: then one slice of each of up to
+    /// `Limits.probeMessagesMax` messages, going on behind those of the last probe.
     func lease(
         _ route: ActiveRoute, limit: Int, owner: String, until: Timestamp, now: Timestamp
     ) throws -> [Slice]

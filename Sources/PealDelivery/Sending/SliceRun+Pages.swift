@@ -29,13 +29,14 @@ extension SliceRun {
     }
 
     private mutating func enter(after key: DeviceKey) async -> SentPage? {
-        let gate = context.routes.change(terms.route) { $0.enter(now: context.time.uptime) }
-        if case .closed(let until) = gate {
-            halt = .closed(until: context.parked(until: until))
+        let message = slice.id.message
+        let gate = context.routes.change(terms.route) { $0.enter(message, now: context.time.uptime) }
+        if case .closed = gate {
+            halt = .closed(until: await context.park(on: terms.route))
             return nil
         }
         let page = await send(after: key, isProbe: gate == .probe)
-        if page?.order == nil, gate == .probe { context.routes.change(terms.route) { $0.abandonProbe() } }
+        if page?.order == nil, gate == .probe { context.routes.change(terms.route) { $0.abandonProbe(of: message) } }
         return page
     }
 

@@ -6,7 +6,10 @@ package protocol SQLEngine: Sendable {
     var dialect: SQLDialect { get }
 
     /// Runs `body` on one consistent state. Cancelling the calling task does not stop it.
-    func read<R: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> R) async throws -> R
+    /// - Parameter lane: Reads of one lane never wait for those of another.
+    func read<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
+    ) async throws -> R
 
     /// Runs `body` in a transaction that is durable when the call returns. An error undoes all of it. Writes share
     /// commits and run in order of lane. Cancelling the calling task does not stop them.
@@ -20,6 +23,13 @@ package protocol SQLEngine: Sendable {
 
     /// Finishes waiting writes and closes the database. No call may follow.
     func close() throws
+}
+
+extension SQLEngine {
+    /// Reads for a request.
+    package func read<R: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> R) async throws -> R {
+        try await read(.request, body)
+    }
 }
 
 /// A connection inside one transaction. Statements name their parameters `$1`, `$2`, …; a name may appear more than

@@ -25,7 +25,7 @@ struct NativeTopics: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let app = try call.app().key
-        let topics = try await services.store.read {
+        let topics = try await services.store.read(.heavy) {
             try $0.topics(app: app, after: list.name, limit: list.fetchCount, now: call.now)
         }
         return list.answer(topics, cursor: { Array($0.name.utf8) }, json: Self.json)
