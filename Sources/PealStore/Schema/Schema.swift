@@ -298,3 +298,14 @@ enum Schema5 {
         "CREATE INDEX experiment_arm_user ON experiment_arm (app, user_id)",
     ]
 }
+
+/// The sixth schema: what may have been sent already, and slices whose results cannot be stored.
+enum Schema6 {
+    /// `doubt` counts the devices after the cursor that may have got the message already. `fault` says why a slice is
+    /// quarantined.
+    static let trouble = [
+        "ALTER TABLE slice ADD COLUMN doubt BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE slice ADD COLUMN fault {text}",
+        "CREATE INDEX slice_quarantined ON slice (app, message) WHERE state = 5",
+    ]
+}
