@@ -79,11 +79,16 @@ package enum Limits {
     package static let pagesStalledMax = 48
     package static let slicesStalledMax = 48
     package static let directDevicesMax = 128
+    package static let directPageDevicesMax = 16
+    package static let directPagesInFlightPerSliceMax = 8
+    package static let directDevicesInFlightMax = 1024
+    package static let directDevicesStalledMax = 4096
     package static let listSliceKeysMax = 8192
     package static let leaseSeconds: Int64 = 30
     package static let heartbeatSeconds: Int64 = 10
     package static let requestTimeoutSeconds: Int64 = 15
     package static let stragglerMilliseconds: Int64 = 500
+    package static let directSettleMilliseconds: Int64 = 200
     package static let attemptsMax = 12
     package static let drainSeconds: Int64 = 20
     package static let logRowBytesMax = 3900
@@ -93,7 +98,7 @@ package enum Limits {
     package static let slicesExpressMax = 8
     package static let directSlicesActiveMax = 256
     package static let directSlicesWaitingMax = 4096
-    package static let stragglerPagesMax = 64
+    package static let stragglerPageDevicesMax = 65_536
     package static let probeDevicesMax = 16
     package static let probeMessagesMax = 4
     package static let probeSeconds: Int64 = 30

@@ -87,8 +87,18 @@ extension Doctor {
                 return diagnosis.add(.failed, "master key", "does not match the database")
             }
             try await checkCredentials(in: store, &diagnosis)
+            try await checkSlices(in: store, &diagnosis)
         } catch {
             diagnosis.add(.failed, "store", "\(error)")
+        }
+    }
+
+    /// Names the messages with devices whose results cannot be stored.
+    private func checkSlices(in store: SQLStore, _ diagnosis: inout Diagnosis) async throws {
+        for slice in try await store.read({ try $0.quarantinedSlices(limit: Limits.listItemsMax) }) {
+            diagnosis.add(
+                .failed, "quarantined slice of message \(slice.message)",
+                "app \(slice.app), \(slice.route), \(slice.devices) devices: \(slice.reason)")
         }
     }
 

@@ -11,9 +11,11 @@ struct ServerOperations: Operations {
     let courier: WebhookCourier
 
     func readiness() async -> [(subsystem: String, failure: String?)] {
-        [
-            ("store", await store.isReady() ? nil : "the store does not respond, or is not migrated"),
-            ("delivery", delivery.isRunning ? nil : "the workers are not running"),
+        // First, because a locked store answers late.
+        var failure = delivery.isRunning ? delivery.storeFailure : nil
+        if failure == nil, await !store.isReady() { failure = "the store does not respond, or is not migrated" }
+        return [
+            ("store", failure), ("delivery", delivery.isRunning ? nil : "the workers are not running"),
         ]
     }
 
@@ -51,6 +53,12 @@ enum MetricsText {
         single(
             "peal_settles_refused_total", "counter", "Settlements refused because the lease was lost.",
             delivery.settlesRefused, into: &text)
+        single(
+            "peal_settles_failed_total", "counter", "Writes of settlements that failed and were tried again.",
+            delivery.settlesFailed, into: &text)
+        single(
+            "peal_resent_total", "counter",
+            "Devices sent to again although an earlier request may have reached them.", delivery.resent, into: &text)
         single("peal_retries_total", "counter", "Devices scheduled for another attempt.", delivery.retries, into: &text)
         single(
             "peal_stragglers_total", "counter", "Devices whose answer came after their page was settled.",
@@ -96,6 +104,9 @@ enum MetricsText {
             "peal_slices_parked", "gauge", "Slices that wait for their route to open.", census.slicesParked, into: &text)
         single(
             "peal_slices_ending", "gauge", "Slices of ended messages, ready to be leased.", census.slicesEnding,
+            into: &text)
+        single(
+            "peal_slices_quarantined", "gauge", "Slices whose results cannot be stored.", census.slicesQuarantined,
             into: &text)
         single("peal_apps_stopped", "gauge", "Apps with a stopped provider.", census.appsStopped, into: &text)
     }

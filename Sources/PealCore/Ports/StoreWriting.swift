@@ -88,10 +88,18 @@ package protocol StoreWriting: StoreReading {
     ) throws -> [Slice]
     /// Extends the leases that `owner` still holds. Returns their slices.
     func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID]
-    /// Ends leases that expired before `now`; nil ends all leases, such as at the start of the only process.
-    func takeBackLeases(endedBefore now: Timestamp?) throws -> Int
+    /// Ends leases that expired before `now`, except `kept`; nil ends all leases, such as at the start of the only
+    /// process. Their holders may have sent to the next devices: those are in doubt. Returns how many leases ended.
+    func takeBackLeases(endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>) throws -> Int
     /// Applies each settlement whose lease still holds. One that fails does not affect the others.
     func settle(_ settlements: [Settlement], now: Timestamp) throws -> [Settlement.Result]
+    /// Takes a slice out of work because this settlement of it cannot be stored: writes what can be, without the row of
+    /// the log, and marks the slice with `reason`.
+    /// - Parameter keepsAnswers: Whether cursor, counts and deferrals are stored. Without them only the mark is, and the
+    ///   devices are in doubt.
+    func quarantine(
+        _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp
+    ) throws -> Settlement.Result
     /// Deletes rows whose retention has ended, and completes what requests began: at most about `limit` rows.
     /// - Returns: how many rows were changed; 0 when nothing is left to do now.
     func prune(now: Timestamp, limit: Int) throws -> Int
@@ -179,4 +187,11 @@ package protocol StoreWriting: StoreReading {
     func audit(_ entry: AuditEntry) throws
     /// Entries of one app, or of all, newest first, starting before the number `cursor`.
     func auditEntries(app: AppKey?, before cursor: Int64?, limit: Int) throws -> [(number: Int64, entry: AuditEntry)]
+}
+
+extension StoreWriting {
+    /// Ends all leases that expired before `now`; nil ends every lease.
+    package func takeBackLeases(endedBefore now: Timestamp?) throws -> Int {
+        try takeBackLeases(endedBefore: now, keeping: [])
+    }
 }

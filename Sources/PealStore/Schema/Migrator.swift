@@ -45,5 +45,6 @@ extension Migration {
         Migration(version: 5, statements: Schema5.moments),
         Migration(version: 6, statements: Schema6.routes + Schema6.expiries + Schema6.lists),
         Migration(version: 7, statements: SchemaPruning.statements),
+        Migration(version: 8, statements: SchemaTrouble.statements),
     ]
 }

@@ -341,3 +341,14 @@ enum SchemaPruning {
         "CREATE INDEX moment_over ON moment (app, user_id, state) WHERE state >= 5",
     ]
 }
+
+/// What may have been sent already, and slices whose results cannot be stored.
+enum SchemaTrouble {
+    /// `doubt` counts the devices after the cursor that may have got the message already. `fault` says why a slice is
+    /// quarantined.
+    static let statements = [
+        "ALTER TABLE slice ADD COLUMN doubt BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE slice ADD COLUMN fault {text}",
+        "CREATE INDEX slice_quarantined ON slice (app, message) WHERE state = 5",
+    ]
+}

@@ -4,7 +4,8 @@ internal import PealCore
 enum SliceTable {
     /// What `slice(_:app:route:)` reads; the last one is the rank.
     static let columns: Columns = """
-        message, window_no, part, attempt, key_from, key_to, keys, cursor, pages, estimate, counts, term, lane, rank
+        message, window_no, part, attempt, key_from, key_to, keys, cursor, pages, estimate, counts, term, lane,
+        doubt, rank
         """
 
     static func slice(_ row: inout RowReader, app: AppKey, route: Route) throws -> (slice: Slice, rank: Int64) {
@@ -14,7 +15,7 @@ enum SliceTable {
             id: id, attempt: try row.next(), keyFrom: try row.next(), keyTo: try row.next(),
             keys: try row.next([UInt8]?.self).map(KeyListCoding.decode), cursor: try row.next(),
             pageCount: try row.next(), estimate: try row.next(), counts: try CountsCoding.decode(row.next()),
-            term: try row.next(), lane: try row.next())
+            term: try row.next(), lane: try row.next(), doubt: try row.next())
         return (slice, try row.next())
     }
 
@@ -116,6 +117,24 @@ enum SliceTable {
         """
         UPDATE slice SET lease_until = \(until)
         WHERE \(place(id)) AND state = \(code: Slice.State.leased) AND owner = \(owner) AND term = \(term)
+        """
+    }
+
+    /// Ends leases whose holders are gone, and puts what they may have sent in doubt. A slice of a paused message is
+    /// held, and one of an ended message ends; any other is ready again.
+    static var takeBack: SQL {
+        """
+        UPDATE slice SET owner = \(String?.none),
+            doubt = CASE WHEN lane = \(code: Slice.Lane.direct) THEN \(Slice.Lane.direct.devicesInFlightMax)
+                ELSE \(Slice.Lane.bulk.devicesInFlightMax) END,
+            state = \(placed(.ready))
+        """
+    }
+
+    static func leased(until end: Timestamp) -> SQL {
+        """
+        SELECT app, message, route, window_no, part, term FROM slice
+        WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)
         """
     }
 
@@ -228,11 +247,11 @@ extension StoreSession {
         switch state {
         case .paused: (from, target) = ("(\(code: State.waiting), \(code: State.ready))", "\(code: State.held)")
         case .sending:
-            from = "(\(code: State.held))"
+            from = "(\(code: State.held), \(code: State.quarantined))"
             target = "CASE WHEN ready_at > \(now) THEN \(code: State.waiting) ELSE \(code: State.ready) END"
         case .cancelled, .expired, .failed:
             // Nothing waits any longer: the workers settle what is left without sending.
-            from = "(\(code: State.waiting), \(code: State.ready), \(code: State.held))"
+            from = "(\(code: State.waiting), \(code: State.ready), \(code: State.held), \(code: State.quarantined))"
             target = "\(code: State.ending)"
         case .scheduled, .planning, .sent: return .nothing
         }
@@ -284,16 +303,52 @@ extension StoreSession {
         return zip(slices, counts).filter { $0.1 == 1 }.map(\.0.id)
     }
 
-    /// A slice of a paused message is held, and one of an ended message ends; any other is ready again.
-    func takeBackLeases(endedBefore now: Timestamp?) throws -> Int {
+    func takeBackLeases(endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>) throws -> Int {
         // Leases of other processes end by time alone.
         if now == nil, context.dialect.isShared { return 0 }
         let end = now ?? Timestamp(milliseconds: .max)
+        guard !kept.isEmpty else {
+            return try connection.execute(
+                "\(SliceTable.takeBack) WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)")
+        }
+        let ended = try connection.all(SliceTable.leased(until: end)) { row in
+            Slice.Lease(
+                id: Slice.ID(
+                    app: try row.next(), message: try row.next(), route: try row.next(), rangeStart: try row.next(),
+                    part: try row.next()), term: try row.next())
+        }
         return try connection.execute(
+            ended.filter { !kept.contains($0) }.map { lease in
+                """
+                \(SliceTable.takeBack) WHERE \(SliceTable.place(lease.id)) AND state = \(code: Slice.State.leased)
+                    AND term = \(lease.term)
+                """
+            } as [SQL]
+        ).reduce(0, +)
+    }
+
+    func quarantinedSlices(limit: Int) throws -> [QuarantinedSlice] {
+        let slices = try connection.all(
             """
-            UPDATE slice SET owner = \(String?.none), state = \(SliceTable.placed(.ready))
-            WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)
-            """)
+            SELECT app, message, route, counts, estimate, fault FROM slice
+            WHERE state = \(code: Slice.State.quarantined) ORDER BY app, message LIMIT \(limit)
+            """
+        ) { row in
+            let (app, message, route): (AppKey, MessageID, Route) = (try row.next(), try row.next(), try row.next())
+            let counts = try? CountsCoding.decode(row.next())
+            let estimate: Int = try row.next()
+            return (
+                app: app, message: message, route: route, devices: max(0, estimate - (counts?.settled ?? 0)),
+                reason: try row.next(String?.self) ?? ""
+            )
+        }
+        return try slices.compactMap { slice in
+            try app(key: slice.app).map {
+                QuarantinedSlice(
+                    app: $0.id, message: slice.message, route: slice.route, devices: slice.devices,
+                    reason: slice.reason)
+            }
+        }
     }
 
     func census() throws -> StoreCensus {
@@ -307,6 +362,7 @@ extension StoreSession {
         census.slicesEnding = try slices(.ending)
         census.slicesWaiting = try slices(.waiting)
         census.slicesLeased = try slices(.leased)
+        census.slicesQuarantined = try slices(.quarantined)
         census.appsStopped = try connection.count(
             """
             SELECT COUNT(DISTINCT app) FROM credential WHERE health = \(code: CredentialTable.HealthCode.stopped)
