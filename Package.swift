@@ -83,8 +83,9 @@ let package = Package(
             name: "PealServer",
             dependencies: [
                 "PealAPI", "PealCore", "PealDelivery", "PealNetwork", "PealPostgres", "PealProviders", "PealReports",
-                "PealSQLite", "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, httpTypes,
-                logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, serviceLifecycle,
+                "PealSQLite", "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2,
+                httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS,
+                serviceLifecycle,
                 unixSignals,
                 yams,
             ],

@@ -9,6 +9,8 @@ struct ServerOperations: Operations {
     let store: SQLStore
     let delivery: DeliveryService
     let courier: WebhookCourier
+    let connections: Connections
+    let failures: AuthenticationFailures
 
     func readiness() async -> [(subsystem: String, failure: String?)] {
         // First, because a locked store answers late.
@@ -34,6 +36,7 @@ struct ServerOperations: Operations {
         return MetricsText.render(
             delivery.metrics.snapshot, webhooks: courier.metrics.snapshot, census: census, credentials: credentials)
             + RouteMetrics(parked: parked ?? [], now: SystemTime().now).text
+            + MetricsText.door(connections.snapshot, failures.snapshot)
     }
 }
 
@@ -83,6 +86,22 @@ enum MetricsText {
         single("peal_store_up", "gauge", "Whether the store responds.", census == nil ? 0 : 1, into: &text)
         if let census { render(census, into: &text) }
         if let credentials { text += credentials.text }
+        return text
+    }
+
+    /// Who was let in and who was not.
+    static func door(_ connections: Connections.Snapshot, _ failures: AuthenticationFailures.Snapshot) -> String {
+        var text = ""
+        single("peal_http_connections", "gauge", "Connections of clients.", connections.served, into: &text)
+        single(
+            "peal_http_connections_refused_total", "counter", "Connections refused because there were too many.",
+            connections.refusedTotal, into: &text)
+        single(
+            "peal_authentication_failures_total", "counter", "Requests with an unknown key or a wrong secret.",
+            failures.failures, into: &text)
+        single(
+            "peal_authentication_refused_total", "counter", "Requests refused because of earlier failures.",
+            failures.refused, into: &text)
         return text
     }
 

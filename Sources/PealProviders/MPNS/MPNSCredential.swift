@@ -18,6 +18,7 @@ enum MPNSCredential {
         else {
             throw .invalid("certificate", "certificate must be a certificate chain in PEM, the client's own first")
         }
+        try DerivationLimits.refuseEncrypted(identity.privateKey, field: "private_key")
         let documents = (try? PEMDocument.parseMultiple(pemString: identity.privateKey)) ?? []
         // `openssl ecparam -genkey` writes the curve's name before the key.
         guard let written = documents.first(where: { $0.discriminator.hasSuffix("PRIVATE KEY") }),

@@ -61,6 +61,33 @@ extension ConfigurationKey {
     static let httpCertificate = ConfigurationKey(
         "http.tls.certificate", .path, "PEM file with the certificate chain; turns on HTTPS (HTTP/1.1 and HTTP/2)")
     static let httpKey = ConfigurationKey("http.tls.key", .path, "PEM file with the private key of that certificate")
+    static let httpConnections = ConfigurationKey(
+        "http.connections.max", .integer(8...1_000_000, unit: "connections"),
+        "Connections served at once; further ones get 503. By default half of the open files that the system allows, "
+            + "at most \(Limits.httpConnectionsMax)")
+    static let httpConnectionsPerAddress = ConfigurationKey(
+        "http.connections.per.address.max", .integer(1...1_000_000, unit: "connections"),
+        "Connections served at once for one client address (IPv6: for 64 bits). By default a quarter of all, and "
+            + "unlimited for this machine")
+    static let httpTrustedProxies = ConfigurationKey(
+        "http.trusted.proxies", .text,
+        "Addresses of reverse proxies, separated by commas; their X-Forwarded-For names the client in limits and logs")
+    static let httpHandshake = ConfigurationKey(
+        "http.handshake.seconds", .integer(1...300, unit: "seconds"), default: String(Limits.httpHandshakeSeconds),
+        "Time for the TLS handshake")
+    static let httpHead = ConfigurationKey(
+        "http.head.seconds", .integer(1...300, unit: "seconds"), default: String(Limits.httpHeadSeconds),
+        "Time for the head of a request, and for the first request of a connection")
+    static let httpIdle = ConfigurationKey(
+        "http.idle.seconds", .integer(1...86_400, unit: "seconds"), default: String(Limits.httpIdleSeconds),
+        "How long a connection may be idle between requests")
+    static let httpAge = ConfigurationKey(
+        "http.age.seconds", .integer(1...604_800, unit: "seconds"), default: String(Limits.httpAgeSeconds),
+        "How long an HTTP/2 connection may live; its open requests are still answered")
+    static let httpRate = ConfigurationKey(
+        "http.bytes.per.second.min", .integer(1...1_000_000, unit: "bytes per second"),
+        default: String(Limits.httpBytesPerSecondMin),
+        "Slowest rate at which a client may send a body or read an answer, after \(Limits.httpGraceSeconds) s")
     static let metricsPort = ConfigurationKey(
         "metrics.port", .integer(0...65_535),
         "Port for /metrics, on the address of PEAL_HTTP_HOST; without it, /metrics is on the main port")
@@ -154,6 +181,19 @@ extension ConfigurationKey {
     static let requestBodyBytes = ConfigurationKey(
         "limits.request.body.bytes", .integer(1024...67_108_864, unit: "bytes"),
         default: String(Limits.requestBodyBytesMax), "Maximum size of a request body")
+    static let jsonValues = ConfigurationKey(
+        "limits.json.values", .integer(1000...10_000_000, unit: "values"), default: String(Limits.jsonValuesMax),
+        "Maximum number of JSON values in a request body")
+    static let authenticationFailures = ConfigurationKey(
+        "limits.authentication.failures.per.minute", .integer(1...1_000_000, unit: "failures"),
+        default: String(Limits.authenticationFailuresPerMinute),
+        "Failed authentications of one client address, and for one key, after which further ones get 429")
+    static let requestsPerKey = ConfigurationKey(
+        "limits.requests.per.key.per.second", .integer(1...1_000_000, unit: "requests per second"),
+        default: String(Limits.requestsPerKeyPerSecond), "Requests with one key; further ones get 429")
+    static let requestsPerApp = ConfigurationKey(
+        "limits.requests.per.app.per.second", .integer(1...1_000_000, unit: "requests per second"),
+        default: String(Limits.requestsPerAppPerSecond), "Requests with all keys of one app; further ones get 429")
     static let pagesInFlight = ConfigurationKey(
         "delivery.pages.in.flight", .integer(1...256, unit: "pages"), default: String(Limits.pagesInFlightMax),
         "Pages of up to 1,024 devices in flight at once; bounds memory use and what may be sent twice after a crash")
@@ -187,13 +227,15 @@ extension ConfigurationKey {
 
     /// Every key, in the order of the documentation.
     package static let all: [ConfigurationKey] = [
-        configFile, httpHost, httpPort, httpPortFile, httpCertificate, httpKey, metricsPort, metricsPortFile,
-        storeURL, preparedStatements, adminToken, masterKey, masterKeyFile, apnsProductionURL, apnsSandboxURL,
-        apnsProductionManagementURL, apnsSandboxManagementURL, apnsProductionBroadcastURL, apnsSandboxBroadcastURL,
-        apnsConnectionsMax, fcmURL, fcmTokenHosts, fcmConnectionsMax, fcmRate, fcmStartRate, wnsTokenURL,
-        wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts, webPushOpen, caFile, webhookHosts, messageLife,
-        requestBodyBytes, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold, contextPushWindow,
-        richieTopics, richieUsers, logLevel, logFormat,
+        configFile, httpHost, httpPort, httpPortFile, httpCertificate, httpKey, httpConnections,
+        httpConnectionsPerAddress, httpTrustedProxies, httpHandshake, httpHead, httpIdle, httpAge, httpRate,
+        metricsPort, metricsPortFile, storeURL, preparedStatements, adminToken, masterKey, masterKeyFile,
+        apnsProductionURL, apnsSandboxURL, apnsProductionManagementURL, apnsSandboxManagementURL,
+        apnsProductionBroadcastURL, apnsSandboxBroadcastURL, apnsConnectionsMax, fcmURL, fcmTokenHosts,
+        fcmConnectionsMax, fcmRate, fcmStartRate, wnsTokenURL, wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts,
+        webPushOpen, caFile, webhookHosts, messageLife, requestBodyBytes, jsonValues, authenticationFailures,
+        requestsPerKey, requestsPerApp, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold,
+        contextPushWindow, richieTopics, richieUsers, logLevel, logFormat,
     ]
 
     /// Variables of the client commands. They may be set in the server's environment too.

@@ -7,6 +7,12 @@ package struct ServerConfiguration: Sendable {
     package var httpPort: Int
     package var httpPortFile: String?
     package var httpTLS: TLSFiles?
+    /// nil for a part of the open files that the system allows.
+    package var connectionsMax: Int?
+    package var connectionsPerAddressMax: Int?
+    /// Addresses whose `X-Forwarded-For` is believed.
+    package var trustedProxies: [IPAddress]
+    var httpDeadlines: HTTPDeadlines
     package var metricsPort: Int?
     package var metricsPortFile: String?
     package var store: StorePlace
@@ -30,6 +36,10 @@ package struct ServerConfiguration: Sendable {
     package var webhookRules: WebhookRules
     package var messageLifeSeconds: Int64
     package var requestBodyBytesMax: Int
+    package var jsonValuesMax: Int
+    package var authenticationFailuresPerMinute: Int
+    package var requestsPerKeyPerSecond: Int
+    package var requestsPerAppPerSecond: Int
     package var pagesInFlightMax: Int
     package var retentionDays: Int
     package var retiredDeviceDays: Int
@@ -77,6 +87,13 @@ extension ServerConfiguration {
             httpPort: checked.integer(.httpPort),
             httpPortFile: checked.optional(.httpPortFile),
             httpTLS: try tlsFiles(checked),
+            connectionsMax: checked.optional(.httpConnections).flatMap { Int($0) },
+            connectionsPerAddressMax: checked.optional(.httpConnectionsPerAddress).flatMap { Int($0) },
+            trustedProxies: try trustedProxies(checked),
+            httpDeadlines: HTTPDeadlines(
+                handshakeSeconds: checked.integer(.httpHandshake), headSeconds: checked.integer(.httpHead),
+                idleSeconds: checked.integer(.httpIdle), ageSeconds: checked.integer(.httpAge),
+                bytesPerSecondMin: checked.integer(.httpRate)),
             metricsPort: checked.optional(.metricsPort).flatMap { Int($0) },
             metricsPortFile: checked.optional(.metricsPortFile),
             store: try StorePlace(checked.text(.storeURL)),
@@ -103,6 +120,10 @@ extension ServerConfiguration {
             webhookRules: WebhookRules(allowedHosts: checked.list(.webhookHosts)),
             messageLifeSeconds: Int64(checked.integer(.messageLife)),
             requestBodyBytesMax: checked.integer(.requestBodyBytes),
+            jsonValuesMax: checked.integer(.jsonValues),
+            authenticationFailuresPerMinute: checked.integer(.authenticationFailures),
+            requestsPerKeyPerSecond: checked.integer(.requestsPerKey),
+            requestsPerAppPerSecond: checked.integer(.requestsPerApp),
             pagesInFlightMax: checked.integer(.pagesInFlight),
             retentionDays: checked.integer(.retentionDays),
             retiredDeviceDays: checked.integer(.retiredDeviceDays),
@@ -134,6 +155,15 @@ extension ServerConfiguration {
         case (let certificate?, let key?): return TLSFiles(certificate: certificate, key: key)
         case (nil, _): throw ConfigurationFailure(.httpCertificate, "required when PEAL_HTTP_TLS_KEY is set")
         case (_, nil): throw ConfigurationFailure(.httpKey, "required when PEAL_HTTP_TLS_CERTIFICATE is set")
+        }
+    }
+
+    private static func trustedProxies(_ checked: ConfigurationValues) throws -> [IPAddress] {
+        try checked.list(.httpTrustedProxies).map { text in
+            guard let address = IPAddress(text) else {
+                throw ConfigurationFailure(.httpTrustedProxies, "\(text) is not an IP address")
+            }
+            return address
         }
     }
 
