@@ -37,7 +37,7 @@ enum Table {
             case .string(let text): text
             case .array(let elements) where elements.allSatisfy({ $0.stringValue != nil }):
                 elements.compactMap(\.stringValue).joined(separator: ", ")
-            default: value.text
+            case .bool, .number, .array, .object: value.text
             }
         return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? " " : $0 }))
     }

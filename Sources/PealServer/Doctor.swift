@@ -178,7 +178,7 @@ extension Doctor {
     /// an unreachable one is only a warning.
     package func reach(_ diagnosis: inout Diagnosis) async {
         let known = diagnosis.credentials ?? []
-        let hosts = ProviderHost.all(configuration).filter { host in
+        let hosts = ServerNetwork.builtIn.flatMap { $0.hosts(configuration) }.filter { host in
             known.isEmpty || known.contains(where: host.isNeeded)
         }
         let failures = await withTaskGroup(of: (Int, String?).self) { group in
@@ -205,50 +205,5 @@ extension Doctor {
         } catch {
             return "\(error)"
         }
-    }
-}
-
-/// A host of a push network that a server must reach.
-struct ProviderHost: Sendable {
-    let provider: ProviderName
-    /// nil for every environment.
-    let environment: Environment?
-    /// The kind of credential that needs it; nil for every kind.
-    let kind: String?
-    let host: String
-    let port: Int
-
-    /// nil for a URL without a host.
-    private init?(_ provider: ProviderName, _ url: String, environment: Environment? = nil, kind: String? = nil) {
-        // A placeholder such as {tenant_id} is not valid in a URL.
-        let parts = URLComponents(string: url.replacing("{", with: "").replacing("}", with: ""))
-        guard let parts, let host = parts.host else { return nil }
-        self.provider = provider
-        self.environment = environment
-        self.kind = kind
-        self.host = host.trimmingCharacters(in: ["[", "]"])
-        port = parts.port ?? (parts.scheme == "http" ? 80 : 443)
-    }
-
-    func isNeeded(by record: CredentialRecord) -> Bool {
-        record.provider == provider && (environment ?? record.environment) == record.environment
-            && (kind ?? record.kind) == record.kind
-    }
-
-    /// The hosts that are known without a device. Channel URIs and Web Push endpoints name their own.
-    static func all(_ configuration: ServerConfiguration) -> [ProviderHost] {
-        let google = "https://fcm.googleapis.com"
-        let fcm = configuration.value(of: .fcmURL) ?? google
-        return [
-            ProviderHost(.apns, configuration.value(of: .apnsProductionURL) ?? "", environment: .production),
-            ProviderHost(.apns, configuration.value(of: .apnsSandboxURL) ?? "", environment: .sandbox),
-            ProviderHost(.fcm, fcm),
-            // Google's token endpoint. A service account for another FCM has a token endpoint of its own.
-            fcm.hasPrefix(google) ? ProviderHost(.fcm, "https://oauth2.googleapis.com") : nil,
-            ProviderHost(.wns, configuration.value(of: .wnsTokenURL) ?? "https://login.live.com", kind: "package"),
-            ProviderHost(
-                .wns, configuration.value(of: .wnsTenantTokenURL) ?? "https://login.microsoftonline.com",
-                kind: "tenant"),
-        ].compactMap { $0 }
     }
 }

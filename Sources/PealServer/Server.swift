@@ -94,7 +94,8 @@ struct Server {
             configuration, services: services, connections: connections, group: eventLoopGroup, logger: logger)
         // Services stop in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
         var group = ServiceGroupConfiguration(
-            services: [courier, delivery, HeartbeatService(heartbeat: PivotalHeartbeat(services))] + listeners.services,
+            services: [courier, delivery, BackgroundService(functions: dialectBackground(services))]
+                + listeners.services,
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
@@ -163,11 +164,15 @@ package let servedKeyKinds: [String] = keyKindNames
 /// The kinds of webhooks that the server can send to, for help texts.
 package let servedWebhookKinds: [String] = reportComposers.all.map(\.form.kind.rawValue)
 
-/// Runs the Pivotal heartbeat until the server stops.
-struct HeartbeatService: Service {
-    let heartbeat: PivotalHeartbeat
+/// Runs what the dialects do without being asked, until the server stops.
+struct BackgroundService: Service {
+    let functions: [@Sendable () async -> Void]
 
     func run() async {
-        await cancelWhenGracefulShutdown { await heartbeat.run() }
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                for function in functions { group.addTask(operation: function) }
+            }
+        }
     }
 }

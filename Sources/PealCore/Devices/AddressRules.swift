@@ -98,15 +98,21 @@ package struct AddressRules: Sendable {
         return bytes
     }
 
-    /// FCM documents no grammar for its tokens. Accepts the characters that JSON and headers contain unescaped.
+    /// Whether the text has the loosest form of an address: FCM documents no grammar for its tokens, so these are all
+    /// characters that JSON and headers contain unescaped.
+    package static func isOpaqueToken(_ text: String) -> Bool {
+        (1...Limits.addressBytesMax).contains(text.utf8.count)
+            && text.utf8.allSatisfy {
+                $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
+            }
+    }
+
     private func opaqueToken(_ text: String) throws(PealError) -> [UInt8] {
-        let bytes = Array(text.utf8)
-        let isSafe = bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-        guard !bytes.isEmpty, bytes.count <= Limits.addressBytesMax, isSafe else {
+        guard Self.isOpaqueToken(text) else {
             throw .invalid(
                 "address", "a registration token is 1 to \(Limits.addressBytesMax) printable characters without quotes")
         }
-        return bytes
+        return Array(text.utf8)
     }
 
     private func endpoint(_ text: String, _ field: String, on route: Route) throws(PealError) -> [UInt8] {

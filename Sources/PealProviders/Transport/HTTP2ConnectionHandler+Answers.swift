@@ -76,7 +76,9 @@ extension HTTP2ConnectionHandler {
         case .verdict(.stopApp): pool.stop(slot.open)
         case .verdict(.holdApp(let after)): pool.hold(for: after)
         case .verdict(.reconnect): finish()
-        default: break
+        case .verdict(.accepted), .verdict(.rejectMessage), .verdict(.retireAddress), .verdict(.holdAddress),
+            .verdict(.refreshCredential), .verdict(.retry), .lost, .unsent, .held:
+            break
         }
     }
 

@@ -21,16 +21,6 @@ package struct ServerConfiguration: Sendable {
     /// Base64.
     package var masterKey: String?
     package var masterKeyFile: String?
-    package var apnsProduction: APNsURLs
-    package var apnsSandbox: APNsURLs
-    package var apnsConnectionsMax: Int
-    package var fcmURL: String
-    package var fcmTokenHosts: [String]
-    package var fcmConnectionsMax: Int
-    package var fcmRatePerSecond: Int
-    package var fcmStartRatePerSecond: Int
-    package var wnsTokenURL: String
-    package var wnsTenantTokenURL: String
     package var caFile: String?
     package var addressRules: AddressRules
     package var webhookRules: WebhookRules
@@ -53,21 +43,13 @@ package struct ServerConfiguration: Sendable {
     /// Every key with its value (secrets masked), and whether the value was given. For `--print-config`.
     let values: [(key: ConfigurationKey, value: String?, isGiven: Bool)]
 
-    /// The value of a key that is not secret; nil when it has none.
-    func value(of key: ConfigurationKey) -> String? { values.first { $0.key == key && !key.isSecret }?.value }
+    /// The checked values, from which push networks read those of their own keys.
+    let checked: ConfigurationValues
 
     /// Certificate chain and key, PEM.
     package struct TLSFiles: Sendable {
         package let certificate: String
         package let key: String
-    }
-
-    /// The URLs of one APNs environment.
-    package struct APNsURLs: Sendable {
-        package let send: String
-        /// nil for the same as `send`.
-        package let broadcast: String?
-        package let management: String
     }
 
     package enum LogFormat: String, Sendable {
@@ -101,20 +83,6 @@ extension ServerConfiguration {
             adminToken: try adminToken(checked),
             masterKey: try masterKey(checked),
             masterKeyFile: checked.optional(.masterKeyFile),
-            apnsProduction: APNsURLs(
-                send: checked.text(.apnsProductionURL), broadcast: checked.optional(.apnsProductionBroadcastURL),
-                management: checked.text(.apnsProductionManagementURL)),
-            apnsSandbox: APNsURLs(
-                send: checked.text(.apnsSandboxURL), broadcast: checked.optional(.apnsSandboxBroadcastURL),
-                management: checked.text(.apnsSandboxManagementURL)),
-            apnsConnectionsMax: checked.integer(.apnsConnectionsMax),
-            fcmURL: checked.text(.fcmURL),
-            fcmTokenHosts: checked.list(.fcmTokenHosts),
-            fcmConnectionsMax: checked.integer(.fcmConnectionsMax),
-            fcmRatePerSecond: checked.integer(.fcmRate),
-            fcmStartRatePerSecond: checked.integer(.fcmStartRate),
-            wnsTokenURL: checked.text(.wnsTokenURL),
-            wnsTenantTokenURL: checked.text(.wnsTenantTokenURL),
             caFile: checked.optional(.caFile),
             addressRules: addressRules(checked),
             webhookRules: WebhookRules(allowedHosts: checked.list(.webhookHosts)),
@@ -137,7 +105,8 @@ extension ServerConfiguration {
             values: ConfigurationKey.all.map { key in
                 let value = source.text(key).map { key.isSecret ? "********" : key == .storeURL ? StorePlace.masked($0) : $0 }
                 return (key, value, source.isGiven(key))
-            })
+            },
+            checked: checked)
     }
 
     /// Fails early: a script that waits for a port file would wait forever if the server could not write it.
@@ -191,13 +160,14 @@ extension ServerConfiguration {
 
     private static func addressRules(_ checked: ConfigurationValues) -> AddressRules {
         let vendors = AddressRules()
-        let more: [ProviderName: ConfigurationKey] = [
-            .wns: .wnsHosts, .mpns: .mpnsHosts, .webpush: .webPushHosts,
-        ]
-        let hosts = more.map { provider, key in (provider, vendors.hosts(of: provider) + checked.list(key)) }
-        return AddressRules(
-            hosts: Dictionary(uniqueKeysWithValues: hosts),
-            open: checked.text(.webPushOpen) == "true" ? [.webpush] : [])
+        var hosts: [ProviderName: [String]] = [:]
+        var open: Set<ProviderName> = []
+        for network in ServerNetwork.builtIn {
+            let name = network.network.name
+            if let key = network.hostsKey { hosts[name] = vendors.hosts(of: name) + checked.list(key) }
+            if let key = network.openKey, checked.text(key) == "true" { open.insert(name) }
+        }
+        return AddressRules(hosts: hosts, open: open)
     }
 }
 

@@ -88,7 +88,7 @@ final class ServiceResponder: Responder {
         case .refuse: return ConnectionReply(.refuse)
         case .goAway(let reason): return ConnectionReply(.goAway(reason: reason))
         case .close: return ConnectionReply(.close)
-        default: return ConnectionReply(.silence)
+        case .pass, .answer, .streamLimit, .silence, .expireToken, .clockSkew: return ConnectionReply(.silence)
         }
     }
 

@@ -24,7 +24,8 @@ struct WNSService: PushService {
         switch channels.mark(of: request.uri) {
         case .throttled: return refuse("channelthrottled", headers)
         case .dropped: return refuse("dropped", headers)
-        default: return accept(request, headers, milliseconds)
+        case .expired, .unknown, .otherApp, .limited, .disconnected, nil:
+            return accept(request, headers, milliseconds)
         }
     }
 

@@ -98,7 +98,9 @@ enum DevtodevCode: Int {
         switch self {
         case .notConfigured: 422
         case .payloadTooLarge: 413
-        default: error.code.httpStatus
+        case .malformedJSON, .unknownUserToken, .forbidden, .unknownApp, .noAudience, .audienceTooLarge, .noPlatform,
+            .invalidField, .visibleHidden, .packRepeated, .tooManyRequests, .nothingHere, .serverFailure:
+            error.code.httpStatus
         }
     }
 }

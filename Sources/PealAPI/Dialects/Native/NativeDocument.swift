@@ -27,7 +27,6 @@ enum NativeDocument {
             operations: apps + credentials + keys(describing) + devices + topics(describing) + messages(describing)
                 + states + channels + webhooks
                 + campaigns + routes,
-            schemas: credentialSchemas,
             webhooks: [event])
     }
 

@@ -1,19 +1,19 @@
 internal import Logging
-package import PealCore
+internal import PealCore
 
 /// The heartbeat of the original server: once a minute, a push to the devices in the topic `pcf.push.heartbeat` of
 /// every app whose settings allow it. A device that receives it proves that the whole path works.
-package struct PivotalHeartbeat: Sendable {
+struct PivotalHeartbeat: Sendable {
     private let services: APIServices
 
     /// The topic, and the campaign id of the heartbeat's messages.
-    package static let topic = "pcf.push.heartbeat"
+    static let topic = "pcf.push.heartbeat"
     private static let interval = Limits.pivotalHeartbeatSeconds * 1000
 
-    package init(_ services: APIServices) { self.services = services }
+    init(_ services: APIServices) { self.services = services }
 
     /// Beats at each full minute until the task is cancelled.
-    package func run() async {
+    func run() async {
         while !Task.isCancelled {
             let now = services.time.now.milliseconds
             let next = (now.floorDivided(by: Self.interval) + 1) * Self.interval
@@ -27,7 +27,7 @@ package struct PivotalHeartbeat: Sendable {
     }
 
     /// Sends one heartbeat to each app.
-    package func beat(at now: Timestamp) async {
+    func beat(at now: Timestamp) async {
         do {
             let apps = try await services.store.read { try $0.apps(withTopic: Self.topic, now: now) }
             for app in apps where app.settings[PivotalSettings.heartbeat] { await beat(app, at: now) }

@@ -18,19 +18,19 @@ enum PivotalWindows {
         for name in ["template_name", "template_fields", "options"] { own.members[name] = nil }
         let given = custom.given("template_fields")?.objectValue ?? .init()
         let type = word(custom, "type")
-        own.type = type.map(JSON.string)
+        own[.type] = type.map(JSON.string)
         if type == "badge" {
-            own.value = custom.given("value") ?? given["value"] ?? given.pairs.map { $0.1 }.first
-            own.template = nil
+            own[.value] = custom.given("value") ?? given["value"] ?? given.pairs.map { $0.1 }.first
+            own[.template] = nil
             return Content.PlatformContent(own)
         }
-        own.template = custom.given("template_name", "template")
+        own[.template] = custom.given("template_name", "template")
         let isToast = type == nil || type == "toast"
         // A toast without its own text shows the message's body. Other templates decide about their texts themselves.
-        if !given.isEmpty { own.fields = templateFields(given, text: isToast ? body : nil) }
+        if !given.isEmpty { own[.fields] = templateFields(given, text: isToast ? body : nil) }
         if isToast, ["template", "fields", "xml", "value"].allSatisfy({ own.members[$0] == nil }) {
-            own.type = "toast"
-            own.template = .string(toastTemplate)
+            own[.type] = "toast"
+            own[.template] = .string(toastTemplate)
         }
         return Content.PlatformContent(own)
     }
@@ -87,15 +87,15 @@ enum PivotalWindows {
         let given = custom.given("template_fields")?.objectValue
         switch template {
         case "toast":
-            own.type = "toast"
-            own.fields = given.map { toast($0, body: body) }
+            own[.type] = "toast"
+            own[.fields] = given.map { toast($0, body: body) }
         case "raw":
-            own.type = "raw"
-            own.fields = given.map(JSON.object)
+            own[.type] = "raw"
+            own[.fields] = given.map(JSON.object)
         default:
-            own.type = "tile"
-            own.template = template == "tile" ? nil : custom.given("template", "type")
-            own.fields = given.map { .object(JSON.Members($0.pairs.map { ($0.0, text($0.1)) })) }
+            own[.type] = "tile"
+            own[.template] = template == "tile" ? nil : custom.given("template", "type")
+            own[.fields] = given.map { .object(JSON.Members($0.pairs.map { ($0.0, text($0.1)) })) }
         }
         return Content.PlatformContent(own)
     }

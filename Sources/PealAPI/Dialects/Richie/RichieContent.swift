@@ -170,7 +170,7 @@ struct RichieAndroid {
     private static func texts(_ members: JSON.Members) -> JSON.Members {
         var texts = JSON.Members()
         for (name, value) in members.pairs where !value.isNull && !isReserved(name) {
-            texts[name] = .string(Tolerance.plainText(value) ?? value.text)
+            texts[name] = .string(value.scalarText ?? value.text)
         }
         return texts
     }

@@ -27,7 +27,7 @@ struct RichieShapes: Sendable {
             guard elements.count <= max else { throw reading.refusal("may contain at most \(max) elements") }
             guard !elements.isEmpty else { return nil }
             var seen: Set<[UInt8]> = []
-            return elements.compactMap(Tolerance.plainText).filter { text in
+            return elements.compactMap(\.scalarText).filter { text in
                 (1...bytesMax).contains(text.utf8.count) && text.isPrintable && seen.insert(Array(text.utf8)).inserted
             }
         } describe: { _ in
