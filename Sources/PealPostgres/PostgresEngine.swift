@@ -6,15 +6,17 @@ package import PealStore
 package final class PostgresEngine: SQLEngine {
     private let settings: PostgresSettings
     private let numbers: PostgresNumbers
-    private let readers: PostgresWorkers
+    private let deliveryReaders: PostgresWorkers
+    private let requestReaders: PostgresWorkers
+    private let heavyReaders: PostgresWorkers
     private let writers: PostgresWorkers
     private let settlers: PostgresWorkers
     private let background: PostgresWorkers
 
-    private static let readersMax = 4
+    private static let readersPerLaneMax = 2
     private static let writersMax = 4
     /// The most connections that one process has open.
-    package static let connectionsMax = readersMax + writersMax + 3
+    package static let connectionsMax = ReadLane.allCases.count * readersPerLaneMax + writersMax + 3
 
     package let dialect = SQLDialect.postgres
 
@@ -28,7 +30,9 @@ package final class PostgresEngine: SQLEngine {
                 PostgresSession(settings, numbers: numbers)
             }
         }
-        readers = workers("read", Self.readersMax)
+        deliveryReaders = workers("read.delivery", Self.readersPerLaneMax)
+        requestReaders = workers("read.request", Self.readersPerLaneMax)
+        heavyReaders = workers("read.heavy", Self.readersPerLaneMax)
         writers = workers("write", Self.writersMax, priorities: 2, waitingMax: Limits.writerItemsWaitingMax)
         // One, because the settlements of a slice must be applied in order. Each write holds many.
         settlers = workers("settle", 1)
@@ -46,9 +50,15 @@ package final class PostgresEngine: SQLEngine {
     }
 
     package func read<R: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> R
+        _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws -> R {
-        try await run(readers) { try $0.transact(.read, body) }
+        let workers =
+            switch lane {
+            case .delivery: deliveryReaders
+            case .request: requestReaders
+            case .heavy: heavyReaders
+            }
+        return try await run(workers) { try $0.transact(.read, body) }
     }
 
     package func write<R: Sendable>(
@@ -92,7 +102,7 @@ package final class PostgresEngine: SQLEngine {
     }
 
     package func close() throws {
-        for workers in [readers, writers, settlers, background] { workers.close() }
+        for workers in [deliveryReaders, requestReaders, heavyReaders, writers, settlers, background] { workers.close() }
         numbers.close()
     }
 }

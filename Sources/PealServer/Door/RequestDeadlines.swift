@@ -54,7 +54,8 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if let since = readSince {
-            incoming?.waited = (incoming?.waited ?? .zero) + (.now() - since)
+            let waited = incoming.map { $0.waited + (.now() - since) }
+            if let waited { incoming?.waited = waited }
             readSince = nil
         }
         switch Self.unwrapInboundIn(data) {
