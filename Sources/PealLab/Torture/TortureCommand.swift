@@ -30,7 +30,8 @@ package struct TortureCommand: AsyncParsableCommand {
     @Option(help: "SIGKILLs at random.")
     var kills = 3
 
-    @Option(help: "Other faults, separated by commas, or none: pause, silence, connections, answers, queues, disk, clock.")
+    @Option(
+        help: "Other faults, separated by commas, or none: pause, silence, connections, answers, queues, disk, clock.")
     var faults = "pause,silence,connections,answers,queues,disk,clock"
 
     @Option(help: "Folder with peal and peal-sim. Default: that of this program.")
@@ -107,7 +108,8 @@ package struct TortureCommand: AsyncParsableCommand {
 
     private static func text(_ seed: UInt64, _ result: TortureRun.Result) -> String {
         let verdict = result.verdict
-        let sum = "accepted \(verdict.accepted) = delivered \(verdict.delivered) + rejected \(verdict.rejected)"
+        let sum =
+            "accepted \(verdict.accepted) = delivered \(verdict.delivered) + rejected \(verdict.rejected)"
             + " + expired \(verdict.expired) + suppressed \(verdict.suppressed)"
         var lines = [
             "seed \(seed): \(sum); lost \(verdict.lost); duplicates \(verdict.duplicates)"

@@ -93,14 +93,20 @@ package struct TortureLedger: Sendable {
         // A device that an earlier message retired is not in the audience of a later one.
         let living = audience.count { !schedule.isDead($0) }
         let delivered = received.keys.count { audience.contains($0) }
-        let otherwise = counts.rejected + counts.expired + counts.suppressed
         verdict.accepted += living
         verdict.delivered += delivered
-        verdict.rejected += counts.rejected
-        verdict.expired += counts.expired
-        verdict.suppressed += counts.suppressed
+        // Only of those who do not have it: a device may have it although its answer was lost and the message expired.
+        var left = max(0, living - delivered)
+        func take(_ count: Int) -> Int {
+            let taken = min(left, count)
+            left -= taken
+            return taken
+        }
+        verdict.rejected += take(counts.rejected)
+        verdict.expired += take(counts.expired)
+        verdict.suppressed += take(counts.suppressed)
+        verdict.lost += left
         verdict.duplicates += received.values.reduce(0) { $0 + $1.count - 1 }
-        verdict.lost += max(0, living - delivered - otherwise)
 
         var faults: [String] = []
         if !counts.isFinal { faults.append("did not end") }
@@ -108,8 +114,8 @@ package struct TortureLedger: Sendable {
         if counts.accepted > delivered {
             faults.append("counts \(counts.accepted) as accepted, and \(delivered) devices have it")
         }
-        let strangers = received.count - delivered
-        if strangers > 0 { faults.append("reached \(strangers) devices outside its audience") }
+        let outsiders = received.count - delivered
+        if outsiders > 0 { faults.append("reached \(outsiders) devices outside its audience") }
         let renamed = received.values.count { $0.ids.count > 1 }
         if renamed > 0 { faults.append("reached \(renamed) devices under more than one apns-id") }
         verdict.violations += faults.map { "\(name) \($0)" }

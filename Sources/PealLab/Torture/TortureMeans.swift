@@ -34,7 +34,7 @@ struct FullDisk: Sendable {
     func fill(for servers: [TortureProgram]) async {
         switch means {
         case .tmpfs:
-            FileManager.default.createFile(atPath: ballast, contents: nil)
+            _ = FileManager.default.createFile(atPath: ballast, contents: nil)
             guard let file = FileHandle(forWritingAtPath: ballast) else { return }
             for size in [1 << 20, 4096] {
                 let block = Data(count: size)
@@ -81,7 +81,7 @@ struct TortureClock: Sendable {
         guard await TortureProgram.run("/usr/bin/cc", arguments) == 0 else { return nil }
         let clock = TortureClock(
             file: file, environment: ["LD_PRELOAD": library, "CLOCK_OFFSET_FILE": file])
-        FileManager.default.createFile(atPath: file, contents: nil)
+        _ = FileManager.default.createFile(atPath: file, contents: nil)
         clock.set(0)
         return clock
     }

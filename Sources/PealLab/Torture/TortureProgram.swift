@@ -33,7 +33,9 @@ final class TortureProgram: Sendable {
     }
 
     private static func appending(to path: String) throws -> FileHandle {
-        if !FileManager.default.fileExists(atPath: path) { FileManager.default.createFile(atPath: path, contents: nil) }
+        if !FileManager.default.fileExists(atPath: path) {
+            _ = FileManager.default.createFile(atPath: path, contents: nil)
+        }
         guard let file = FileHandle(forWritingAtPath: path) else { throw TortureFailure("\(path) is not writable") }
         file.seekToEndOfFile()
         return file
@@ -60,4 +62,3 @@ final class TortureProgram: Sendable {
         return program.process.terminationStatus
     }
 }
-

@@ -50,16 +50,31 @@ package struct TortureRun: Sendable {
     private func run(in world: TortureWorld) async throws -> Result {
         let clock = ContinuousClock()
         let begun = clock.now
-        let phones = TorturePhones(schedule, world)
-        let app = try await phones.prepare()
+        let app = try await TorturePhones(schedule, world).prepare()
+        say("\(schedule.plan.devices) devices are registered")
         let record = TortureRecord(schedule)
         let watch = TortureWatch(record, world)
         let troubles = TortureTroubles(schedule, world, record, say: say)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await watch.run() }
+            try await send(app, troubles, world, record)
+            group.cancelAll()
+        }
+        await watch.readRest()
+        try await record.note(await world.control("GET", "/inbox/summary"))
         var result = Result(skipped: await troubles.skipped())
-        say("\(schedule.plan.devices) devices are registered")
-        // Unstructured because it ends only when the messages have, which the code below finds out.
-        let watching = Task { await watch.run() }
-        defer { watching.cancel() }
+        result.verdict = await record.verdict(pagesInFlight: setting.pagesInFlight)
+        result.longestStall = await record.longestStall
+        result.resent = await record.resent
+        result.seconds = (clock.now - begun) / .seconds(1)
+        result.folder = result.verdict.violations.isEmpty ? nil : world.folder
+        return result
+    }
+
+    /// Sends everything while the faults occur, and waits until every message has ended or the time is over.
+    private func send(
+        _ app: String, _ troubles: TortureTroubles, _ world: TortureWorld, _ record: TortureRecord
+    ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await troubles.run() }
             group.addTask { try await TortureAuthor(schedule, world, app, record).run() }
@@ -67,6 +82,7 @@ package struct TortureRun: Sendable {
         }
         try await troubles.heal()
         say("all messages are accepted and every fault is over")
+        let clock = ContinuousClock()
         let end = clock.now + .seconds(setting.drainSeconds)
         var open = schedule.messages
         while !open.isEmpty, clock.now < end {
@@ -74,16 +90,6 @@ package struct TortureRun: Sendable {
             open = await reportEnds(of: open, app, world, record)
             if !open.isEmpty { try await Task.sleep(for: .milliseconds(200)) }
         }
-        watching.cancel()
-        await watching.value
-        await watch.readRest()
-        try await record.note(await world.control("GET", "/inbox/summary"))
-        result.verdict = await record.verdict(pagesInFlight: setting.pagesInFlight)
-        result.longestStall = await record.longestStall
-        result.resent = await record.resent
-        result.seconds = (clock.now - begun) / .seconds(1)
-        result.folder = result.verdict.violations.isEmpty ? nil : world.folder
-        return result
     }
 
     /// Reads the counts of messages. Returns those that have not ended.
@@ -150,15 +156,15 @@ actor TortureRecord {
     /// Returns whether the message has ended.
     func reported(_ message: Int, _ json: JSON) -> Bool {
         var counts = TortureLedger.Counts()
-        func count(_ name: String) -> Int { json["counts"]?[name]?.intValue ?? 0 }
-        counts.devices = json["audience"]?["devices"]?.intValue ?? 0
+        func count(_ name: String) -> Int { json["counts"]?[name]?.wholeNumber ?? 0 }
+        counts.devices = json["audience"]?["devices"]?.wholeNumber ?? 0
         counts.accepted = count("accepted")
         counts.rejected = count("rejected")
         counts.retired = count("retired")
         counts.expired = count("expired")
         counts.suppressed = count("suppressed")
         counts.pending = count("pending")
-        if let again = json["counts"]?["resent"]?.intValue { resent = (resent ?? 0) + again }
+        if let again = json["counts"]?["resent"]?.wholeNumber { resent = (resent ?? 0) + again }
         let state = json["state"]?.stringValue ?? ""
         counts.isFinal = ["sent", "expired", "cancelled", "failed"].contains(state) && counts.pending == 0
         ledger.reported(message, counts)
@@ -169,8 +175,8 @@ actor TortureRecord {
     /// The simulator's counters: what it left without an answer.
     func note(_ summary: JSON) {
         let disturbed = summary["disturbed"]
-        ledger.closedConnections = (disturbed?["closed"]?.intValue ?? 0) + (disturbed?["goaway"]?.intValue ?? 0)
-        ledger.lostAnswers = (disturbed?["reset"]?.intValue ?? 0) + (disturbed?["silence"]?.intValue ?? 0)
+        ledger.closedConnections = (disturbed?["closed"]?.wholeNumber ?? 0) + (disturbed?["goaway"]?.wholeNumber ?? 0)
+        ledger.lostAnswers = (disturbed?["reset"]?.wholeNumber ?? 0) + (disturbed?["silence"]?.wholeNumber ?? 0)
     }
 
     func verdict(pagesInFlight: Int) -> TortureLedger.Verdict { ledger.verdict(pagesInFlight: pagesInFlight) }
@@ -204,7 +210,7 @@ struct TortureWatch: Sendable {
         let after = await cursor.last
         let path = "/inbox?after=\(after)&limit=\(Self.itemsPerRead)&environment=production"
         let items = (try? await world.control("GET", path))?["items"]?.arrayValue ?? []
-        if let last = items.last?["seq"]?.intValue { await cursor.move(to: last) }
+        if let last = items.last?["seq"]?.wholeNumber { await cursor.move(to: last) }
         await record.received(items)
         return items.count
     }
@@ -215,4 +221,8 @@ actor TortureCursor {
     private(set) var last = 0
 
     func move(to number: Int) { last = number }
+}
+
+extension JSON {
+    fileprivate var wholeNumber: Int? { integerValue.map(Int.init) }
 }

@@ -133,8 +133,9 @@ package struct TortureSchedule: Sendable, Hashable {
 
 extension TortureSchedule.Event: CustomStringConvertible {
     package var description: String {
-        let tenths = (value: Double) -> String in "\((value * 10).rounded() / 10)"
-        return "\(tenths(at)) s: \(fault.rawValue)" + (seconds > 0 ? " for \(tenths(seconds)) s" : "")
+        "\(Self.tenths(at)) s: \(fault.rawValue)" + (seconds > 0 ? " for \(Self.tenths(seconds)) s" : "")
             + (fault == .kill || fault == .pause ? " of server \(node)" : "")
     }
+
+    private static func tenths(_ seconds: Double) -> Double { (seconds * 10).rounded() / 10 }
 }

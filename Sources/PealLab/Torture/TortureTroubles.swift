@@ -29,10 +29,10 @@ struct TortureTroubles: Sendable {
     /// The faults that this machine does not permit, with the reason.
     func skipped() async -> [String] {
         var reasons: [String] = []
-        if schedule.plan.faults.contains(.disk), await world.disk == nil {
+        if schedule.plan.faults.contains(.disk), world.disk == nil {
             reasons.append("disk: the store is no file here, or neither mounting a tmpfs nor prlimit is permitted")
         }
-        if schedule.plan.faults.contains(.clock), await world.clock == nil {
+        if schedule.plan.faults.contains(.clock), world.clock == nil {
             reasons.append("clock: needs Linux, a C compiler and Tests/Clients/moved_clock.c")
         }
         return reasons
@@ -64,7 +64,7 @@ struct TortureTroubles: Sendable {
         switch event.fault {
         case .kill:
             await record.crashed()
-            let ahead = await world.clock == nil ? nil : event.form % (TortureSchedule.clockSecondsMax + 1)
+            let ahead = world.clock == nil ? nil : event.form % (TortureSchedule.clockSecondsMax + 1)
             try await world.restart(event.node, clockSeconds: ahead)
         case .pause:
             await record.paused()
@@ -81,12 +81,12 @@ struct TortureTroubles: Sendable {
             try await script(forms[event.form % forms.count], seconds: event.seconds)
         case .queues: await fillQueues(event)
         case .disk:
-            guard await world.disk != nil else { return }
+            guard world.disk != nil else { return }
             await world.fillDisk()
             try await Task.sleep(for: .seconds(event.seconds))
             await world.freeDisk()
         case .clock:
-            guard await world.clock != nil else { return }
+            guard world.clock != nil else { return }
             let now = await world.clockSeconds
             await world.setClock(min(TortureSchedule.clockSecondsMax, now + 1 + event.form % 20))
         }
