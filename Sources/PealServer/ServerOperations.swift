@@ -198,7 +198,7 @@ struct CredentialMetrics: Sendable {
             text += "\(name){\(Self.labels(listed))} \(listed.record.expiresAt?.seconds ?? 0)\n"
         }
         name = "peal_credential_stopped"
-        MetricsText.family(name, "gauge", "1 for each credential that its provider rejects.", into: &text)
+        MetricsText.family(name, "gauge", "1 for each credential that its push network rejects.", into: &text)
         for listed in stopped { text += "\(name){\(Self.labels(listed))} 1\n" }
         return text
     }

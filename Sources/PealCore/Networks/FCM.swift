@@ -90,7 +90,8 @@ private enum FCMCredentialForm {
             }
         ],
         retired: [
-            "server_key": "Google ended server keys and the legacy API in 2024: give the JSON of a service account"
+            "server_key":
+                "Google ended server keys and the legacy API in 2024; use the JSON key file of a service account"
         ])
 }
 

@@ -101,7 +101,7 @@ enum MPNSTile {
         let called = try fields.string(.type).flatMap { Template(name: $0) } ?? .plain
         guard let name = try fields.string(.template) else { return called }
         guard let template = Template(name: name) else {
-            throw .invalid(fields.field(.template), "template must be flip, cycle or iconic, or absent")
+            throw .invalid(fields.field(.template), "template must be flip, cycle, iconic or absent")
         }
         return template
     }
@@ -160,7 +160,7 @@ struct MPNSFields: Sendable {
         let text = try text(written, value)
         if name == "Count" {
             guard let count = Int(text.text), (0...99).contains(count) else {
-                throw .invalid(field.member(written), "a count is a whole number from 0 to 99")
+                throw .invalid(field.member(written), "a count must be a whole number from 0 to 99")
             }
         }
         return XMLElement("wp:\(name)", text: text)

@@ -40,7 +40,7 @@ package final class MPNSProvider: RequestProvider {
     ) async -> CredentialVerification {
         CredentialVerification(
             .unverifiable, reason: "NoService",
-            detail: "MPNS has nothing that could be asked without a channel, and the live service is gone")
+            detail: "MPNS cannot be verified without a channel, and the live service has been shut down")
     }
 
     func makePool(_ order: PageOrder) -> RequestPool? {

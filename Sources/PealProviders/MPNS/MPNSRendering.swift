@@ -19,7 +19,7 @@ enum MPNSRendering {
         guard body.count <= bytesMax else {
             throw ContentRefusal(
                 .payloadTooLarge,
-                "the MPNS payload has \(body.count) bytes, \(bytesMax) is the most for \(type.rawValue)",
+                "the MPNS payload has \(body.count) bytes; the maximum for \(type.rawValue) is \(bytesMax)",
                 field: fields.largestField)
         }
         let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt

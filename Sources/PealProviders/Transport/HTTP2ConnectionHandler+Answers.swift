@@ -69,7 +69,7 @@ extension HTTP2ConnectionHandler {
         }
         if !hasBlamedItself, exchange.isOurFault(response) {
             hasBlamedItself = true
-            pool.logger.error("the provider does not understand our requests", metadata: metadata(answer.reason))
+            pool.logger.error("the provider rejects our requests as malformed", metadata: metadata(answer.reason))
         }
         slot.others.append((Int(ticket.index), answer))
         switch answer.result {
@@ -108,7 +108,7 @@ extension HTTP2ConnectionHandler {
         guard let goAway = state.goAway, !isFinishing else { return }
         let answer = hasAnswered ? nil : goAway.reason.flatMap(exchange.answer(toGoAway:))
         pool.logger.log(
-            level: answer == nil ? .info : .warning, "the provider ends a connection",
+            level: answer == nil ? .info : .warning, "the provider is closing a connection",
             metadata: metadata(goAway.reason ?? "").merging(["code": "\(goAway.code)"]) { first, _ in first })
         if let answer { pool.refuse(answer) }
         finish()

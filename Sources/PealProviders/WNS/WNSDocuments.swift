@@ -196,7 +196,7 @@ enum WNSTile {
         }
         throw .invalid(
             fields.field(.template),
-            "template must be TileSmall, TileMedium, TileWide, TileLarge or a name of the tile template catalogue")
+            "template must be TileSmall, TileMedium, TileWide, TileLarge or a name from the tile template catalogue")
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {
@@ -233,7 +233,7 @@ enum WNSBadge {
     private static func value(_ fields: PlatformFields) throws(ContentRefusal) -> XMLText {
         let path = fields.field(.value)
         guard let value = fields[.value] ?? fields.content.badge.map(JSON.integer) else {
-            throw .missing(path, "a badge needs a value")
+            throw .missing(path, "a badge requires a value")
         }
         if let text = value.stringValue {
             if glyphs.contains(text) { return try XMLText(text, field: path) }
@@ -243,7 +243,7 @@ enum WNSBadge {
         let digits = value.stringValue.flatMap { $0.utf8.allSatisfy(isDigit) ? Int64($0) : nil }
         guard let number = value.integerValue ?? digits, (0...Int64(Int32.max)).contains(number) else {
             throw .invalid(
-                path, "a badge is a whole number from 0, 99+, or one of \(glyphs.sorted().joined(separator: ", "))")
+                path, "a badge must be a whole number, 99+ or one of \(glyphs.sorted().joined(separator: ", "))")
         }
         return XMLText(number)
     }
@@ -284,7 +284,7 @@ struct TemplateFields: Sendable {
         guard let value, !value.isNull else { return [] }
         guard let list = value.arrayValue else { throw .invalid(field, "must be a list, not \(value.typeName)") }
         guard list.count <= Limits.templateFieldsMax else {
-            throw .invalid(field, "there are at most \(Limits.templateFieldsMax)")
+            throw .invalid(field, "must have at most \(Limits.templateFieldsMax) elements")
         }
         return list
     }
@@ -300,7 +300,7 @@ struct TemplateFields: Sendable {
             return Image(source: try text(value, field) ?? "", alternative: nil)
         }
         guard let source = try text(value["src"] ?? .null, field.member("src")) else {
-            throw .missing(field.member("src"), "an image needs src")
+            throw .missing(field.member("src"), "an image requires src")
         }
         return Image(source: source, alternative: try text(value["alt"] ?? .null, field.member("alt")))
     }

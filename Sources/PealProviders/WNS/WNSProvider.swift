@@ -82,7 +82,7 @@ extension CredentialVerification {
         case .refused(let trouble):
             self.init(.refused, trouble, "the token endpoint refused the credential")
         case .failed(let trouble, _):
-            self.init(.unreachable, trouble, "the token endpoint gave no access token")
+            self.init(.unreachable, trouble, "the token endpoint issued no access token")
         }
     }
 
@@ -122,7 +122,7 @@ package struct WNSConfiguration: Sendable {
 package struct WNSConfigurationError: Error, CustomStringConvertible {
     /// Whether the error concerns `tenantTokenURL`.
     package let isTenant: Bool
-    /// One line for whoever starts the server.
+    /// One line for the operator.
     package let description: String
 }
 

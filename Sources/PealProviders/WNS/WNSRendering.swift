@@ -13,7 +13,7 @@ enum WNSRendering {
         guard body.count <= Limits.wnsPayloadBytesMax else {
             throw ContentRefusal(
                 .payloadTooLarge,
-                "the WNS payload has \(body.count) bytes, \(Limits.wnsPayloadBytesMax) is the most",
+                "the WNS payload has \(body.count) bytes; the maximum is \(Limits.wnsPayloadBytesMax)",
                 field: fields.largestField)
         }
         // Without an expiry, WNS tries once and does not cache.
@@ -68,7 +68,7 @@ enum WNSRendering {
         guard xml.utf8.count <= Limits.wnsPayloadBytesMax else {
             throw ContentRefusal(
                 .payloadTooLarge,
-                "the WNS payload has \(xml.utf8.count) bytes, \(Limits.wnsPayloadBytesMax) is the most", field: path)
+                "the WNS payload has \(xml.utf8.count) bytes; the maximum is \(Limits.wnsPayloadBytesMax)", field: path)
         }
         _ = try XMLText(xml, field: path)
         let root: String
@@ -78,7 +78,7 @@ enum WNSRendering {
             throw .invalid(path, "xml is not well-formed: \(error.reason) (line \(error.line))")
         }
         guard root == type.rawValue else {
-            throw .invalid(path, "a \(type.rawValue) is a document whose root is \(type.rawValue), not \(root)")
+            throw .invalid(path, "the root element of a \(type.rawValue) must be \(type.rawValue), not \(root)")
         }
         return Array(xml.utf8)
     }
@@ -123,7 +123,7 @@ enum WNSRendering {
         guard let text = try fields.string(name) else { return nil }
         guard isLabel(text) else {
             throw .invalid(
-                fields.field(name), "a \(name) is 1 to \(Limits.wnsTagCharactersMax) letters and digits")
+                fields.field(name), "a \(name) must be 1 to \(Limits.wnsTagCharactersMax) letters and digits")
         }
         return text
     }
@@ -156,7 +156,7 @@ enum WNSRaw {
         guard let value = fields[.value] else { return fields.document.bytes }
         if let text = value.stringValue, !text.isEmpty { return Array(text.utf8) }
         guard let text = value["base64"]?.stringValue, let bytes = Base64URL.decode(text), !bytes.isEmpty else {
-            throw .invalid(path, "the value of a raw notification is text, or bytes as {\"base64\": \"…\"}")
+            throw .invalid(path, "the value of a raw notification must be a string, or bytes as {\"base64\": \"…\"}")
         }
         return bytes
     }

@@ -58,7 +58,7 @@ package final class WebPushProvider: RequestProvider {
         guard address.route == .webPush else { return }
         guard WebPushSubscription(address.json) != nil else {
             throw .invalid(
-                "address.keys.p256dh", "p256dh must be a public key: a point of the curve P-256 in 65 bytes")
+                "address.keys.p256dh", "p256dh must be a public key: a point on the P-256 curve, 65 bytes")
         }
     }
 
@@ -71,11 +71,11 @@ package final class WebPushProvider: RequestProvider {
         }
         for key in keys where !WebPushCredential.canSign(key, at: time.now) {
             return CredentialVerification(
-                .refused, reason: "BadKey", detail: "The VAPID key \(key.fingerprint) cannot sign: upload it again.")
+                .refused, reason: "BadKey", detail: "The VAPID key \(key.fingerprint) cannot sign; upload it again.")
         }
         return CredentialVerification(
             .unverifiable,
-            detail: "Push services answer only for a subscription. The app's VAPID keys sign as they should.")
+            detail: "Push services answer only for a subscription. The app's VAPID keys can sign.")
     }
 
     /// nil if the app has no key or the client cannot be created.

@@ -114,7 +114,7 @@ extension XMLText {
     /// - Throws: `invalid_field` for a text that XML cannot carry.
     init(_ text: String, field: MessageField) throws(ContentRefusal) {
         guard let legal = XMLText(legal: text) else {
-            throw .invalid(field, "this text holds a control character, which XML cannot carry")
+            throw .invalid(field, "the text contains a character that XML does not allow")
         }
         self = legal
     }

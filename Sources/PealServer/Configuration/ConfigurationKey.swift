@@ -57,7 +57,7 @@ extension ConfigurationKey {
     static let httpPort = ConfigurationKey(
         "http.port", .integer(0...65_535), default: "8080", "Port to listen on; 0 takes a free one")
     static let httpPortFile = ConfigurationKey(
-        "http.port.file", .path, "File to write the port to once the server listens, as one decimal line")
+        "http.port.file", .path, "File that receives the port, as one decimal line, once the server listens")
     static let httpCertificate = ConfigurationKey(
         "http.tls.certificate", .path, "PEM file with the certificate chain; turns on HTTPS (HTTP/1.1 and HTTP/2)")
     static let httpKey = ConfigurationKey("http.tls.key", .path, "PEM file with the private key of that certificate")
@@ -108,12 +108,12 @@ extension ConfigurationKey {
         "master.key", .text, isSecret: true, "32 bytes in base64 that encrypt credentials and key all hashes")
     static let masterKeyFile = ConfigurationKey(
         "master.key.file", .path,
-        "File with the master key; required with PostgreSQL, where every server needs the same; defaults with SQLite "
-            + "to a file beside the database, generated at the first start"
+        "File with the master key. Required with PostgreSQL, where every server needs the same. Default with SQLite: a "
+            + "file next to the database, which the first start generates"
     )
 
     static let caFile = ConfigurationKey(
-        "providers.ca.file", .path, "PEM file with trust roots for TLS to providers and webhooks, besides the system's")
+        "providers.ca.file", .path, "PEM file with additional trust roots for TLS to push networks and webhooks")
     static let webhookHosts = ConfigurationKey(
         "webhooks.allowed.hosts", .hosts, "Private hosts that webhooks may be on; loopback hosts may use http")
 

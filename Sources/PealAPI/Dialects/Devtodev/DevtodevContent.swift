@@ -120,7 +120,7 @@ enum DevtodevData {
     private static func own(_ data: JSON.Members, _ path: String, _ notes: inout [String]) -> JSON.Members {
         let own = data.pairs.filter { !$0.0.hasPrefix("_") && $0.0 != "aps" }
         if own.count < data.count {
-            notes.append("\(path): aps and what begins with _ are reserved and were left out")
+            notes.append("\(path): removed aps and members that begin with _, which are reserved")
         }
         return JSON.Members(own)
     }

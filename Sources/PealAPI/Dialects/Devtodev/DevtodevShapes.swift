@@ -54,7 +54,7 @@ enum DevtodevShapes {
     ).without("type")
 
     private static let namesPlatform = Rule<DevtodevRequest>(
-        "Name one of `ios`, `android`, `uwp` and `win`.",
+        "Give at least one of `ios`, `android`, `uwp` and `win`.",
         violation: { describing in
             let names = ["ios", "android"] + DevtodevRequest.windowsNames
             return ["not": ["anyOf": .array(names.map { .present([$0], describing) })]]
@@ -97,7 +97,7 @@ enum DevtodevShapes {
                     let shown = visible.first { name in
                         members[name].map { !$0.isNull && $0 != .string("") } ?? false
                     }
-                    if let shown { throw .invalid(refusal, "\(refusal) allows no \(shown)") }
+                    if let shown { throw .invalid(refusal, "\(refusal) must not have \(shown)") }
                 }
                 reading.enter("payload")
                 let payload = try (given.options.isHidden ? hidden : shown).read(given.payload, &reading)

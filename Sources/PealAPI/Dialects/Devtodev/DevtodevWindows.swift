@@ -27,7 +27,8 @@ enum DevtodevWindowsShapes {
     }
 
     private static let outline = ObjectShape(
-        "DevtodevWindows", DevtodevOptions(), "One of `toast`, `tile`, `badge` and `raw`, in this order."
+        "DevtodevWindows", DevtodevOptions(),
+        "Give one of `toast`, `tile`, `badge` and `raw`. If several are given, the first in this order applies."
     ) {
         Entry("options", DevtodevOptionsShapes.windows.shape) { if let options = $1 { $0 = options } }
         Entry("toast", Shape.anything.described { _ in documentOrObject }) { _, _ in }

@@ -11,7 +11,7 @@ extension NativeDocument {
                 answers: [list(of: "NativeCredential", told)]),
             APIOperation(
                 id: "deleteVAPIDKey", method: .delete, path: "\(app)/credentials/webpush/:fingerprint",
-                summary: "Delete one VAPID key", answers: [APIAnswer(204, "It is gone.")],
+                summary: "Delete one VAPID key", answers: [APIAnswer(204, "Deleted.")],
                 // `verify` is not a fingerprint.
                 refusals: [.methodNotAllowed]),
         ]
@@ -22,20 +22,20 @@ extension NativeDocument {
         let path = "\(app)/credentials/\(provider.rawValue)" + (provider.hasEnvironments ? "/:environment" : "")
         return [
             APIOperation(
-                id: "put\(suffix)Credential", method: .put, path: path, summary: "Put the credential for \(suffix)",
+                id: "put\(suffix)Credential", method: .put, path: path, summary: "Store the credential for \(suffix)",
                 text: provider.network.credentials.keepsEarlierKeys
-                    ? "The key joins earlier ones." : "It replaces the earlier one at once.",
+                    ? "Earlier keys remain." : "Replaces the earlier credential immediately.",
                 body: APIBody(schema: NativeCredentialShape(provider.network).shape.describe(strict)),
                 answers: [APIAnswer(200, "The credential, without its secrets.", told)],
                 refusals: [.conflict]),
             APIOperation(
                 id: "delete\(suffix)Credential", method: .delete, path: path,
-                summary: "Delete the credential for \(suffix)", answers: [APIAnswer(204, "It is gone.")],
+                summary: "Delete the credential for \(suffix)", answers: [APIAnswer(204, "Deleted.")],
                 refusals: [.notFound]),
             APIOperation(
                 id: "verify\(suffix)Credential", method: .post, path: "\(path)/verify",
-                summary: "Ask \(suffix) with something harmless",
-                answers: [APIAnswer(200, "What it answered.", verification)], refusals: [.notFound]),
+                summary: "Verify the credential with a harmless request to \(suffix)",
+                answers: [APIAnswer(200, "The network's answer.", verification)], refusals: [.notFound]),
         ]
     }
 

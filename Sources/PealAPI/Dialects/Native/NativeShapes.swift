@@ -31,7 +31,7 @@ enum NativeShapes {
                     ]))),
             .nullable(
                 "application_server_key",
-                .text(pattern: "[A-Za-z0-9+/_-]{87}=?").described("A VAPID key of the app; the newest unless given.")),
+                .text(pattern: "[A-Za-z0-9+/_-]{87}=?").described("A VAPID key of the app. Defaults to the newest.")),
         ]))
 
     /// Requires the address to have the form of its platform.
