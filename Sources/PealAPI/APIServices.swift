@@ -65,6 +65,7 @@ package struct APIServices: Sendable {
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
     var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
     var topics: TopicVerbs { TopicVerbs(store: store) }
+    var routes: RouteVerbs { RouteVerbs(store: store) }
     var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
     var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
     var moments: MomentVerbs { MomentVerbs(store: store, engine: engine) }

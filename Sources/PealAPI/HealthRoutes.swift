@@ -81,7 +81,7 @@ enum OperationsDocument {
 
     private static let metrics = APIOperation(
         id: "metrics", method: .get, path: "/metrics", summary: "Metrics for Prometheus",
-        answers: [APIAnswer(200, "The text exposition.", .text, mediaType: "text/plain")])
+        answers: [APIAnswer(200, "Metrics in Prometheus text format.", .text, mediaType: "text/plain")])
 
     private static let openAPI = APIOperation(
         id: "openapi", method: .get, path: "/openapi.json", summary: "This document",
@@ -89,7 +89,7 @@ enum OperationsDocument {
         answers: [
             APIAnswer(
                 200, "The document.", .object([.required("openapi", .text)]),
-                headers: [(name: "ETag", schema: .text, text: "Changes with the document.")]),
+                headers: [(name: "ETag", schema: .text, text: "Identifies this version of the document.")]),
             APIAnswer(304, "It has not changed."),
         ])
 

@@ -88,11 +88,16 @@ package enum Limits {
     package static let pagesStalledMax = 48
     package static let slicesStalledMax = 48
     package static let directDevicesMax = 128
+    package static let directPageDevicesMax = 16
+    package static let directPagesInFlightPerSliceMax = 8
+    package static let directDevicesInFlightMax = 1024
+    package static let directDevicesStalledMax = 4096
     package static let listSliceKeysMax = 8192
     package static let leaseSeconds: Int64 = 30
     package static let heartbeatSeconds: Int64 = 10
     package static let requestTimeoutSeconds: Int64 = 15
     package static let stragglerMilliseconds: Int64 = 500
+    package static let directSettleMilliseconds: Int64 = 200
     package static let attemptsMax = 12
     package static let drainSeconds: Int64 = 20
     package static let logRowBytesMax = 3900
@@ -102,11 +107,24 @@ package enum Limits {
     package static let slicesExpressMax = 8
     package static let directSlicesActiveMax = 256
     package static let directSlicesWaitingMax = 4096
-    package static let stragglerPagesMax = 64
-    package static let probeDevicesMax = 64
-    package static let parkSecondsMax: Int64 = 60
+    package static let stragglerPageDevicesMax = 65_536
+    package static let probeDevicesMax = 16
+    package static let probeMessagesMax = 4
+    package static let probeSeconds: Int64 = 30
+    package static let routesPerWalk = 256
+    package static let routeSlicesRead = 10_000
+    package static let routesMeasured = 100
+    package static let censusMax = 100_000
     package static let messagesCachedMax = 64
     package static let oneAttemptSeconds: Int64 = 900
+
+    // Deletion
+    package static let deletedAppWatchSeconds: Int64 = 60
+    package static let expiredTopicLifeSeconds: Int64 = 24 * 3600
+    package static let pruneRowsMin = 50
+    package static let pruneRowsMax = 1000
+    package static let pruneMillisecondsWanted: Int64 = 20
+    package static let pruneIntervalSeconds: Int64 = 60
 
     // Breaker: a route of an app stops when suspicious retirements pass this share of at least this many answers.
     package static let breakerAnswersMin = 50

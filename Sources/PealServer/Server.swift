@@ -21,6 +21,7 @@ struct Server {
     let logger: Logger
     let time: any TimeSource = SystemTime()
     let randomness: any Randomness = SystemRandomness()
+    /// For the HTTP server and webhooks.
     let eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     private static let examinersMax = 2
 
@@ -34,19 +35,27 @@ struct Server {
     func run() async throws {
         PrivateFiles.fromNowOn()
         let descriptors = DescriptorLimit.raise()
-        let storage = try Storage.open(configuration)
+        let storage = try Storage.open(configuration) { [logger] in logger.warning("\($0)") }
         let result = await Result { try await serve(storage, descriptors: descriptors) }
         try storage.close()
         try result.get()
     }
 
     private func serve(_ storage: Storage, descriptors: Int) async throws {
+        // Sending has event loops of its own, so that no request and no webhook delays a socket of a push network.
+        let senders = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+        let result = await Result { try await serve(storage, senders, descriptors) }
+        try await senders.shutdownGracefully()
+        try result.get()
+    }
+
+    private func serve(_ storage: Storage, _ senders: any EventLoopGroup, _ descriptors: Int) async throws {
         try await storage.migrate(configuration)
         let adminTokenHash = try await AdminToken.hash(
             configuration, storage: storage, randomness: randomness, time: time)
         let providers = try ProviderSet(
             networks, configuration,
-            .init(eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger))
+            .init(eventLoopGroup: senders, time: time, randomness: randomness, logger: logger))
         var options = DeliveryOptions()
         options.pagesInFlightMax = configuration.pagesInFlightMax
         let delivery = DeliveryService(
@@ -86,7 +95,8 @@ struct Server {
             configuration, services: services, connections: connections, group: eventLoopGroup, logger: logger)
         // Services stop in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
         var group = ServiceGroupConfiguration(
-            services: [courier, delivery, HeartbeatService(heartbeat: PivotalHeartbeat(services))] + listeners.services,
+            services: [courier, delivery, BackgroundService(functions: dialectBackground(services))]
+                + listeners.services,
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
@@ -157,11 +167,15 @@ package let servedKeyKinds: [String] = keyKindNames
 /// The kinds of webhooks that the server can send to, for help texts.
 package let servedWebhookKinds: [String] = reportComposers.all.map(\.form.kind.rawValue)
 
-/// Runs the Pivotal heartbeat until the server stops.
-struct HeartbeatService: Service {
-    let heartbeat: PivotalHeartbeat
+/// Runs what the dialects do without being asked, until the server stops.
+struct BackgroundService: Service {
+    let functions: [@Sendable () async -> Void]
 
     func run() async {
-        await cancelWhenGracefulShutdown { await heartbeat.run() }
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                for function in functions { group.addTask(operation: function) }
+            }
+        }
     }
 }

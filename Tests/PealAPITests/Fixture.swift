@@ -46,7 +46,7 @@ struct Fixture: Sendable {
         failures: AuthenticationFailures? = nil, over setup: TestingSetup = .router,
         _ body: @escaping @Sendable (Fixture) async throws -> Void
     ) async throws {
-        let file = try await StoreUnderTest.sqlite.open(composers: reportComposers)
+        let file = try await StoreUnderTest.selected.open(composers: reportComposers)
         let store: any Store = file.store
         let (clock, engine) = (ManualTime(), RecordingEngine())
         let networks = Dictionary(uniqueKeysWithValues: ProviderName.allCases.map { ($0, FakeProvider($0)) })

@@ -25,7 +25,7 @@ struct Call: Sendable {
     /// The app that the path names or that the key belongs to.
     /// - Throws: `forbidden`, which cannot happen on a path with an app.
     func app() throws(PealError) -> App {
-        guard let app = caller.app else { throw PealError(.forbidden, "this key belongs to no app") }
+        guard let app = caller.app else { throw PealError(.forbidden, "this key is not an app's key") }
         return app
     }
 

@@ -53,7 +53,7 @@ package struct AppVerbs: Sendable {
     /// - Throws: `not_found`.
     package func delete(_ app: App, _ call: VerbCall) async throws {
         try await store.write(.control) { store in
-            guard try store.deleteApp(app.key) else { throw PealError.notFound("app") }
+            guard try store.deleteApp(app.key, now: call.now) else { throw PealError.notFound("app") }
             try store.audit(call, app: nil, "app.delete", "app \(app.id)")
         }
         for place in CredentialVerbs.Place.all(app: app.key) {

@@ -15,26 +15,27 @@ enum PKCS12Archive {
     static func identity(in data: [UInt8], passphrase: String) throws(PealError) -> Credential.TLSIdentity {
         // NIOSSL traps on other bytes, and programs encode them differently.
         guard passphrase.utf8.allSatisfy({ $0 > 0 && $0 < 0x80 }) else {
-            throw .invalid("passphrase", "a passphrase may hold ASCII characters only: export the archive with another")
+            throw .invalid(
+                "passphrase", "the passphrase may contain only ASCII characters; export the archive with another one")
         }
         guard let contents = PKCS12Contents(data) else { throw fault("data is not a PKCS#12 archive") }
         guard contents.keys.count == 1, let packed = contents.keys.first else {
-            throw fault("the archive must hold one private key")
+            throw fault("the archive must contain exactly one private key")
         }
         try DerivationLimits.check(contents)
         guard let key = privateKey(packed, passphrase) else {
-            throw .invalid("passphrase", "the archive's key cannot be opened with this passphrase")
+            throw .invalid("passphrase", "the passphrase does not open the archive's key")
         }
         let rebuilt = PKCS12Rebuilding.archive(contents, passphrase: passphrase)
         guard let bundle = try? NIOSSLPKCS12Bundle(buffer: rebuilt, passphrase: Array(passphrase.utf8)) else {
-            throw .invalid("passphrase", "the archive's certificates cannot be opened with this passphrase")
+            throw .invalid("passphrase", "the passphrase does not open the archive's certificates")
         }
         // The first is Peal's own.
         let certificates = bundle.certificateChain.dropFirst().compactMap { certificate in
             (try? certificate.toDERBytes()).flatMap { try? Certificate(derEncoded: $0) }
         }
         guard let leaf = certificates.first(where: { $0.publicKey == key.publicKey }) else {
-            throw fault("the archive holds no certificate for its key")
+            throw fault("the archive has no certificate for its key")
         }
         let chain = [leaf] + certificates.filter { $0 != leaf }
         do {
@@ -42,7 +43,7 @@ enum PKCS12Archive {
             return Credential.TLSIdentity(
                 certificates: pem.joined(), privateKey: try key.serializeAsPEM().pemString + "\n")
         } catch {
-            throw fault("the archive's key or certificates are of a kind that APNs does not use")
+            throw fault("APNs does not use this type of key or certificate")
         }
     }
 

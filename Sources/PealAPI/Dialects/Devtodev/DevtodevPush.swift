@@ -177,9 +177,9 @@ struct DevtodevReader {
         if let android = given.android {
             content.platforms[.android] = DevtodevAndroid.content(android, id: id, notes: &notes)
         }
-        for (name, windows) in given.windows {
+        for (_, windows) in given.windows {
             // The first one is used; the others are still checked.
-            let read = try DevtodevWindows.content(windows, isLegacy: name != "uwp")
+            let read = try windows.content()
             if content.platforms[.windows] == nil { content.platforms[.windows] = read }
         }
         let audience = DevtodevAudience(given.elements, content: content, rules: rules)
