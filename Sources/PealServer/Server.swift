@@ -23,7 +23,12 @@ struct Server {
     let randomness: any Randomness = SystemRandomness()
     /// For the HTTP server and webhooks.
     let eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
-    private static let examinersMax = 2
+    /// Threads that check credentials; they live as long as the process.
+    private static let examiners: NIOThreadPool = {
+        let pool = NIOThreadPool(numberOfThreads: 2)
+        pool.start()
+        return pool
+    }()
 
     init(_ configuration: ServerConfiguration, networks: [ServerNetwork]) {
         self.configuration = configuration
@@ -69,8 +74,6 @@ struct Server {
             proxies: configuration.trustedProxies, time: time, logger: logger)
         let failures = AuthenticationFailures(
             perMinute: configuration.authenticationFailuresPerMinute, time: time, logger: logger)
-        let examiners = NIOThreadPool(numberOfThreads: Self.examinersMax)
-        examiners.start()
         let services = APIServices(
             store: storage.store, engine: delivery, providers: providers.all, channels: providers.channels, time: time,
             randomness: randomness, hasher: storage.masterKey, adminTokenHash: adminTokenHash,
@@ -90,7 +93,7 @@ struct Server {
                 store: storage.store, delivery: delivery, courier: courier, connections: connections,
                 failures: failures, time: time),
             failures: failures,
-            examinations: CredentialExaminations { work in examiners.submit { _ in work() } }, logger: logger)
+            examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
         let listeners = try HTTPListeners(
             configuration, services: services, connections: connections, group: eventLoopGroup, logger: logger)
         // Services stop in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
@@ -102,7 +105,6 @@ struct Server {
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
         let result = await Result { try await ServiceGroup(configuration: group).run() }
         for provider in providers.all.values { await provider.close() }
-        try? await examiners.shutdownGracefully()
         do {
             try result.get()
         } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
