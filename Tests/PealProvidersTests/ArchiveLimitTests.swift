@@ -32,7 +32,7 @@ struct ArchiveLimitTests {
             var changed = archive
             changed.replaceSubrange(place..<place + Self.huge.count, with: Self.huge)
             let start = ContinuousClock.now
-            let refusal = try #require(refusal(changed))
+            let refusal = try #require(self.refusal(changed))
             #expect(ContinuousClock.now - start < .milliseconds(500))
             #expect(refusal.code == .invalidField)
             #expect(refusal.field == "data")
