@@ -19,6 +19,7 @@ package struct APIServices: Sendable {
     package let logger: Logger
     /// Shared, so that a key that is revoked through one route is forgotten everywhere.
     let keyRing: KeyRing
+    private let receiptGatherer: ReceiptGatherer
 
     package init(
         store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider],
@@ -40,6 +41,7 @@ package struct APIServices: Sendable {
         self.operations = operations
         self.logger = logger
         keyRing = KeyRing(store: store, hasher: hasher, time: time)
+        receiptGatherer = ReceiptGatherer(store: store)
     }
 
     var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
@@ -52,6 +54,7 @@ package struct APIServices: Sendable {
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
     var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
     var topics: TopicVerbs { TopicVerbs(store: store) }
+    var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
     var routes: RouteVerbs { RouteVerbs(store: store) }
     var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
     var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
