@@ -93,7 +93,8 @@ enum MetricsText {
         single("peal_slices_waiting", "gauge", "Slices that are due later.", census.slicesWaiting, into: &text)
         single("peal_slices_leased", "gauge", "Leased slices.", census.slicesLeased, into: &text)
         single(
-            "peal_slices_parked", "gauge", "Slices that wait for their route to open.", census.slicesParked, into: &text)
+            "peal_slices_parked", "gauge", "Slices that wait for their route to open.", census.slicesParked, into: &text
+        )
         single(
             "peal_slices_ending", "gauge", "Slices of ended messages, ready to be leased.", census.slicesEnding,
             into: &text)

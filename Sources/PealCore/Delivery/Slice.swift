@@ -76,7 +76,7 @@ package struct Slice: Sendable, Hashable {
         case held = 3
         /// Settled completely. It is kept until its message ends, because its counts are part of the message's.
         case done = 4
-        /// Its message ended without it: its devices are settled without being sent to, whatever the state of its route.
+        /// Its message ended without it: its devices are settled without being sent to, even if its route is closed.
         case ending = 6
     }
 }

@@ -77,7 +77,9 @@ package final class ReceiptGatherer: Sendable {
         }
         var results: [Result<Int, any Error>] = []
         for body in bodies {
-            do { results.append(.success(try await store.write(.rest, body))) } catch { results.append(.failure(error)) }
+            do { results.append(.success(try await store.write(.rest, body))) } catch {
+                results.append(.failure(error))
+            }
         }
         return results
     }
