@@ -26,9 +26,9 @@ struct ServerOperations: Operations {
     }
 
     func metrics() async -> String {
-        let census = try? await store.read(.heavy) { try $0.census() }
+        let census = try? await store.read { try $0.census() }
         let credentials = try? await store.read { try CredentialMetrics($0) }
-        let parked = try? await store.read(.heavy) { try $0.parkedRoutes(limit: Limits.routesMeasured) }
+        let parked = try? await store.read { try $0.parkedRoutes(limit: Limits.routesMeasured) }
         return MetricsText.render(
             delivery.metrics.snapshot, webhooks: courier.metrics.snapshot, census: census, credentials: credentials)
             + RouteMetrics(parked: parked ?? [], now: SystemTime().now).text

@@ -4,7 +4,7 @@ import PealTesting
 import Testing
 
 @Suite("The state of routes")
-struct RouteStateTests {
+struct RouteListTests {
     private static let key: JSON = [
         "kind": "token", "key_id": "K", "team_id": "T", "private_key": .string(CredentialTests.pem),
         "bundle_id": "com.example",
