@@ -16,7 +16,12 @@ final class DeliveryContext: Sendable {
     let leases = LeaseBoard()
     let messages = MessageCache()
     let access = AccessCache()
+    /// Bulk pages in flight.
     let budget: PageBudget
+    /// Devices in flight in small messages to several devices.
+    let directBudget: PageBudget
+    let gate: any PageGate
+    let health: StoreHealth
     let load = DispatchLoad()
     let settler: Settler
     let stragglers = StragglerQueue()
@@ -38,9 +43,16 @@ final class DeliveryContext: Sendable {
         self.randomness = randomness
         self.logger = logger
         owner = "peal-" + Hex.encode(randomness.bytes(8))
-        settler = Settler(store: store, time: time, logger: logger, metrics: metrics)
+        gate = options.gate
+        health = StoreHealth(time: time)
         stop = StopSwitch(time: time, drain: options.drain)
+        settler = Settler(
+            store: store, time: time, logger: logger, metrics: metrics, health: health, stop: stop)
         budget = PageBudget(options.pagesInFlightMax, lendable: Limits.pagesStalledMax)
+        // Single devices need no slot: the lanes' workers bound them.
+        directBudget = PageBudget(
+            Limits.directDevicesInFlightMax - Limits.directSlicesActiveMax - Limits.slicesActiveMax
+                - Limits.slicesExpressMax, lendable: Limits.directDevicesStalledMax)
     }
 
     /// When a lease that is taken now ends.
@@ -55,8 +67,12 @@ final class DeliveryContext: Sendable {
 
     /// Queues slices that were leased to this process at `askedAt`.
     func takeDirect(_ slices: [Slice], askedAt: Duration) {
-        let left = slices.isEmpty ? 0 : direct.put(slices, askedAt: askedAt)
+        guard !slices.isEmpty else { return }
+        // First, so that nobody takes them back while they wait.
+        for slice in slices { leases.add(slice, askedAt: askedAt) }
+        let left = direct.put(slices, askedAt: askedAt)
         guard left > 0 else { return }
+        for slice in slices.suffix(left) { leases.remove(slice) }
         logger.warning("the direct lane is full: slices wait for their leases to end", metadata: ["slices": "\(left)"])
     }
 }

@@ -64,6 +64,11 @@ package final class SQLiteEngine: SQLEngine {
         try await writer.write(lane, body)
     }
 
+    /// The file lock keeps other processes away.
+    package func migrate(_ body: @escaping @Sendable (any SQLConnection) throws -> Void) async throws {
+        try await write(.control, body)
+    }
+
     package func close() throws {
         writer.close()
         try pool.close()

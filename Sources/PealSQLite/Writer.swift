@@ -48,26 +48,52 @@ final class Writer: Sendable {
             for item in batch { item.fail(SQLiteFailure.unavailable) }
             return
         }
-        var outcomes: [Result<@Sendable () -> Void, any Error>] = []
         do {
-            try Self.run("BEGIN IMMEDIATE", database)
-            for item in batch {
-                outcomes.append(try run(item, database))
-            }
-            try Self.run("COMMIT", database)
+            finish(batch, try outcomes(of: batch, database))
         } catch {
-            // Nothing of the batch is in the database, whichever write failed.
-            if sqlite3_get_autocommit(database.sqliteConnection) == 0 { try? Self.run("ROLLBACK", database) }
-            for item in batch { item.fail(SQLiteFailure.unavailable) }
+            handle(error, of: batch, database)
+        }
+        if batch.contains(where: { $0.lane == .rest }) { Self.giveBackPages(database) }
+    }
+
+    /// Nothing of the batch is in the database, whichever write failed.
+    private func handle(_ error: any Error, of batch: [WriteItem], _ database: Database) {
+        let failure = SQLiteFailure.of(error)
+        if failure?.isFull == true {
+            checkpointer.makeRoom()
+            if let outcomes = try? outcomes(of: batch, database) { return finish(batch, outcomes) }
+        }
+        // Only writes that need the damaged page fail: each is tried alone.
+        if failure?.isDamage == true, batch.count > 1 {
+            for item in batch { commit([item], database) }
             return
         }
+        for item in batch { item.fail(failure.map(SQLiteFailure.refusal) ?? SQLiteFailure.unavailable) }
+    }
+
+    /// Runs a batch as one transaction and makes it durable.
+    /// - Throws: when the database itself failed; then nothing was written.
+    private func outcomes(
+        of batch: [WriteItem], _ database: Database
+    ) throws -> [Result<@Sendable () -> Void, any Error>] {
+        do {
+            try Self.run("BEGIN IMMEDIATE", database)
+            let outcomes = try batch.map { try run($0, database) }
+            try Self.run("COMMIT", database)
+            return outcomes
+        } catch {
+            if sqlite3_get_autocommit(database.sqliteConnection) == 0 { try? Self.run("ROLLBACK", database) }
+            throw error
+        }
+    }
+
+    private func finish(_ batch: [WriteItem], _ outcomes: [Result<@Sendable () -> Void, any Error>]) {
         for (item, outcome) in zip(batch, outcomes) {
             switch outcome {
             case .success(let wake): wake()
             case .failure(let error): item.fail(SQLiteFailure.refusal(error))
             }
         }
-        if batch.contains(where: { $0.lane == .rest }) { Self.giveBackPages(database) }
     }
 
     /// Pages returned to the file system at a time, a few milliseconds of work.
@@ -89,8 +115,7 @@ final class Writer: Sendable {
             try Self.run("RELEASE item", database)
             return .success(wake)
         } catch {
-            let failure = error as? SQLiteFailure ?? (error as? DatabaseError).map(SQLiteFailure.init)
-            if let failure, failure.concernsDatabase { throw failure }
+            if let failure = SQLiteFailure.of(error), failure.concernsDatabase { throw failure }
             try Self.run("ROLLBACK TO item", database)
             try Self.run("RELEASE item", database)
             return .failure(error)

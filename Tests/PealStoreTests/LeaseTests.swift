@@ -105,7 +105,8 @@ struct LeaseTests {
             worker.pageLimit = limit
             let page = try await worker.page(of: slice)
             #expect(page.keys == (1...Int64(through)).map { $0 })
-            #expect(page.through == Int64(through))
+            // The last page covers the rest of the range, in which numbers may be given out but not used.
+            #expect(isLast ? page.through >= Int64(through) : page.through == Int64(through))
             #expect(page.isLast == isLast)
             #expect(page.addressRange(3) == 96..<128)
         }

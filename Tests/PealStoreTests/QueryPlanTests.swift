@@ -56,7 +56,7 @@ struct QueryPlanTests {
             ("webhook.nextPending", "webhook_delivery_due"), ("webhook.pendingDue", "webhook_delivery_due"),
             ("webhook.leaseDeliveries", "webhook_delivery_due"),
             ("webhook.newestDeliveries", "webhook_delivery_newest"),
-            ("webhook.pruneDeliveries", "webhook_delivery_ended"), ("moment.due", "moment_open"),
+            ("moment.due", "moment_open"),
             ("moment.claimEnded", "moment_claimed"), ("moment.nextDue", "moment_open"),
             ("moment.openOfUser", "moment_user"), ("moment.named", "moment_name"), ("moment.awaiting", "moment_user"),
             ("search.routePage", "COVERING INDEX device_active"), ("search.routeAfter", "COVERING INDEX device_active"),
@@ -64,17 +64,37 @@ struct QueryPlanTests {
             ("search.topics", "topic_name"), ("search.users", "COVERING INDEX device_user"),
             ("geofence.places", "PRIMARY KEY (app=? AND geofence=?)"), ("topic.named", "INDEX topic_named"),
             ("topic.firstMember", "PRIMARY KEY (app=? AND topic=?)"),
-            ("geofence.pruneTombstones", "geofence_tombstone_over"), ("geofence.pruneTriggers", "geofence_trigger_at"),
             ("receipt.ofDevice", "receipt_device (app=? AND seq=? AND message=?)"),
-            ("receipt.prune", "PRIMARY KEY (app=? AND message=?)"),
+            ("prune.tombstones", "geofence_tombstone_over"), ("prune.triggers", "geofence_trigger_at"),
+            ("prune.deliveries", "webhook_delivery_ended"), ("prune.receipts", "PRIMARY KEY (app=? AND message=?)"),
+            ("prune.messages", "message_ended"), ("prune.devices", "device_retired"),
+            ("prune.topics", "topic_expiry"), ("prune.answers", "idempotency_at"),
+            ("prune.reports", "receipt_device (app=? AND seq=?)"), ("prune.moments", "moment_over"),
+            ("prune.arms", "experiment_arm_user"), ("prune.pending", "webhook_delivery_due"),
         ])
     func index(_ name: String, _ index: String) async throws {
         let steps = try await Self.steps(of: name)
         #expect(steps.contains { $0.contains(index) }, "\(steps)")
     }
 
+    /// A piece reads its keys through an index and deletes each row by its whole key.
+    @Test("every piece of a deletion uses an index", arguments: TablePiece.ofApp.map(\.table))
+    func pieces(_ table: String) async throws {
+        let piece = try #require(TablePiece.ofApp.first { $0.table == table })
+        let values = piece.key.map { SQLValue.null($0.kind) }
+        for statement in [piece.keys(where: "app = 1", limit: 1), piece.deletion(values)] {
+            let steps = try await Self.steps(of: statement)
+            #expect(steps.allSatisfy { $0.hasPrefix("SEARCH") }, "\(table): \(steps)")
+        }
+        let last = try await Self.steps(of: piece.deletion(values))
+        #expect(last.contains { $0.contains("\(piece.key.last?.name ?? "")=?") }, "\(last)")
+    }
+
     private static func steps(of name: String) async throws -> [String] {
-        let statement = try #require(HotStatements.all.first { $0.key == name }?.value)
+        try await steps(of: try #require(HotStatements.all.first { $0.key == name }?.value))
+    }
+
+    private static func steps(of statement: SQL) async throws -> [String] {
         let test = try await StoreUnderTest.sqlite.open()
         return try await test.engine.read { connection in
             try connection.all("EXPLAIN QUERY PLAN \(statement)") { row in
@@ -153,23 +173,36 @@ private enum HotStatements {
         "webhook.queueLength": OutboxTable.length(webhook, max: 1),
         "webhook.events": OutboxTable.events(webhook, limit: 1),
         "webhook.takeEvent": OutboxTable.take(event, webhook),
-        "webhook.pruneEvents": OutboxTable.prune(webhook, before: now, limit: 1),
         "webhook.nextPending": WebhookDeliveryTable.nextPending(after: webhook),
         "webhook.pendingDue": WebhookDeliveryTable.pendingDue(webhook, now),
         "webhook.leaseDeliveries": WebhookDeliveryTable.lease(
             webhook, limit: 1, owner: "", until: now, now: now, .sqlite),
         "webhook.settle": WebhookDeliveryTable.settle(delivery),
         "webhook.newestDeliveries": WebhookDeliveryTable.newest(webhook, before: [], limit: 1),
-        "webhook.pruneDeliveries": WebhookDeliveryTable.prune(.failed, before: now, limit: 1),
 
         "geofence.places": PlaceList.geofence.locations(of: 1, app: 1),
         "geofence.groupPlaces": PlaceList.group.locations(of: 1, app: 1),
         "geofence.geofences": GeofenceTable.all(app: 1), "geofence.tombstones": GeofenceTable.tombstones(app: 1),
         "geofence.topicsJoined": SubscriptionTable.joined(app: 1, device: 1),
-        "geofence.pruneTombstones": GeofenceTable.pruneTombstones(now, limit: 1),
-        "geofence.pruneTriggers": TriggerTable.prune(before: now, limit: 1),
         "receipt.ofDevice": ReceiptTable.of(1, message: message, app: 1),
-        "receipt.prune": ReceiptTable.prune(message, app: 1, limit: 1),
+
+        "prune.next": RemainderTable.next(now), "prune.isDue": RemainderTable.isDue(now),
+        "prune.messages": Pruning.messages(now, limit: 1), "prune.devices": Pruning.devices(now, limit: 1),
+        "prune.topics": Pruning.topics(now, limit: 1), "prune.audit": Pruning.audit(now, limit: 1),
+        "prune.answers": TablePiece.answer.keys(where: Pruning.answers(now), limit: 1),
+        "prune.tombstones": TablePiece.geofenceTombstone.keys(where: Pruning.geofenceTombstones(now), limit: 1),
+        "prune.triggers": TablePiece.trigger.keys(where: Pruning.triggers(now), limit: 1),
+        "prune.deliveries": TablePiece.webhookDelivery.keys(where: Pruning.deliveries(.failed, now), limit: 1),
+        "prune.events": TablePiece.outbox.keys(where: Pruning.events(webhook, now), limit: 1),
+        "prune.receipts": TablePiece.receipt.keys(where: MessageTable.place(1, message), limit: 1),
+        "prune.reports": TablePiece.receipt.keys(where: "app = 1 AND seq = 1", limit: 1),
+        "prune.moments": TablePiece.moment.keys(
+            where: "\(MomentTable.over(of: "", app: 1))\(MomentTable.accepted(before: now))", limit: 1),
+        "prune.arms": TablePiece.experimentArm.keys(where: "app = 1 AND user_id = ''", limit: 1),
+        "prune.pending": WebhookDeliveryTable.pending(webhook, createdBefore: now, limit: 1),
+        "prune.userDevices": DeviceTable.devices(of: "", app: 1, registeredBefore: now, limit: 1),
+        "prune.forgetDeleted": SubscriptionTable.forgetDeleted(app: 1, device: 1),
+        "prune.lastOfCampaign": MessageTable.first(of: "", app: 1),
 
         "moment.change": MomentTable.change(moment, to: moment, dueAt: now),
         "moment.leave": MomentTable.deleteOpen(moment.place), "moment.one": MomentTable.find(moment.place),
@@ -177,7 +210,7 @@ private enum HotStatements {
             MomentName(platform: .ios, userID: "", campaignID: "", key: ""), app: 1),
         "moment.ofMessage": MomentTable.of(message, app: 1),
         "moment.openOfUser": MomentTable.openOf("", app: 1, limit: 1),
-        "moment.awaiting": MomentTable.awaitingDevice(of: "", app: 1),
+        "moment.awaiting": MomentTable.awaitingDevice(of: "", app: 1, limit: 1),
         "moment.ofDevice": MomentTable.of(message, app: 1, device: 1),
         "moment.underWay": MomentTable.underWay(message, app: 1), "moment.due": MomentTable.dueOpen(now, limit: 1),
         "moment.claimEnded": MomentTable.dueClaimed(now, limit: 1), "moment.nextDue": MomentTable.nextDueOpen(),

@@ -34,6 +34,25 @@ package enum WriteLane: Int, CaseIterable, Sendable {
     case intake, control, settle, rest
 }
 
+/// A slice whose results cannot be stored.
+package struct QuarantinedSlice: Sendable, Hashable {
+    package let app: AppID
+    package let message: MessageID
+    package let route: Route
+    /// Devices without a stored result.
+    package let devices: Int
+    /// Why its last settlement could not be stored.
+    package let reason: String
+
+    package init(app: AppID, message: MessageID, route: Route, devices: Int, reason: String) {
+        self.app = app
+        self.message = message
+        self.route = route
+        self.devices = devices
+        self.reason = reason
+    }
+}
+
 /// Numbers for metrics.
 package struct StoreCensus: Sendable, Hashable {
     package var messagesUnfinished = 0
@@ -44,6 +63,7 @@ package struct StoreCensus: Sendable, Hashable {
     package var slicesParked = 0
     /// Slices whose message ended without them.
     package var slicesEnding = 0
+    package var slicesQuarantined = 0
     package var appsStopped = 0
 
     package init() {}

@@ -68,8 +68,9 @@ package protocol StoreReading {
     /// The keys of the slice's range that are in the audience now and not yet settled.
     func candidates(of slice: Slice) throws -> KeySet
     /// The next devices of `candidates` after `cursor`, with addresses.
+    /// - Parameter withPeople: Whether `DevicePage.people` is wanted too.
     func page(
-        of slice: Slice, candidates: KeySet, after cursor: DeviceKey, limit: Int, now: Timestamp
+        of slice: Slice, candidates: KeySet, after cursor: DeviceKey, limit: Int, now: Timestamp, withPeople: Bool
     ) throws -> DevicePage
     /// The name of a number in `DevicePage.locales`.
     func locale(_ number: Int32) throws -> String?
@@ -91,6 +92,8 @@ package protocol StoreReading {
         -> [StoredLogRow]
     /// The number of an unregistered address in the message; nil when the message does not name it.
     func addressNumber(app: AppKey, message: MessageID, address: Address) throws -> DeviceKey?
+    /// Slices whose results cannot be stored, of all apps; at most `limit`.
+    func quarantinedSlices(limit: Int) throws -> [QuarantinedSlice]
     /// How much work is waiting, for metrics.
     func census() throws -> StoreCensus
 
@@ -147,4 +150,16 @@ package protocol StoreReading {
     /// A device's topics, each with the instant at which the device joined it.
     func topicsJoined(app: AppKey, device: DeviceKey) throws -> [String: Timestamp]
     func triggerCount(app: AppKey, geofence: Int64) throws -> Int
+
+    /// Whether requests began changes that `prune` must complete now.
+    func hasRemainders(now: Timestamp) throws -> Bool
+}
+
+extension StoreReading {
+    /// The next devices of `candidates` after `cursor`, with addresses and without people.
+    package func page(
+        of slice: Slice, candidates: KeySet, after cursor: DeviceKey, limit: Int, now: Timestamp
+    ) throws -> DevicePage {
+        try page(of: slice, candidates: candidates, after: cursor, limit: limit, now: now, withPeople: false)
+    }
 }

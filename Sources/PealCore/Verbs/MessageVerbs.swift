@@ -154,7 +154,7 @@ package struct MessageVerbs: Sendable {
         _ message: Message, to goal: Message.State, _ verb: String, _ call: VerbCall, in store: any StoreWriting
     ) throws {
         guard goal == .cancelled else {
-            throw PealError(.conflict, "a message with a window cannot be \(verb): cancel it and send another")
+            throw PealError(.conflict, "a message with a window cannot be \(verb); cancel it and send another")
         }
         guard message.state != .cancelled else { return }
         guard try store.cancelMoments(app: message.app, message: message.id, now: call.now) > 0 else {

@@ -23,7 +23,10 @@ struct DirectLane: Sendable {
 
     /// A message that was accepted while this process started may have lost its lease to the start itself.
     private func work(_ slice: Slice, _ askedAt: Duration) async {
-        if context.leases.isFromBeforeStart(askedAt), await !isHeld(slice) { return context.ready.set() }
+        if context.leases.isFromBeforeStart(askedAt), await !isHeld(slice) {
+            context.leases.remove(slice)
+            return context.ready.set()
+        }
         await SliceWorker(context: context).work(slice, askedAt: askedAt)
     }
 

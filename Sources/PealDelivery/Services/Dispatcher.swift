@@ -48,6 +48,7 @@ struct Dispatcher: Sendable {
 
     private func start(_ slice: Slice, _ askedAt: Duration, in workers: inout DiscardingTaskGroup) {
         load.begin(slice.id)
+        context.leases.add(slice, askedAt: askedAt)
         workers.addTask {
             await SliceWorker(context: context).work(slice, askedAt: askedAt)
             load.end(slice.id)
@@ -102,7 +103,10 @@ struct Dispatcher: Sendable {
         let hasRoomForBulk = load.total < Limits.slicesActiveMax + Limits.slicesExpressMax / 2
         let wanted = slices.filter { $0.lane == .direct || hasRoomForBulk && !load.isBusy(with: $0.id.message) }
         for slice in slices where !wanted.contains(slice) {
+            // On the board until it is written, so that nobody takes it back meanwhile.
+            context.leases.add(slice, askedAt: now)
             await SliceWorker(context: context).release(slice, readyAt: nil)
+            context.leases.remove(slice)
         }
         // There may be more: look again at once.
         if !wanted.isEmpty { round.expressAt = nil }

@@ -16,7 +16,7 @@ enum APNsRendering {
         guard body.count <= bytesMax else {
             let kind = order.route.isBroadcast ? "a broadcast" : type.rawValue
             throw ContentRefusal(
-                .payloadTooLarge, "the APNs payload has \(body.count) bytes, \(bytesMax) is the most for \(kind)",
+                .payloadTooLarge, "the APNs payload has \(body.count) bytes; the maximum for \(kind) is \(bytesMax)",
                 field: APNsPayload.largestField(order, own))
         }
         guard !order.route.isBroadcast else { return broadcast(order, body) }
@@ -38,7 +38,8 @@ enum APNsRendering {
             guard (1...Limits.apnsCollapseIDBytesMax).contains(key.utf8.count), isPrintable else {
                 throw .invalid(
                     .collapseKey(nil),
-                    "on APNs a collapse key has 1 to \(Limits.apnsCollapseIDBytesMax) bytes without control characters")
+                    "an APNs collapse key must be 1 to \(Limits.apnsCollapseIDBytesMax) bytes without control characters"
+                )
             }
             headers.append(.init("apns-collapse-id", key))
         }
@@ -75,7 +76,7 @@ enum APNsRendering {
         }
         guard order.route.isBroadcast else { return type }
         guard type == nil || type == .liveactivity else {
-            throw .invalid(APNsContent.field.member("push_type"), "channels carry the push type liveactivity alone")
+            throw .invalid(APNsContent.field.member("push_type"), "channels support only the push type liveactivity")
         }
         return .liveactivity
     }
@@ -96,7 +97,7 @@ enum APNsPayload {
         if !aps.isEmpty { payload["aps"] = .object(aps) }
         for (name, value) in order.content.data.pairs {
             guard name != "aps" else {
-                throw .invalid(.dataMember("aps"), "aps belongs to Apple: give its members in the payload for iOS")
+                throw .invalid(.dataMember("aps"), "aps is reserved; put its members into the payload for iOS")
             }
             payload[name] = value
         }
@@ -221,10 +222,10 @@ enum APNsLiveActivity {
         if aps["event"]?.stringValue == "start" {
             guard !order.route.isBroadcast else {
                 throw .invalid(
-                    field.member("event"), "a broadcast updates or ends Live Activities; it cannot start one")
+                    field.member("event"), "a broadcast can update or end Live Activities but not start one")
             }
             for name in ["attributes-type", "attributes", "alert"] where aps[name].map(\.isNull) ?? true {
-                throw .invalid(field.member(name), "a push that starts a Live Activity needs \(name)")
+                throw .invalid(field.member(name), "a push that starts a Live Activity requires \(name)")
             }
         }
         if aps["timestamp"].map(\.isNull) ?? true { aps["timestamp"] = .integer(order.now.seconds) }

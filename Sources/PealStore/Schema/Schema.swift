@@ -327,3 +327,28 @@ enum Schema6 {
         "CREATE INDEX message_dialect ON message (app, dialect, message)",
     ]
 }
+
+/// Changes that are completed in pieces, and the indexes by which what is over is found.
+enum SchemaPruning {
+    static let statements = [
+        """
+        CREATE TABLE remainder (
+            kind BIGINT NOT NULL, number BIGINT NOT NULL, app BIGINT NOT NULL, object BIGINT NOT NULL,
+            name {text} NOT NULL, began_at BIGINT NOT NULL, due_at BIGINT NOT NULL, PRIMARY KEY (kind, number))
+        """,
+        "CREATE INDEX device_retired ON device (retired_at) WHERE retired_at IS NOT NULL",
+        "CREATE INDEX topic_expiry ON topic (expires_at) WHERE expires_at IS NOT NULL",
+        "CREATE INDEX moment_over ON moment (app, user_id, state) WHERE state >= 5",
+    ]
+}
+
+/// What may have been sent already, and slices whose results cannot be stored.
+enum SchemaTrouble {
+    /// `doubt` counts the devices after the cursor that may have got the message already. `fault` says why a slice is
+    /// quarantined.
+    static let statements = [
+        "ALTER TABLE slice ADD COLUMN doubt BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE slice ADD COLUMN fault {text}",
+        "CREATE INDEX slice_quarantined ON slice (app, message) WHERE state = 5",
+    ]
+}

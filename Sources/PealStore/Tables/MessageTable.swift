@@ -51,6 +51,10 @@ enum MessageTable {
         "SELECT expires_at FROM message WHERE state = \(code: state) AND ending = 0 ORDER BY expires_at LIMIT 1"
     }
 
+    static func isEnding(_ app: AppKey, _ id: MessageID) -> SQL {
+        "SELECT ending FROM message WHERE \(place(app, id))"
+    }
+
     static func setEnding(_ app: AppKey, _ id: MessageID) -> SQL {
         "UPDATE message SET ending = 1 WHERE \(place(app, id)) AND ending = 0"
     }
@@ -79,6 +83,10 @@ enum MessageTable {
         """
         SELECT campaign_id FROM message WHERE app = \(app) AND campaign_id > \(name) ORDER BY campaign_id LIMIT 1
         """
+    }
+
+    static func first(of campaign: String, app: AppKey) -> SQL {
+        "SELECT message FROM message WHERE app = \(app) AND campaign_id = \(campaign) LIMIT 1"
     }
 
     static func setFirstSent(_ app: AppKey, _ id: MessageID, _ sentAt: Timestamp) -> SQL {
@@ -136,6 +144,7 @@ extension StoreSession {
             ON CONFLICT DO NOTHING
             """)
         guard count == 1 else { throw PealError(.conflict, "a message with that id exists", field: "id") }
+        guard try isLiving(draft.app) else { throw PealError.notFound("app") }
         try connection.execute(
             """
             INSERT INTO message_content \(row: [
@@ -261,7 +270,7 @@ extension StoreSession {
                     _ = try moveMessage(app: app, id: id, from: [.paused], to: wasTried ? .sending : .expired, now: now)
                 }
                 try connection.execute(MessageTable.setEnding(app, id))
-                try endSlices(app: app, id: id)
+                try endSlices(app: app, id: id, now: now)
             }
             count += over.count
         }

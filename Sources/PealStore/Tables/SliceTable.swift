@@ -4,7 +4,8 @@ internal import PealCore
 enum SliceTable {
     /// What `slice(_:app:route:)` reads; the last one is the rank.
     static let columns: Columns = """
-        message, window_no, part, attempt, key_from, key_to, keys, cursor, pages, estimate, counts, term, lane, rank
+        message, window_no, part, attempt, key_from, key_to, keys, cursor, pages, estimate, counts, term, lane,
+        doubt, rank
         """
 
     static func slice(_ row: inout RowReader, app: AppKey, route: Route) throws -> (slice: Slice, rank: Int64) {
@@ -14,7 +15,7 @@ enum SliceTable {
             id: id, attempt: try row.next(), keyFrom: try row.next(), keyTo: try row.next(),
             keys: try row.next([UInt8]?.self).map(KeyListCoding.decode), cursor: try row.next(),
             pageCount: try row.next(), estimate: try row.next(), counts: try CountsCoding.decode(row.next()),
-            term: try row.next(), lane: try row.next())
+            term: try row.next(), lane: try row.next(), doubt: try row.next())
         return (slice, try row.next())
     }
 
@@ -119,6 +120,24 @@ enum SliceTable {
         """
     }
 
+    /// Ends leases whose holders are gone, and puts what they may have sent in doubt. A slice of a paused message is
+    /// held, and one of an ended message ends; any other is ready again.
+    static var takeBack: SQL {
+        """
+        UPDATE slice SET owner = \(String?.none),
+            doubt = CASE WHEN lane = \(code: Slice.Lane.direct) THEN \(Slice.Lane.direct.devicesInFlightMax)
+                ELSE \(Slice.Lane.bulk.devicesInFlightMax) END,
+            state = \(placed(.ready))
+        """
+    }
+
+    static func leased(until end: Timestamp) -> SQL {
+        """
+        SELECT app, message, route, window_no, part, term FROM slice
+        WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)
+        """
+    }
+
     /// The next route with slices in `state`, which is `ready` or `ending`, and from when on they may be leased.
     static func nextRoute(after app: AppKey, _ route: Int64, _ state: Slice.State) -> SQL {
         let leasedFrom: SQL = state == .ready ? RouteTable.leasedFrom : "CAST(NULL AS BIGINT)"
@@ -167,7 +186,8 @@ extension StoreSession {
                     steps -= 1
                     last = next.route
                     let isLeasable = next.leasedFrom.map { $0 <= now } ?? true
-                    if isLeasable, seen.insert(next.route).inserted { found.routes.append(next.route) }
+                    guard isLeasable, try isLiving(next.route.app) else { continue }
+                    if seen.insert(next.route).inserted { found.routes.append(next.route) }
                 }
             }
             if steps == 0 { found.resumeAfter = last }
@@ -209,39 +229,50 @@ extension StoreSession {
         ).reduce(0, +)
     }
 
-    /// Leased slices are left to their workers, who release them when they see the new state.
+    /// How many slices follow their message at once.
+    private static let movedAtOnce = 1000
+
+    /// Leased slices are left to their workers, who release them when they see the new state. So do those that take a
+    /// slice which has not followed yet.
     func moveSlices(app: AppKey, id: MessageID, to state: Message.State, now: Timestamp) throws {
+        let piece = try movePiece(app: app, id: id, to: state, limit: Self.movedAtOnce, now: now)
+        if !piece.isComplete { try leave(.slices, app: app, name: id.description, now: now) }
+    }
+
+    func movePiece(
+        app: AppKey, id: MessageID, to state: Message.State, limit: Int, now: Timestamp
+    ) throws -> Piece {
         typealias State = Slice.State
-        let place = MessageTable.place(app, id)
+        let (from, target): (SQL, SQL)
         switch state {
-        case .paused:
-            try connection.execute(
-                """
-                UPDATE slice SET state = \(code: State.held)
-                WHERE \(place) AND state IN (\(code: State.waiting), \(code: State.ready))
-                """)
+        case .paused: (from, target) = ("(\(code: State.waiting), \(code: State.ready))", "\(code: State.held)")
         case .sending:
-            try connection.execute(
-                """
-                UPDATE slice SET state =
-                    CASE WHEN ready_at > \(now) THEN \(code: State.waiting) ELSE \(code: State.ready) END
-                WHERE \(place) AND state = \(code: State.held)
-                """)
+            from = "(\(code: State.held), \(code: State.quarantined))"
+            target = "CASE WHEN ready_at > \(now) THEN \(code: State.waiting) ELSE \(code: State.ready) END"
         case .cancelled, .expired, .failed:
-            try endSlices(app: app, id: id)
-        case .scheduled, .planning, .sent: break
+            // Nothing waits any longer: the workers settle what is left without sending.
+            from = "(\(code: State.waiting), \(code: State.ready), \(code: State.held), \(code: State.quarantined))"
+            target = "\(code: State.ending)"
+        case .scheduled, .planning, .sent: return .nothing
         }
+        let chosen = try connection.all(
+            """
+            SELECT route, window_no, part FROM slice WHERE \(MessageTable.place(app, id)) AND state IN \(from)
+            LIMIT \(limit)
+            """
+        ) { row in
+            Slice.ID(app: app, message: id, route: try row.next(), rangeStart: try row.next(), part: try row.next())
+        }
+        try connection.execute(
+            chosen.map {
+                "UPDATE slice SET state = \(target) WHERE \(SliceTable.place($0)) AND state IN \(from)" as SQL
+            })
+        return Piece(rows: chosen.count, isComplete: chosen.count < limit)
     }
 
     /// Nothing of the message waits any longer: the workers settle what is left without sending.
-    func endSlices(app: AppKey, id: MessageID) throws {
-        typealias State = Slice.State
-        try connection.execute(
-            """
-            UPDATE slice SET state = \(code: State.ending)
-            WHERE \(MessageTable.place(app, id))
-                AND state IN (\(code: State.waiting), \(code: State.ready), \(code: State.held))
-            """)
+    func endSlices(app: AppKey, id: MessageID, now: Timestamp) throws {
+        try moveSlices(app: app, id: id, to: .expired, now: now)
     }
 
     func lease(
@@ -272,14 +303,52 @@ extension StoreSession {
         return zip(slices, counts).filter { $0.1 == 1 }.map(\.0.id)
     }
 
-    /// A slice of a paused message is held, and one of an ended message ends; any other is ready again.
-    func takeBackLeases(endedBefore now: Timestamp?) throws -> Int {
+    func takeBackLeases(endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>) throws -> Int {
+        // Leases of other processes end by time alone.
+        if now == nil, context.dialect.isShared { return 0 }
         let end = now ?? Timestamp(milliseconds: .max)
+        guard !kept.isEmpty else {
+            return try connection.execute(
+                "\(SliceTable.takeBack) WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)")
+        }
+        let ended = try connection.all(SliceTable.leased(until: end)) { row in
+            Slice.Lease(
+                id: Slice.ID(
+                    app: try row.next(), message: try row.next(), route: try row.next(), rangeStart: try row.next(),
+                    part: try row.next()), term: try row.next())
+        }
         return try connection.execute(
+            ended.filter { !kept.contains($0) }.map { lease in
+                """
+                \(SliceTable.takeBack) WHERE \(SliceTable.place(lease.id)) AND state = \(code: Slice.State.leased)
+                    AND term = \(lease.term)
+                """
+            } as [SQL]
+        ).reduce(0, +)
+    }
+
+    func quarantinedSlices(limit: Int) throws -> [QuarantinedSlice] {
+        let slices = try connection.all(
             """
-            UPDATE slice SET owner = \(String?.none), state = \(SliceTable.placed(.ready))
-            WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)
-            """)
+            SELECT app, message, route, counts, estimate, fault FROM slice
+            WHERE state = \(code: Slice.State.quarantined) ORDER BY app, message LIMIT \(limit)
+            """
+        ) { row in
+            let (app, message, route): (AppKey, MessageID, Route) = (try row.next(), try row.next(), try row.next())
+            let counts = try? CountsCoding.decode(row.next())
+            let estimate: Int = try row.next()
+            return (
+                app: app, message: message, route: route, devices: max(0, estimate - (counts?.settled ?? 0)),
+                reason: try row.next(String?.self) ?? ""
+            )
+        }
+        return try slices.compactMap { slice in
+            try app(key: slice.app).map {
+                QuarantinedSlice(
+                    app: $0.id, message: slice.message, route: slice.route, devices: slice.devices,
+                    reason: slice.reason)
+            }
+        }
     }
 
     func census() throws -> StoreCensus {
@@ -293,6 +362,7 @@ extension StoreSession {
         census.slicesEnding = try slices(.ending)
         census.slicesWaiting = try slices(.waiting)
         census.slicesLeased = try slices(.leased)
+        census.slicesQuarantined = try slices(.quarantined)
         census.appsStopped = try connection.count(
             """
             SELECT COUNT(DISTINCT app) FROM credential WHERE health = \(code: CredentialTable.HealthCode.stopped)

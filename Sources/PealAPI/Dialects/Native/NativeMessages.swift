@@ -170,9 +170,11 @@ private let placeholder = "{address}"
 extension Notification {
     /// A warning about a notification that Peal accepts but that may not arrive unchanged.
     fileprivate var warning: String? {
-        guard route.provider == .webpush, body.prefix.count > Limits.webPushBridgedBytesMax else { return nil }
-        return "push services that hand on to a phone's own network may refuse or cut more than "
-            + "\(Limits.webPushBridgedBytesMax) bytes"
+        guard let bytesMax = route.provider?.network.delivery.bodyBytesAdvised, body.prefix.count > bytesMax else {
+            return nil
+        }
+        return "push services that pass messages on to a phone's own network may refuse or cut more than "
+            + "\(bytesMax) bytes"
     }
 
     fileprivate var shownHeaders: [(String, JSON)] {

@@ -76,12 +76,12 @@ extension NativeDocument {
                 answers: [APIAnswer(200, "The topic.", topic)]),
             APIOperation(
                 id: "putTopic", method: .put, path: "\(app)/topics/:topic",
-                summary: "Make a topic or change its expiry",
+                summary: "Create a topic or change its expiry",
                 body: APIBody(schema: NativeTopics.expiry.schema(describing), isRequired: false),
                 answers: [APIAnswer(200, "The topic.", topic)]),
             APIOperation(
                 id: "deleteTopic", method: .delete, path: "\(app)/topics/:topic",
-                summary: "Delete a topic with its subscriptions", answers: [APIAnswer(204, "It is gone.")]),
+                summary: "Delete a topic and its subscriptions", answers: [APIAnswer(204, "Deleted.")]),
         ]
     }
 

@@ -92,7 +92,7 @@ enum PivotalTopicShapes {
     /// A new topic. `expireAt` and `timeToLive` exclude each other.
     static let topic = ObjectShape("PivotalNewTopic", PivotalTopicDraft(), rules: [oneEnd]) {
         Entry(required: "name", .text(bytes: Limits.topicBytesMax)) { $0.name = $1.lowercased() }
-        Entry("expireAt", PivotalShapes.milliseconds.described("Later than now.")) { $0.expiresAt = $1 ?? nil }
+        Entry("expireAt", PivotalShapes.milliseconds.described("In the future.")) { $0.expiresAt = $1 ?? nil }
         Entry("timeToLive", life) { $0.lifeSeconds = $1 }
     }.shape.checked { topic, reading throws(PealError) in
         var topic = topic
