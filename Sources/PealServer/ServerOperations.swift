@@ -33,7 +33,7 @@ struct ServerOperations: Operations {
     }
 
     func metrics() async -> String {
-        let counts = await counts(.heavy)
+        let counts = await counts(.request)
         return MetricsText.render(
             delivery.metrics.snapshot, webhooks: courier.metrics.snapshot, census: counts?.census,
             credentials: counts?.credentials)
