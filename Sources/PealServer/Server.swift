@@ -66,7 +66,8 @@ struct Server {
         let listeners = try HTTPListeners(configuration, services: services, group: eventLoopGroup, logger: logger)
         // Services stop in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
         var group = ServiceGroupConfiguration(
-            services: [courier, delivery, HeartbeatService(heartbeat: PivotalHeartbeat(services))] + listeners.services,
+            services: [LagService(), courier, delivery, HeartbeatService(heartbeat: PivotalHeartbeat(services))]
+                + listeners.services,
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
