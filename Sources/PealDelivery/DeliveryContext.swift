@@ -36,6 +36,7 @@ final class DeliveryContext: Sendable {
         store: any Store, providers: [ProviderName: any Provider], time: any TimeSource,
         randomness: any Randomness, logger: Logger, options: DeliveryOptions
     ) {
+        let store = DeliveryReads(store: store)
         self.store = store
         self.providers = providers
         self.time = time
@@ -73,5 +74,23 @@ final class DeliveryContext: Sendable {
         guard left > 0 else { return }
         for slice in slices.suffix(left) { leases.remove(slice) }
         logger.warning("the direct lane is full: slices wait for their leases to end", metadata: ["slices": "\(left)"])
+    }
+}
+
+/// The store as the engine sees it: it reads on connections of its own.
+struct DeliveryReads: Store {
+    let store: any Store
+
+    /// - Parameter lane: Every read of the engine is one of delivery.
+    func read<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
+    ) async throws -> R {
+        try await store.read(.delivery, body)
+    }
+
+    func write<R: Sendable>(
+        _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
+    ) async throws -> R {
+        try await store.write(lane, body)
     }
 }

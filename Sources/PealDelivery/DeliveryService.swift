@@ -51,6 +51,7 @@ package final class DeliveryService: DeliveryEngine, Service {
     private func serve() async {
         let rescuer = Rescuer(context, isOnlyProcess: options.isOnlyProcess)
         await rescuer.start()
+        await RouteKeeper(context: context, isOnlyProcess: options.isOnlyProcess).start()
         running.store(true, ordering: .relaxed)
         defer { running.store(false, ordering: .relaxed) }
         await withTaskGroup(of: Void.self) { outer in
@@ -70,6 +71,9 @@ package final class DeliveryService: DeliveryEngine, Service {
             await withDiscardingTaskGroup { inner in
                 inner.addTask { await Scheduler(context: self.context, pollInterval: poll).run() }
                 inner.addTask { await rescuer.run() }
+                inner.addTask {
+                    await RouteKeeper(context: self.context, isOnlyProcess: self.options.isOnlyProcess).run()
+                }
                 inner.addTask { await Pruner(self.context).run() }
                 inner.addTask { await CredentialWatch(self.context).run() }
                 inner.addTask { await Dispatcher(context: self.context, pollInterval: poll).run() }

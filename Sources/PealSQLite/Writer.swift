@@ -127,23 +127,43 @@ final class Writer: Sendable {
     }
 }
 
-/// The writes that wait, by lane.
+/// The writes that wait, by lane. Each lane has its own bound, so that none can fill the queue for another.
 final class WriteQueue: Sendable {
+    private struct Lane {
+        private var items: [WriteItem] = []
+        private var first = 0
+
+        var count: Int { items.count - first }
+
+        mutating func append(_ item: WriteItem) { items.append(item) }
+
+        mutating func take(_ limit: Int) -> ArraySlice<WriteItem> {
+            let taken = items[first..<min(items.count, first + limit)]
+            first = taken.endIndex
+            if first == items.count {
+                (items, first) = ([], 0)
+            } else if first > 4096 {
+                items.removeFirst(first)
+                first = 0
+            }
+            return taken
+        }
+    }
+
     private struct State {
-        var lanes: [[WriteItem]] = Array(repeating: [], count: WriteLane.allCases.count)
+        var lanes: [Lane] = WriteLane.allCases.map { _ in Lane() }
         var isDraining = false
         var isClosed = false
-        var count: Int { lanes.reduce(0) { $0 + $1.count } }
     }
 
     private let state = Mutex(State())
 
     /// Adds a write. Returns whether the caller must start the drain.
-    /// - Throws: `rate_limited` when too many wait; `unavailable` when the store is closed.
+    /// - Throws: `rate_limited` when too many of the lane wait; `unavailable` when the store is closed.
     func put(_ item: WriteItem) throws(PealError) -> Bool {
         let result = state.withLock { state -> Result<Bool, PealError> in
             if state.isClosed { return .failure(SQLiteFailure.unavailable) }
-            guard state.count < Limits.writerItemsWaitingMax else {
+            if let most = Self.waitingMax(item.lane), state.lanes[item.lane.rawValue].count >= most {
                 return .failure(PealError(.rateLimited, "too many writes are waiting", retryAfterSeconds: 1))
             }
             state.lanes[item.lane.rawValue].append(item)
@@ -159,9 +179,7 @@ final class WriteQueue: Sendable {
             var batch: [WriteItem] = []
             for lane in WriteLane.allCases {
                 let room = min(Self.countMax(lane), Limits.writerItemsPerCommitMax - batch.count)
-                let taken = state.lanes[lane.rawValue].prefix(room)
-                batch.append(contentsOf: taken)
-                state.lanes[lane.rawValue].removeFirst(taken.count)
+                batch.append(contentsOf: state.lanes[lane.rawValue].take(room))
             }
             if batch.isEmpty { state.isDraining = false }
             return batch
@@ -171,11 +189,19 @@ final class WriteQueue: Sendable {
     /// Refuses every later write.
     func close() { state.withLock { $0.isClosed = true } }
 
+    /// The most items of a lane that may wait; nil for no bound, because what was sent must be settled.
+    private static func waitingMax(_ lane: WriteLane) -> Int? {
+        switch lane {
+        case .intake, .rest: Limits.writerItemsWaitingMax
+        case .control, .settle: nil
+        }
+    }
+
     /// The most items of a lane in one commit. A settle carries up to a thousand devices and background work may read a
     /// lot, so a commit takes few of them; but it always leaves room for them, however busy the intake is.
     private static func countMax(_ lane: WriteLane) -> Int {
         switch lane {
-        case .intake: Limits.writerItemsPerCommitMax - 64
+        case .intake: Limits.writerItemsPerCommitMax - 64 - 32 - 4
         case .control: 64
         case .settle: 32
         case .rest: 4

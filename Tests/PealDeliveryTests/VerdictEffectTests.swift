@@ -105,7 +105,11 @@ struct VerdictEffectTests {
         _ report: DeliveryContext.RouteReport
     ) async throws {
         let isStopped = context.routes.change(route) { $0.isStopped }
-        let wait = report.readyAt.map { ($0 - fixture.now).components.seconds }
+        #expect((report.readyAt == nil) == (expected == .open), "the gate holds what is released")
+        let closedUntil = context.routes.change(route) { $0.closedUntil }
+        let wait = closedUntil.map { ($0 - fixture.time.uptime).components.seconds }
+        let gate = try await fixture.store.read { try $0.gates(app: route.app).first }
+        #expect((gate?.state ?? .open) == (expected == .open ? .open : isStopped ? .stopped : .paused))
         let health = try await fixture.health()
         switch expected {
         case .open: #expect(wait == nil && !isStopped)

@@ -35,16 +35,17 @@ extension SliceRun {
     private mutating func enter(
         after key: DeviceKey, limit: Int, _ slot: PageBudget.Slot?
     ) async -> SliceLife.Event {
-        let gate = context.routes.change(terms.route) { $0.enter(now: context.time.uptime) }
-        if case .closed(let until) = gate {
+        let message = slice.id.message
+        let gate = context.routes.change(terms.route) { $0.enter(message, now: context.time.uptime) }
+        if case .closed = gate {
             slot?.release()
-            return .halted(.closed(until: context.parked(until: until)))
+            return .halted(.closed(until: await context.park(on: terms.route)))
         }
         let isProbe = gate == .probe
         let (page, halt) = await send(after: key, limit: isProbe ? min(limit, Limits.probeDevicesMax) : limit, isProbe)
         if page?.order == nil {
             slot?.release()
-            if isProbe { context.routes.change(terms.route) { $0.abandonProbe() } }
+            if isProbe { context.routes.change(terms.route) { $0.abandonProbe(of: message) } }
         }
         guard var page else { return .halted(halt) }
         if page.order != nil { page.slot = slot }

@@ -71,6 +71,8 @@ final class DirectQueue: Sendable {
     }
 
     var isEmpty: Bool { state.withLock { $0.slices.isEmpty } }
+    /// Whether slices of messages that are planned now can be taken.
+    var hasRoom: Bool { state.withLock { $0.slices.count < Limits.directSlicesWaitingMax / 2 } }
 
     func finish() {
         let hasMore = state.withLock { state in

@@ -46,6 +46,8 @@ extension StoreSession {
         let keys = candidates.keys(after: cursor, limit: limit)
         var page = DevicePage(through: slice.keyTo, isLast: true, readAt: now, capacity: keys.count)
         guard let first = keys.first, let last = keys.last else { return page }
+        // A small page is read directly after its candidates, which are none for a deleted app.
+        if keys.count > Limits.directDevicesMax, try !isLiving(slice.id.app) { return page }
         if keys.count == limit, !candidates.keys(after: last, limit: 1).isEmpty {
             page.through = last
             page.isLast = false

@@ -13,7 +13,7 @@ extension SliceTable {
                 "lease_until": leaseUntil, "ready_at": readyAt, "doubt": settlement.doubt,
             ]),
                 pages = pages + \(settlement.logRow == nil ? 0 : 1), estimate = estimate - \(deferred),
-                state = \(heldWherePaused(state))
+                state = \(placed(after: state))
             WHERE \(leased(settlement)) AND cursor = \(settlement.cursorBefore)
             """
     }
@@ -31,13 +31,10 @@ extension SliceTable {
         }
     }
 
-    /// `state`, or `held` when the message is paused and the slice would wait or be ready.
-    private static func heldWherePaused(_ state: Slice.State) -> SQL {
-        guard state == .waiting || state == .ready else { return "\(state)" }
-        return """
-            CASE WHEN \(MessageTable.stateOfSlice) = \(code: Message.State.paused)
-            THEN \(code: Slice.State.held) ELSE \(state) END
-            """
+    /// `state`, or where the message is paused or has ended and the slice would wait or be ready, what follows from
+    /// that.
+    private static func placed(after state: Slice.State) -> SQL {
+        state == .waiting || state == .ready ? placed(state) : "\(state)"
     }
 
     /// Takes the slice out of work, if the lease and the cursor are still what the worker knows.
@@ -89,7 +86,7 @@ extension SliceTable {
             INSERT INTO slice (app, message, route, window_no, lane, rank, part, state, ready_at, attempt, key_from,
                 key_to, keys, cursor, pages, estimate, counts, owner, term, lease_until, doubt)
             SELECT app, message, route, window_no, lane, rank,
-                \(deferral.part), \(heldWherePaused(isLeased ? .leased : .waiting)), \(deferral.readyAt),
+                \(deferral.part), \(placed(after: isLeased ? .leased : .waiting)), \(deferral.readyAt),
                 \(deferral.attempt), \(first), \(deferral.keys.last ?? 0), \(KeyListCoding.encode(deferral.keys)),
                 \(first - 1), 0, \(deferral.keys.count), \(CountsCoding.encode(OutcomeCounts())),
                 \(isLeased ? settlement.owner : nil), \(isLeased ? 1 : 0),
