@@ -98,7 +98,9 @@ struct Server {
             configuration, services: services, connections: connections, group: eventLoopGroup, logger: logger)
         // Services stop in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
         var group = ServiceGroupConfiguration(
-            services: [courier, delivery, BackgroundService(functions: dialectBackground(services))]
+            services: [
+                LagService(), courier, delivery, BackgroundService(functions: dialectBackground(services)),
+            ]
                 + listeners.services,
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger)
