@@ -66,6 +66,8 @@ final class Checkpointer: Sendable {
     }
 
     private func checkpoint(_ mode: Database.CheckpointMode, _ database: Database) {
+        // A truncation makes writers wait while it moves pages, so almost all are moved before it.
+        if mode == .truncate { _ = try? database.checkpoint(.passive) }
         let isDone = (try? database.checkpoint(mode)) != nil
         state.withLock { state in
             state.isRunning = false
