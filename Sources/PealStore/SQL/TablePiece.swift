@@ -108,8 +108,8 @@ extension TablePiece {
         experimentArm, experiment,
     ]
 
-    /// Every table with rows of a message, the message last.
+    /// Every table with rows of a message, except `message` itself.
     static let ofMessage: [TablePiece] = [
-        logPage, receipt, receiptCount, address, keys, predicate, content, moment, slice, message,
+        logPage, receipt, receiptCount, address, keys, predicate, content, moment, slice,
     ]
 }
