@@ -1,6 +1,6 @@
 /// The models that a phone has installed: at most one for each campaign and one for all campaigns of the app. What is
 /// on the shelf was verified when it was put there.
-public struct ModelShelf: Sendable, Codable {
+public struct ModelShelf: Sendable, Hashable, Codable {
     /// The app whose models are taken.
     public let app: String
     private var models: [String: MomentModel] = [:]
@@ -36,6 +36,9 @@ public struct ModelShelf: Sendable, Codable {
         }
         return .builtIn(app: app)
     }
+
+    /// The versions of the installed models by campaign; the model of all campaigns is under `""`.
+    public var versions: [String: Int] { models.mapValues(\.version) }
 
     /// Which version of a campaign's model is installed, for the server to know what is news; nil for none.
     public func version(of campaign: String?) -> Int? { models[campaign ?? Self.globalKey]?.version }
