@@ -82,7 +82,7 @@ class Browser:
         self.page.wait_for_function("window.peal !== undefined")
 
     def connect(self, server, key, **options):
-        options = {"server": server, "key": key, "worker": "/sdk/peal-worker.js?scope", **options}
+        options = {"server": server, "key": key, "worker": "/peal-worker.js", **options}
         return self.page.evaluate(
             """async (options) => {
               try {

@@ -62,6 +62,8 @@ def site():
 
     def handle(method, path, headers, body):
         path = path.split("?")[0]
+        # A worker controls the pages below its own address: a site serves it at its root.
+        path = path.replace("/peal-worker.js", "/sdk/peal-worker.js") if path == "/peal-worker.js" else path
         if path.startswith("/sdk/") and (WEB / path[5:]).is_file():
             return 200, {"content-type": "text/javascript"}, (WEB / path[5:]).read_bytes()
         if path == "/worker.js":
