@@ -1,7 +1,7 @@
 internal import PealWire
 
-/// Receives alert pushes in the notification service extension: decides how each is presented, so that no message alerts
-/// twice, and reports the receipt.
+/// Receives alert pushes in the notification service extension: decides how each is presented, so that no message
+/// alerts twice, and reports the receipt.
 package struct AlertDesk: Sendable {
     /// How long the extension waits for an app that is just displaying the message.
     package static let patienceMilliseconds = 5000

@@ -59,8 +59,8 @@ package struct HTTPDeviceAPI: DeviceAPI {
     package func claim(
         _ message: String, _ request: ClaimRequest, as deviceToken: String
     ) async throws(APIFailure) -> ClaimAnswer {
-        let response = try await call("POST", "messages/\(message)/claim", body: request, as: deviceToken, allowing: 409)
-        return try read(response)
+        try read(
+            await call("POST", "messages/\(message)/claim", body: request, as: deviceToken, allowing: 409))
     }
 
     package func report(_ events: [DeviceEvent], as deviceToken: String) async throws(APIFailure) -> EventsAnswer {

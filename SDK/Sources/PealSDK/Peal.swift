@@ -54,7 +54,9 @@ public actor Peal {
     }
 
     /// Says who uses the app, so that messages to this person reach the device.
-    /// - Parameter proof: the statement of your backend that this person signed in; see the device API's `user_proof`.
+    /// - Parameters:
+    ///   - user: the person's id in your app.
+    ///   - proof: the statement of your backend that this person signed in; see the device API's `user_proof`.
     /// - Throws: `PealError.refused` if the server does not accept the proof. Without a connection it succeeds, and the
     ///   server is informed later.
     public func signIn(user: String, proof: String? = nil) async throws {
@@ -139,7 +141,9 @@ public actor Peal {
     }
 
     /// Reports that the person opened content, from a notification or otherwise.
-    /// - Parameter content: what it is, in the app's terms, such as an article's id.
+    /// - Parameters:
+    ///   - content: what it is, in the app's terms, such as an article's id.
+    ///   - push: the notification that led there; nil if none did.
     public func didOpen(content: String, from push: Push? = nil) {
         change { ledger in
             var event = DeviceEvent(
@@ -219,8 +223,10 @@ public struct Push: Sendable, Hashable {
     let wake: WakePush?
     private let payload: JSONValue
 
-    /// Reads `userInfo`.
-    /// - Parameter identifier: that of the notification's request.
+    /// Reads a payload.
+    /// - Parameters:
+    ///   - userInfo: as the system hands it over.
+    ///   - identifier: that of the notification's request.
     public init(_ userInfo: [AnyHashable: Any], identifier: String? = nil) {
         message = MessageReference.messageID(in: userInfo, identifier: identifier)
         wake = WakePush(userInfo: userInfo)

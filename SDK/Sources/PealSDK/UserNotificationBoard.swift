@@ -1,7 +1,7 @@
 #if canImport(UserNotifications) && !os(tvOS)
     internal import Foundation
     public import PealDevice
-    internal import PealWire
+    public import PealWire
     public import UserNotifications
 
     /// Apple's notification centre (UserNotifications, `UNUserNotificationCenter`).

@@ -140,7 +140,8 @@ import Testing
         #expect(ledger.openCounts[9] == 1)
     }
 
-    @Test("writes base64 as RFC 4648 says", arguments: [[], [1], [1, 2], [1, 2, 3], [255, 254, 253, 252]] as [[UInt8]])
+    @Test(
+        "writes base64 as RFC 4648 says", arguments: [[], [1], [1, 2], [1, 2, 3], [255, 254, 253, 252]] as [[UInt8]])
     func base64(bytes: [UInt8]) {
         #expect(Base64.encode(bytes) == Data(bytes).base64EncodedString())
     }

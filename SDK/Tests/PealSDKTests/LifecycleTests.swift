@@ -124,7 +124,12 @@ final class World: @unchecked Sendable {
         let scale = trouble.now
         return dice.with { $0.happens(chance * scale) }
     }
-    fileprivate func newID() -> String { uuid(counter.with { $0 += 1; return $0 } + 1000) }
+    fileprivate func newID() -> String {
+        uuid(
+            counter.with {
+                $0 += 1; return $0
+            } + 1000)
+    }
 
     private func step() async {
         let phone = phones[roll(2)]
@@ -157,7 +162,9 @@ final class World: @unchecked Sendable {
         let content = server.content.now
         let open = content.rows.filter { $0.value.state == .open }.sorted { $0.key < $1.key }
         return WakePush(
-            sequence: counter.with { $0 += 1; return $0 }, asksForSync: happens(0.3),
+            sequence: counter.with {
+                $0 += 1; return $0
+            }, asksForSync: happens(0.3),
             messages: open.map {
                 WakePush.Entry(
                     id: $0.key, rev: $0.value.rev, campaign: "",

@@ -72,7 +72,8 @@ final class ModelServer: @unchecked Sendable {
         content.with { content in
             for (id, row) in content.rows.sorted(by: { $0.key < $1.key }) {
                 if row.state == .open, content.now >= row.fallbackAt {
-                    guard let target = content.devices.max(by: { ($0.value.seenAt, $0.key) < ($1.value.seenAt, $1.key) })
+                    guard
+                        let target = content.devices.max(by: { ($0.value.seenAt, $0.key) < ($1.value.seenAt, $1.key) })
                     else { continue }
                     content.rows[id]?.state = .sending
                     content.rows[id]?.device = target.key
@@ -120,7 +121,8 @@ final class ModelServer: @unchecked Sendable {
                 messages.append(
                     OpenMessage(
                         id: id, rev: row.rev, start: WireTime(milliseconds: row.start),
-                        fallbackAt: WireTime(milliseconds: row.fallbackAt), content: MessageContent(body: "\(row.rev)")))
+                        fallbackAt: WireTime(milliseconds: row.fallbackAt), content: MessageContent(body: "\(row.rev)"))
+                )
             }
             answer.messages = messages
             answer.revoked = request.have.msgs.keys.filter { content.rows[$0]?.state != .open }

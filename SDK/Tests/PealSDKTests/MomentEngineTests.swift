@@ -22,7 +22,9 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
     /// The last parts of the paths that were asked for.
     var calls: [String] { requests.now.map { "\($0.method) \($0.url.lastPathComponent)" } }
     func bodies(_ path: String) -> [String] {
-        requests.now.filter { $0.url.lastPathComponent == path }.map { String(decoding: $0.body ?? Data(), as: UTF8.self) }
+        requests.now.filter { $0.url.lastPathComponent == path }.map {
+            String(decoding: $0.body ?? Data(), as: UTF8.self)
+        }
     }
 }
 
@@ -60,7 +62,8 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         ScriptedExchange { try special($0) ?? Self.server($0) }
     }
 
-    private func peal(_ exchange: ScriptedExchange, policy: any MomentPolicy = FixedPolicy(), run: String = "r") -> Peal {
+    private func peal(_ exchange: ScriptedExchange, policy: any MomentPolicy = FixedPolicy(), run: String = "r") -> Peal
+    {
         let counter = Locked(0)
         let configuration = PealConfiguration(
             server: URL(string: "https://push.example.com/base")!, key: "key", group: "group.x", environment: .sandbox)
@@ -69,7 +72,12 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
                 state: MemoryState(ledger, process: Process()) { false }, models: MemoryState([:]),
                 api: HTTPDeviceAPI(server: configuration.server, key: "key", exchange: exchange), board: board,
                 sensors: SimulatedSensors(), clock: clock, policy: policy, images: NoImages(),
-                makeID: { uuid(counter.with { $0 += 1; return $0 } + 100) }, utcOffsetSeconds: { 0 },
+                makeID: {
+                    uuid(
+                        counter.with {
+                            $0 += 1; return $0
+                        } + 100)
+                }, utcOffsetSeconds: { 0 },
                 verify: { _, _, _ in true }, run: run))
         return Peal(configuration, engine: engine)
     }
@@ -86,7 +94,9 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         #expect(exchange.calls == ["POST register", "POST sync", "POST claim", "POST events"])
         let requests = exchange.requests.now
         #expect(requests[0].url.absoluteString == "https://push.example.com/base/peal/device/v1/register")
-        #expect(requests.map { $0.headers["authorization"] } == ["Bearer key"] + [String](repeating: "Bearer pdt_1", count: 3))
+        #expect(
+            requests.map { $0.headers["authorization"] } == ["Bearer key"]
+                + [String](repeating: "Bearer pdt_1", count: 3))
         let body = try #require(JSONSerialization.jsonObject(with: requests[0].body ?? Data()) as? [String: Any])
         #expect(body["address"] as? String == "00abff")
         #expect(body["environment"] as? String == "sandbox")
@@ -129,7 +139,8 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         #expect(board.state.now.alerts == [uuid(7): 1])
     }
 
-    @Test("does not show what was refused, or granted too long ago", arguments: ["refused", "unknown", "late", "missing"])
+    @Test(
+        "does not show what was refused, or granted too long ago", arguments: ["refused", "unknown", "late", "missing"])
     func notGranted(kind: String) async {
         let clock = clock
         let exchange = exchange { request in
@@ -186,7 +197,9 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         let peal = peal(exchange, policy: FixedPolicy(isGood: false))
         await peal.setDeviceToken(Data([1]))
         let interactive: [String: Any] = ["buttons": [["id": "like", "_d": "app://like"]]]
-        let devtodev = Push(["aps": [:], "_k": uuid(8).uppercased(), "_u": "https://e.com", "_interactive": interactive])
+        let devtodev = Push([
+            "aps": [:], "_k": uuid(8).uppercased(), "_u": "https://e.com", "_interactive": interactive,
+        ])
         #expect(await peal.didRespond(to: devtodev, .opened) == .url("https://e.com"))
         #expect(await peal.didRespond(to: devtodev, .button("like")) == .deepLink("app://like"))
         #expect(await peal.didRespond(to: Push(["receiptId": uuid(9)]), .dismissed) == nil)
@@ -293,7 +306,8 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         #expect(ledger.now == Ledger())
     }
 
-    @Test("registers devtodev's templates in the phone's language", arguments: [("de-AT", "Gefällt mir"), ("xx", "Like")])
+    @Test(
+        "registers devtodev's templates in the phone's language", arguments: [("de-AT", "Gefällt mir"), ("xx", "Like")])
     func categories(language: String, like: String) async {
         await peal(exchange()).registerCategories(languages: [language])
         let categories = board.state.now.categories

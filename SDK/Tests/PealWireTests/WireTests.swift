@@ -150,7 +150,10 @@ import Testing
         "lists every field that leaves the phone, and no other",
         arguments: [
             ("Registration", Result { try members(registration()) }),
-            ("Sync", Result { try members(sync()).filter { !$0.hasPrefix("events.") && !$0.hasPrefix("capabilities.") } }),
+            (
+                "Sync",
+                Result { try members(sync()).filter { !$0.hasPrefix("events.") && !$0.hasPrefix("capabilities.") } }
+            ),
             (
                 "Claim",
                 Result { try members(ClaimRequest(device: "d", claimID: "c", rev: 1, score: 0.5)) }
