@@ -109,7 +109,8 @@ package struct Policy: Sendable {
     package static let strict = Policy()
     package static let tolerant = Policy(isTolerant: true)
 
-    func isAbsent(_ json: JSON) -> Bool {
+    /// Whether the value counts as absent: null, and "" for tolerant readers.
+    package func isAbsent(_ json: JSON) -> Bool {
         switch json {
         case .null: true
         case .string(let text): isTolerant && text.utf8.isEmpty

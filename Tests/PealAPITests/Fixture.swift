@@ -45,7 +45,7 @@ struct Fixture: Sendable {
         options: APIOptions = APIOptions(), operations: FakeOperations = FakeOperations(),
         over setup: TestingSetup = .router, _ body: @escaping @Sendable (Fixture) async throws -> Void
     ) async throws {
-        let file = try await StoreUnderTest.sqlite.open(composers: reportComposers)
+        let file = try await StoreUnderTest.selected.open(composers: reportComposers)
         let store: any Store = file.store
         let (clock, engine) = (ManualTime(), RecordingEngine())
         let networks = Dictionary(uniqueKeysWithValues: ProviderName.allCases.map { ($0, FakeProvider($0)) })

@@ -250,7 +250,7 @@ import Testing
         let (code, terminal, _) = try await run(
             ["app", "show"], status: 429, body: #"{"error":{"code":"rate_limited","message":"slow down"}}"#,
             headers: [("Retry-After", "7")])
-        #expect(code == 1 && terminal.errors == "slow down (rate_limited); try again in 7 s\n")
+        #expect(code == 1 && terminal.errors == "slow down (rate_limited); retry in 7 s\n")
     }
 
     @Test("end with 3 when there is no server")

@@ -40,7 +40,7 @@ struct QueryPlanTests {
             ("webhook.nextPending", "webhook_delivery_due"), ("webhook.pendingDue", "webhook_delivery_due"),
             ("webhook.leaseDeliveries", "webhook_delivery_due"),
             ("webhook.newestDeliveries", "webhook_delivery_newest"),
-            ("webhook.pruneDeliveries", "webhook_delivery_ended"), ("moment.due", "moment_open"),
+            ("moment.due", "moment_open"),
             ("moment.claimEnded", "moment_claimed"), ("moment.nextDue", "moment_open"),
             ("moment.openOfUser", "moment_user"), ("moment.named", "moment_name"), ("moment.awaiting", "moment_user"),
             ("search.routePage", "COVERING INDEX device_active"), ("search.routeAfter", "COVERING INDEX device_active"),
@@ -48,17 +48,37 @@ struct QueryPlanTests {
             ("search.topics", "topic_name"), ("search.users", "COVERING INDEX device_user"),
             ("geofence.places", "PRIMARY KEY (app=? AND geofence=?)"), ("topic.named", "INDEX topic_named"),
             ("topic.firstMember", "PRIMARY KEY (app=? AND topic=?)"),
-            ("geofence.pruneTombstones", "geofence_tombstone_over"), ("geofence.pruneTriggers", "geofence_trigger_at"),
             ("receipt.ofDevice", "receipt_device (app=? AND seq=? AND message=?)"),
-            ("receipt.prune", "PRIMARY KEY (app=? AND message=?)"),
+            ("prune.tombstones", "geofence_tombstone_over"), ("prune.triggers", "geofence_trigger_at"),
+            ("prune.deliveries", "webhook_delivery_ended"), ("prune.receipts", "PRIMARY KEY (app=? AND message=?)"),
+            ("prune.messages", "message_ended"), ("prune.devices", "device_retired"),
+            ("prune.topics", "topic_expiry"), ("prune.answers", "idempotency_at"),
+            ("prune.reports", "receipt_device (app=? AND seq=?)"), ("prune.moments", "moment_over"),
+            ("prune.arms", "experiment_arm_user"), ("prune.pending", "webhook_delivery_due"),
         ])
     func index(_ name: String, _ index: String) async throws {
         let steps = try await Self.steps(of: name)
         #expect(steps.contains { $0.contains(index) }, "\(steps)")
     }
 
+    /// A piece reads its keys through an index and deletes each row by its whole key.
+    @Test("every piece of a deletion uses an index", arguments: TablePiece.ofApp.map(\.table))
+    func pieces(_ table: String) async throws {
+        let piece = try #require(TablePiece.ofApp.first { $0.table == table })
+        let values = piece.key.map { SQLValue.null($0.kind) }
+        for statement in [piece.keys(where: "app = 1", limit: 1), piece.deletion(values)] {
+            let steps = try await Self.steps(of: statement)
+            #expect(steps.allSatisfy { $0.hasPrefix("SEARCH") }, "\(table): \(steps)")
+        }
+        let last = try await Self.steps(of: piece.deletion(values))
+        #expect(last.contains { $0.contains("\(piece.key.last?.name ?? "")=?") }, "\(last)")
+    }
+
     private static func steps(of name: String) async throws -> [String] {
-        let statement = try #require(HotStatements.all.first { $0.key == name }?.value)
+        try await steps(of: try #require(HotStatements.all.first { $0.key == name }?.value))
+    }
+
+    private static func steps(of statement: SQL) async throws -> [String] {
         let test = try await StoreUnderTest.sqlite.open()
         return try await test.engine.read { connection in
             try connection.all("EXPLAIN QUERY PLAN \(statement)") { row in
@@ -72,13 +92,15 @@ struct QueryPlanTests {
 /// Every hot statement by name, with any values.
 private enum HotStatements {
     static let all: KeyValuePairs<String, SQL> = [
-        "lease": SliceTable.lease(active, limit: 1, owner: "", until: now, .sqlite),
+        "lease": SliceTable.lease(.ready, of: active, limit: 1, owner: "", until: now, .sqlite),
+        "leaseEnding": SliceTable.lease(.ending, of: active, limit: 1, owner: "", until: now, .sqlite),
         "extendLease": SliceTable.extendLease(slice, term: 1, owner: "", until: now),
         "settle": SliceTable.settle(settlement(.release(readyAt: nil)), now: now),
         "settleToEnd": SliceTable.settle(settlement(.done), now: now),
         "insertPage": SliceTable.insertPage(logRow, of: settlement(.done)),
         "insertPart": SliceTable.insertPart(.init(part: 1, keys: [1], attempt: 1, readyAt: now), of: settlement(.done)),
-        "nextReadyRoute": SliceTable.nextReadyRoute(after: 1, 1), "dueSlices": SliceTable.due(now, limit: 1),
+        "nextReadyRoute": SliceTable.nextRoute(after: 1, 1, .ready),
+        "nextEndingRoute": SliceTable.nextRoute(after: 1, 1, .ending), "dueSlices": SliceTable.due(now, limit: 1),
         "nextSliceDue": SliceTable.dueNext(),
         "retire": DeviceTable.retire(
             .init(key: 1, revision: 1, notAfter: now, reason: ""), .fcm, app: 1, now: now),
@@ -86,7 +108,22 @@ private enum HotStatements {
         "firstSent": MessageTable.setFirstSent(1, message, now),
         "closeSlices": MessageTable.addOpenSlices(1, message, -1), "nextMessageDue": MessageTable.dueNext(),
         "dueMessages": MessageTable.due(now, limit: 1), "planningMessages": MessageTable.planning(limit: 1),
-        "overPausedMessages": MessageTable.overPaused(now, limit: 1),
+        "expiredMessages": MessageTable.expired(.sending, now, limit: 1),
+        "expiredPausedMessages": MessageTable.expired(.paused, now, limit: 1),
+        "nextExpiry": MessageTable.expiringNext(.sending), "nextPausedExpiry": MessageTable.expiringNext(.paused),
+        "list.all": MessageTable.list(.init(), app: 1, before: message, limit: 1),
+        "list.state": MessageTable.list(.init(state: .sent), app: 1, before: message, limit: 1),
+        "list.dialect": MessageTable.list(.init(dialect: "native"), app: 1, before: message, limit: 1),
+        "list.campaign": MessageTable.list(.init(campaignID: ""), app: 1, before: message, limit: 1),
+        "census.slices": SliceTable.census(.ready), "census.messages": MessageTable.census(),
+        "route.gate": RouteTable.find(active), "route.changed": RouteTable.changed(after: 1, limit: 1),
+        "route.closed": RouteTable.closed(limit: 1),
+        "route.beginProbe": RouteTable.beginProbe(active, until: now, now: now),
+        "route.setProbed": RouteTable.setProbed(active, message), "route.open": RouteTable.open(active, change: 1),
+        "route.nextMessage": SliceTable.nextMessage(after: message, app: 1),
+        "route.leaseOne": SliceTable.leaseOne(of: message, active, owner: "", until: now, .sqlite),
+        "route.slices": SliceTable.ofApp(1, limit: 1), "route.parkedCount": SliceTable.parkedCount(active),
+        "route.firstReady": SliceTable.firstReady(active),
         "search.nextCampaign": MessageTable.nextCampaign(after: "", app: 1),
 
         "allStream": DeviceTable.stream(app: 1, .fcm, 1...2, cutoff: now),
@@ -120,23 +157,36 @@ private enum HotStatements {
         "webhook.queueLength": OutboxTable.length(webhook, max: 1),
         "webhook.events": OutboxTable.events(webhook, limit: 1),
         "webhook.takeEvent": OutboxTable.take(event, webhook),
-        "webhook.pruneEvents": OutboxTable.prune(webhook, before: now, limit: 1),
         "webhook.nextPending": WebhookDeliveryTable.nextPending(after: webhook),
         "webhook.pendingDue": WebhookDeliveryTable.pendingDue(webhook, now),
         "webhook.leaseDeliveries": WebhookDeliveryTable.lease(
             webhook, limit: 1, owner: "", until: now, now: now, .sqlite),
         "webhook.settle": WebhookDeliveryTable.settle(delivery),
         "webhook.newestDeliveries": WebhookDeliveryTable.newest(webhook, before: [], limit: 1),
-        "webhook.pruneDeliveries": WebhookDeliveryTable.prune(.failed, before: now, limit: 1),
 
         "geofence.places": PlaceList.geofence.locations(of: 1, app: 1),
         "geofence.groupPlaces": PlaceList.group.locations(of: 1, app: 1),
         "geofence.geofences": GeofenceTable.all(app: 1), "geofence.tombstones": GeofenceTable.tombstones(app: 1),
         "geofence.topicsJoined": SubscriptionTable.joined(app: 1, device: 1),
-        "geofence.pruneTombstones": GeofenceTable.pruneTombstones(now, limit: 1),
-        "geofence.pruneTriggers": TriggerTable.prune(before: now, limit: 1),
         "receipt.ofDevice": ReceiptTable.of(1, message: message, app: 1),
-        "receipt.prune": ReceiptTable.prune(message, app: 1, limit: 1),
+
+        "prune.next": RemainderTable.next(now), "prune.isDue": RemainderTable.isDue(now),
+        "prune.messages": Pruning.messages(now, limit: 1), "prune.devices": Pruning.devices(now, limit: 1),
+        "prune.topics": Pruning.topics(now, limit: 1), "prune.audit": Pruning.audit(now, limit: 1),
+        "prune.answers": TablePiece.answer.keys(where: Pruning.answers(now), limit: 1),
+        "prune.tombstones": TablePiece.geofenceTombstone.keys(where: Pruning.geofenceTombstones(now), limit: 1),
+        "prune.triggers": TablePiece.trigger.keys(where: Pruning.triggers(now), limit: 1),
+        "prune.deliveries": TablePiece.webhookDelivery.keys(where: Pruning.deliveries(.failed, now), limit: 1),
+        "prune.events": TablePiece.outbox.keys(where: Pruning.events(webhook, now), limit: 1),
+        "prune.receipts": TablePiece.receipt.keys(where: MessageTable.place(1, message), limit: 1),
+        "prune.reports": TablePiece.receipt.keys(where: "app = 1 AND seq = 1", limit: 1),
+        "prune.moments": TablePiece.moment.keys(
+            where: "\(MomentTable.over(of: "", app: 1))\(MomentTable.accepted(before: now))", limit: 1),
+        "prune.arms": TablePiece.experimentArm.keys(where: "app = 1 AND user_id = ''", limit: 1),
+        "prune.pending": WebhookDeliveryTable.pending(webhook, createdBefore: now, limit: 1),
+        "prune.userDevices": DeviceTable.devices(of: "", app: 1, registeredBefore: now, limit: 1),
+        "prune.forgetDeleted": SubscriptionTable.forgetDeleted(app: 1, device: 1),
+        "prune.lastOfCampaign": MessageTable.first(of: "", app: 1),
 
         "moment.change": MomentTable.change(moment, to: moment, dueAt: now),
         "moment.leave": MomentTable.deleteOpen(moment.place), "moment.one": MomentTable.find(moment.place),
@@ -144,7 +194,7 @@ private enum HotStatements {
             MomentName(platform: .ios, userID: "", campaignID: "", key: ""), app: 1),
         "moment.ofMessage": MomentTable.of(message, app: 1),
         "moment.openOfUser": MomentTable.openOf("", app: 1, limit: 1),
-        "moment.awaiting": MomentTable.awaitingDevice(of: "", app: 1),
+        "moment.awaiting": MomentTable.awaitingDevice(of: "", app: 1, limit: 1),
         "moment.ofDevice": MomentTable.of(message, app: 1, device: 1),
         "moment.underWay": MomentTable.underWay(message, app: 1), "moment.due": MomentTable.dueOpen(now, limit: 1),
         "moment.claimEnded": MomentTable.dueClaimed(now, limit: 1), "moment.nextDue": MomentTable.nextDueOpen(),

@@ -144,7 +144,9 @@ struct APIWebhook: Sendable {
 
     /// The path item of the webhook.
     func json(tag: String) -> JSON {
-        let taken: JSON = ["description": "Taken. Anything but 2xx is sent again, but 410, which ends the webhook."]
+        let taken: JSON = [
+            "description": "Accepted. Any other status is retried, except 410, which disables the webhook."
+        ]
         return [
             "post": .compact([
                 ("operationId", .string(id)), ("summary", .string(summary)), ("description", .string(text)),

@@ -52,10 +52,10 @@ extension MessageOptions {
         return options
     }
 
-    /// The same for a message with a delivery window. On APNs the message's id replaces any collapse key, so that the
-    /// device shows it only once, whether or not it arrived as an alert.
+    /// The same for a message with a delivery window. If the network collapses windows, the message's id replaces any
+    /// collapse key, so that the device shows it only once, whether or not it arrived as an alert.
     package func inWindow(of message: MessageID, on platform: Platform) -> MessageOptions {
-        guard platform == .ios else { return self }
+        guard Route(platform, .production).collapsesWindows else { return self }
         var options = self
         options.collapseKey = message.description
         return options

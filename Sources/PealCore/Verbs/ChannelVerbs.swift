@@ -59,11 +59,12 @@ package struct ChannelVerbs: Sendable {
     }
 
     private func access(_ place: Place) async throws -> ChannelAccess {
+        guard let network = Networks.broadcasting else { throw PealError.unsupported("channels") }
         let known = try await store.read { store in
-            try store.credential(app: place.app, provider: .apns, environment: place.environment)
+            try store.credential(app: place.app, provider: network.name, environment: place.environment)
         }
         guard let known else {
-            throw PealError(.conflict, "the app has no APNs credential for \(place.environment.rawValue)")
+            throw PealError(.conflict, "the app has no \(network.title) credential for \(place.environment.rawValue)")
         }
         return ChannelAccess(
             credential: known.credential, fingerprint: known.record.fingerprint, environment: place.environment)

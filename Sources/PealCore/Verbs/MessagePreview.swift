@@ -123,12 +123,12 @@ extension MessagePreview {
                 Platform.addressable.filter { platform in
                     Route(platform, .production).provider.map(providers.contains) ?? false
                 })
-            if records.isEmpty { counting = [.ios] }
+            if records.isEmpty { counting = Set(Platform.primary.prefix(1)) }
             if namesPlatforms {
                 counting.formUnion(draft.content.platforms.keys)
                 counting.formUnion(addressed.union(audience.platforms ?? []))
             } else {
-                counting.formIntersection([.ios, .android])
+                counting.formIntersection(Platform.primary)
             }
             self.counting = counting
         }

@@ -113,7 +113,7 @@ package struct WebhookRules: Sendable {
     /// - Throws: `invalid_field` for `url`.
     package func target(_ url: String) throws(PealError) -> Target {
         guard url.utf8.count <= Limits.webhookURLBytesMax else {
-            throw .invalid("url", "url may be \(Limits.webhookURLBytesMax) bytes long at most")
+            throw .invalid("url", "url must be at most \(Limits.webhookURLBytesMax) bytes long")
         }
         guard let uri = EndpointURI(url) else {
             throw .invalid(
@@ -124,7 +124,7 @@ package struct WebhookRules: Sendable {
             throw .invalid("url", "url must be https; http only to a loopback host in PEAL_WEBHOOKS_ALLOWED_HOSTS")
         }
         guard isListed || !Self.isPrivate(uri) else {
-            throw .invalid("url", "url leads to a private host that PEAL_WEBHOOKS_ALLOWED_HOSTS does not list")
+            throw .invalid("url", "url names a private host that is not in PEAL_WEBHOOKS_ALLOWED_HOSTS")
         }
         return Target(url: uri.text, host: uri.host, isSecure: uri.isSecure, mayBePrivate: isListed)
     }

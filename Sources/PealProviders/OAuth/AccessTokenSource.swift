@@ -61,7 +61,7 @@ extension AccessTokenReply {
     private static func grant(_ document: JSON, status: Int) -> AccessTokenReply {
         guard let accessToken = document["access_token"]?.stringValue, isSafe(accessToken) else {
             return .failed(
-                Trouble(reason: "BadTokenAnswer", status: status, detail: "the answer holds no access token"),
+                Trouble(reason: "BadTokenAnswer", status: status, detail: "the answer contains no access token"),
                 retryAfter: nil)
         }
         // Microsoft also sends it as a string.

@@ -133,7 +133,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
 
     /// The peer violated the protocol.
     private func fail(_ fault: HTTP2Fault) {
-        pool.logger.warning("protocol broken by the peer", metadata: metadata(fault.reason))
+        pool.logger.warning("the peer violated the protocol", metadata: metadata(fault.reason))
         state.farewell(fault.code, into: &out)
         flush()
         abort()

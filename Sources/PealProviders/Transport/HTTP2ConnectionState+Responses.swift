@@ -10,7 +10,9 @@ extension HTTP2ConnectionState {
         try requireBegun(header.streamID)
         var block = try unpadded(header, payload)
         if header.has(HTTP2Frame.Flag.priority) {
-            guard block.readableBytes >= 5 else { throw HTTP2Fault(.frameSizeError, "priority without its octets") }
+            guard block.readableBytes >= 5 else {
+                throw HTTP2Fault(.frameSizeError, "HEADERS too short for its priority")
+            }
             block.moveReaderIndex(forwardBy: 5)
         }
         let endsStream = header.has(HTTP2Frame.Flag.endStream)
@@ -24,7 +26,7 @@ extension HTTP2ConnectionState {
     mutating func takeContinuation(
         _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer, endings: inout StreamEndings
     ) throws(HTTP2Fault) {
-        guard var block = headerBlock else { throw HTTP2Fault(.protocolError, "continuation of nothing") }
+        guard var block = headerBlock else { throw HTTP2Fault(.protocolError, "CONTINUATION without a header block") }
         guard block.bytes.readableBytes + payload.readableBytes <= 2 * Limits.responseHeaderBytesMax else {
             throw HTTP2Fault(.enhanceYourCalm, "header block too large")
         }
@@ -49,7 +51,7 @@ extension HTTP2ConnectionState {
         }
         let headers: HPACKHeaders
         do { headers = try decoder.decodeHeaders(from: &block) } catch {
-            throw HTTP2Fault(.compressionError, "header block does not decode")
+            throw HTTP2Fault(.compressionError, "header block cannot be decoded")
         }
         guard let place = streams.find(streamID) else { return }
         guard streams[place].status == 0 else {
@@ -104,7 +106,7 @@ extension HTTP2ConnectionState {
         try requireBegun(header.streamID)
         receiveWindow -= payload.readableBytes
         receivedBytes += payload.readableBytes
-        guard receiveWindow >= 0 else { throw HTTP2Fault(.flowControlError, "more data than the window") }
+        guard receiveWindow >= 0 else { throw HTTP2Fault(.flowControlError, "DATA exceeds the flow-control window") }
         let content = try unpadded(header, payload)
         guard let place = streams.find(header.streamID) else { return }
         let status = Int(streams[place].status)
@@ -141,7 +143,7 @@ extension HTTP2ConnectionState {
     ) throws(HTTP2Fault) {
         try requireBegun(header.streamID)
         guard payload.readableBytes == 4, let code = payload.getInteger(at: payload.readerIndex, as: UInt32.self)
-        else { throw HTTP2Fault(.frameSizeError, "reset of another size") }
+        else { throw HTTP2Fault(.frameSizeError, "RST_STREAM of invalid size") }
         // A peer may reset a stream after a complete response (RFC 9113 §8.1). The stream is then already closed here.
         guard let place = streams.find(header.streamID) else { return }
         quietFrames = 0

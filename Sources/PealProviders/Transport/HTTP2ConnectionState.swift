@@ -169,7 +169,7 @@ struct PeerSettings: Hashable, Sendable {
         switch name {
         case Name.headerTableBytes: headerTableBytes = Int(value)
         case Name.enablePush:
-            guard value == 0 else { throw HTTP2Fault(.protocolError, "server announced push") }
+            guard value == 0 else { throw HTTP2Fault(.protocolError, "server announced ENABLE_PUSH") }
         case Name.streamsMax: streamsMax = Int(value)
         case Name.initialWindow:
             guard value <= HTTP2Frame.windowMax else {

@@ -188,7 +188,7 @@ struct FCMShapeCheck {
             for (index, member) in members.enumerated() where member.value.string == nil {
                 wrong(member.value, .string, at: "\(path)[\(index)].value")
             }
-        default:
+        case .string, .truth, .int32, .double, .duration, .timestamp, .choice, .anything:
             if !Self.fits(value, type) { wrong(value, type, at: path) }
         }
         return value

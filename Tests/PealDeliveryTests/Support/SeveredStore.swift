@@ -14,9 +14,11 @@ final class SeveredStore: Store {
         if isCut.withLock({ $0 }) { throw PealError(.unavailable, "the process is dead") }
     }
 
-    func read<R: Sendable>(_ body: @escaping @Sendable (any StoreReading) throws -> R) async throws -> R {
+    func read<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
+    ) async throws -> R {
         try check()
-        return try await store.read(body)
+        return try await store.read(lane, body)
     }
 
     func write<R: Sendable>(

@@ -31,12 +31,6 @@ struct DevtodevMessage<Payload: Sendable>: Sendable {
     let payload: Payload
 }
 
-/// A message for Windows, whose notification is read where it is made.
-struct DevtodevWindowsMessage: Sendable {
-    let options: DevtodevOptions
-    let members: Tolerance
-}
-
 /// `options` of one platform's message.
 struct DevtodevOptions: Sendable {
     var isHidden = false

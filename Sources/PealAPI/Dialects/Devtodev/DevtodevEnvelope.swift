@@ -28,11 +28,11 @@ enum DevtodevRefusals {
     static let credentials = "credentials"
     static let hiddenSuffix = "options.hidden: true"
 
-    static let noPlatform = PealError(.missingField, "the request must hold one of \(platforms)", field: platforms)
+    static let noPlatform = PealError(.missingField, "the request must contain one of \(platforms)", field: platforms)
 
     static func notConfigured(_ names: [String]) -> PealError {
         PealError(
-            .conflict, "the app has no credential to push to \(names.joined(separator: ", "))", field: credentials)
+            .conflict, "the app has no credential for \(names.joined(separator: ", "))", field: credentials)
     }
 }
 
@@ -98,7 +98,9 @@ enum DevtodevCode: Int {
         switch self {
         case .notConfigured: 422
         case .payloadTooLarge: 413
-        default: error.code.httpStatus
+        case .malformedJSON, .unknownUserToken, .forbidden, .unknownApp, .noAudience, .audienceTooLarge, .noPlatform,
+            .invalidField, .visibleHidden, .packRepeated, .tooManyRequests, .nothingHere, .serverFailure:
+            error.code.httpStatus
         }
     }
 }

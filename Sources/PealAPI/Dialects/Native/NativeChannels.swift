@@ -114,7 +114,7 @@ enum NativeChannelShapes {
         },
         describe: { _ in
             Schema.integer(0...1).with("type", ["string", "integer"]).with("pattern", "^(none|most_recent)$")
-                .described("Whether the newest message is kept for devices that are away.")
+                .described("Whether APNs stores the newest message for offline devices.")
         })
 }
 
@@ -123,7 +123,7 @@ extension NativeDocument {
 
     static let channels: [APIOperation] = [
         APIOperation(
-            id: "createChannel", method: .post, path: path, summary: "Make a broadcast channel",
+            id: "createChannel", method: .post, path: path, summary: "Create a broadcast channel",
             body: APIBody(
                 schema: NativeChannelShapes.draft.schema(strict),
                 examples: [("newest", ["storage_policy": "most_recent"])]),
@@ -136,7 +136,7 @@ extension NativeDocument {
             answers: [APIAnswer(200, "The channel.", channel)], refusals: [.conflict]),
         APIOperation(
             id: "deleteChannel", method: .delete, path: "\(path)/:channel", summary: "Delete a broadcast channel",
-            answers: [APIAnswer(204, "It is gone.")], refusals: [.conflict]),
+            answers: [APIAnswer(204, "Deleted.")], refusals: [.conflict]),
     ]
 
     private static let channel = Schema.component(

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// The credentials of apps for the push networks: put, list, verify and delete. Secrets are never returned.
 struct NativeCredentials: Sendable {
@@ -19,8 +20,9 @@ struct NativeCredentials: Sendable {
                 }
             }
             + zip(ProviderName.allCases, places).flatMap { provider, path in
-                [
-                    Endpoint(.put, path, .app(.manage)) { call in try await put(call, provider) },
+                let form = NativeCredentialShape(provider.network)
+                return [
+                    Endpoint(.put, path, .app(.manage)) { call in try await put(call, provider, form) },
                     Endpoint(.delete, path, .app(.manage)) { call in try await delete(call, provider) },
                     Endpoint(.post, "\(path)/verify", .app(.manage)) { call in try await verify(call, provider) },
                 ]
@@ -37,15 +39,16 @@ struct NativeCredentials: Sendable {
     }
 
     /// Answers with the credential as lists show it; for Web Push, with the key that was put.
-    private func put(_ call: Call, _ provider: ProviderName) async throws -> Answer {
+    private func put(
+        _ call: Call, _ provider: ProviderName, _ form: NativeCredentialShape
+    ) async throws -> Answer {
         let place = try place(call, provider)
-        let reader = CredentialReader(form: place.provider.network.credentials)
-        let credential = try reader.credential(try Fields(try call.object()), now: call.now)
+        let credential = try form.shape.value(of: try call.object(), .strict, now: call.now)
         let record: CredentialRecord
         do {
             record = try await services.credentials.put(credential, at: place, call.verb)
         } catch let error as PealError {
-            throw reader.placed(error)
+            throw form.placed(error)
         }
         return Answer(.ok, CredentialItem.newest(record).json(now: call.now))
     }

@@ -19,7 +19,7 @@ struct NativeKeys: Sendable {
     private func create(_ call: Call) async throws -> Answer {
         let draft = try call.body(NativeKeyShapes.draft)
         guard draft.scopesInForce.isSubset(of: call.caller.scopes) else {
-            throw PealError(.forbidden, "a key grants no scope that it lacks", field: "scopes")
+            throw PealError(.forbidden, "a key cannot grant a scope that it lacks", field: "scopes")
         }
         let reply = try await services.keys.create(draft, app: try call.app().key, call.verb) { made in
             let key = made.stored.key
@@ -129,7 +129,7 @@ extension NativeDocument {
         [
             APIOperation(
                 id: "createKey", method: .post, path: "\(app)/keys",
-                summary: "Make a key; its secret is shown this once",
+                summary: "Create a key; the secret is shown only once",
                 text: "You may supply the values, so that existing clients need only a new host name.",
                 body: APIBody(
                     schema: NativeKeyShapes.draft.describe(describing),
@@ -137,9 +137,10 @@ extension NativeDocument {
                 answers: [
                     APIAnswer(201, "The key with its values.", key),
                     APIAnswer(
-                        200, "The repetition of a request: the secret is not shown again.",
+                        200, "The answer to a repeated request, without the secret.",
                         .component(
-                            "NativeKeyRepetition", .object([.required("id", .uuid), .required("secret_shown", .flag)]))),
+                            "NativeKeyRepetition",
+                            .object([.required("id", .uuid), .required("secret_shown", .flag)]))),
                 ], namesIdempotencyKey: false),
             APIOperation(
                 id: "listKeys", method: .get, path: "\(app)/keys", summary: "List the keys without their secrets",
@@ -154,8 +155,8 @@ extension NativeDocument {
                             ])))
                 ]),
             APIOperation(
-                id: "revokeKey", method: .delete, path: "\(app)/keys/:id", summary: "Revoke a key at once",
-                answers: [APIAnswer(204, "It opens nothing any more.")]),
+                id: "revokeKey", method: .delete, path: "\(app)/keys/:id", summary: "Revoke a key",
+                answers: [APIAnswer(204, "Revoked, effective immediately.")]),
         ]
     }
 
@@ -173,6 +174,6 @@ extension NativeDocument {
                     .optional(name, Schema.text)
                 }
                 + ["token", "user_token", "password", "api_key", "platform_secret", "shared_secret"].map { name in
-                    .optional(name, Schema.text.described("Shown once, when the key is made."))
+                    .optional(name, Schema.text.described("Shown only when the key is created."))
                 }))
 }

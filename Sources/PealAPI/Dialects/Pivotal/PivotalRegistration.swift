@@ -28,7 +28,7 @@ struct PivotalRegistration: Sendable {
         init(_ call: Call) throws(PealError) {
             app = try call.app()
             guard let key = call.caller.key, let platform = key.platform else {
-                throw PealError(.forbidden, "this key belongs to no platform")
+                throw PealError(.forbidden, "this key is not a platform's key")
             }
             self.key = key
             self.platform = platform
@@ -96,7 +96,7 @@ struct PivotalRegistration: Sendable {
     private func count(_ call: Call) async throws -> Answer {
         let realm = try Realm(call)
         let routes = PivotalPlatform.family(realm.platform).map { Route($0, realm.key.environment ?? .production) }
-        let count = try await services.store.read { store in
+        let count = try await services.store.read(.heavy) { store in
             try routes.reduce(0) { try $0 + store.deviceCount(app: realm.app.key, route: $1) }
         }
         return Answer(.ok, .integer(count))
@@ -185,7 +185,7 @@ struct PivotalRegistrations: Sendable {
         let platformUUID = call.query["platformUuid"] ?? call.query["variantUuid"]
         let topic = (call.query["topic"] ?? call.query["tag"])?.lowercased()
         let part = call.query["q"]
-        let found = try await services.store.read { store in
+        let found = try await services.store.read(.heavy) { store in
             var routes = named
             if let platformUUID {
                 let own = try PivotalPlatform.routes(ofKey: platformUUID, app: app, in: store)
@@ -202,7 +202,7 @@ struct PivotalRegistrations: Sendable {
     private func users(_ call: Call) async throws -> Answer {
         let app = try call.app().key
         let part = call.query["q"]
-        let users = try await services.store.read {
+        let users = try await services.store.read(.heavy) {
             try $0.userIDs(app: app, containing: part, limit: Limits.unpagedItemsMax)
         }
         return Answer(.ok, ["custom_user_ids": .array(users.map(JSON.string))])
