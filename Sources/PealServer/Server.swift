@@ -14,7 +14,7 @@ internal import PealStore
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// The composition root: the only place that knows every part and connects them.
+/// The composition root: the only part that knows all others and connects them.
 struct Server {
     let configuration: ServerConfiguration
     let networks: [ServerNetwork]
@@ -110,9 +110,9 @@ struct Server {
         do {
             try result.get()
         } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
-            let place = "\(configuration.httpHost):\(configuration.httpPort)"
+            let address = "\(configuration.httpHost):\(configuration.httpPort)"
             throw ConfigurationFailure(
-                .httpPort, "cannot listen on \(place): \(String(cString: strerror(error.errnoCode)))")
+                .httpPort, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))")
         } catch is SocketAddressError.UnknownHost {
             throw ConfigurationFailure(.httpHost, "\(configuration.httpHost) has no address")
         }
