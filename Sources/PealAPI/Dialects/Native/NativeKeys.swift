@@ -23,7 +23,7 @@ struct NativeKeys: Sendable {
         }
         let weak = Self.weakValue(draft)
         if let weak, !call.caller.isAdmin {
-            throw .invalid(
+            throw PealError.invalid(
                 weak, "\(weak) is too easy to guess: let the server make it, or ask the admin to create the key")
         }
         let reply = try await services.keys.create(draft, app: try call.app().key, call.verb) { made in
