@@ -6,7 +6,8 @@ package struct LabCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "peal-lab", abstract: "Test and measure Peal.",
         subcommands: [
-            FuzzCommand.self, EvaluateCommand.self, AbCommand.self, MomentReportCommand.self, CostCommand.self,
+            FuzzCommand.self, TortureCommand.self, EvaluateCommand.self, AbCommand.self, MomentReportCommand.self,
+            CostCommand.self,
         ])
 
     package init() {}

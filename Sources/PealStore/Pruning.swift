@@ -1,63 +1,166 @@
 internal import PealCore
 
+/// How long the store keeps what is over.
+package struct StoreRetention: Sendable, Hashable {
+    /// Finished messages and their logs.
+    package var messageSeconds: Int64 = 30 * day
+    /// Retired devices with their subscriptions.
+    package var deviceSeconds: Int64 = 90 * day
+    /// Entries of the audit log.
+    package var auditSeconds: Int64 = 365 * day
+
+    package init() {}
+
+    package init(messageDays: Int, deviceDays: Int, auditDays: Int) {
+        messageSeconds = Int64(messageDays) * Self.day
+        deviceSeconds = Int64(deviceDays) * Self.day
+        auditSeconds = Int64(auditDays) * Self.day
+    }
+
+    private static let day: Int64 = 24 * 3600
+}
+
 extension StoreSession {
-    /// Kept answers first, then webhook deliveries, geofences, and messages past their retention with everything that
-    /// belongs to them. A long log is deleted in pieces.
+    /// Half of the room is for what requests began, so that neither a large deletion nor a backlog of old rows delays
+    /// the other.
     func prune(now: Timestamp, limit: Int) throws -> Int {
-        var count = try pruneAnswers(now: now, limit: limit)
-        if count < limit { count += try pruneWebhooks(now: now, limit: limit - count) }
-        if count < limit { count += try pruneGeofences(now: now, limit: limit - count) }
-        if count < limit { count += try pruneMessages(now: now, limit: limit - count) }
+        var count = try completeRemainders(now: now, limit: limit / 2)
+        for step in [pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks]
+        where count < limit {
+            count += try step(now, limit - count)
+        }
+        if count < limit { count += try completeRemainders(now: now, limit: limit - count) }
         return count
     }
 
+    private func pruneAnswers(_ now: Timestamp, _ limit: Int) throws -> Int {
+        try TablePiece.answer.delete(where: Pruning.answers(now), limit: limit, connection)
+    }
+
+    /// Messages past their retention with everything that belongs to them. A long log is deleted in pieces.
+    private func pruneMessages(_ now: Timestamp, _ limit: Int) throws -> Int {
+        var room = limit
+        let over = try connection.all(
+            Pruning.messages(now - .seconds(context.retention.messageSeconds), limit: limit)
+        ) { row -> (app: AppKey, id: MessageID, campaign: String?) in
+            (app: try row.next(), id: try row.next(), campaign: try row.next())
+        }
+        for (app, id, campaign) in over {
+            let piece = try piece(of: TablePiece.ofMessage, room) { _ in MessageTable.place(app, id) }
+            room -= piece.rows
+            guard piece.isComplete else { break }
+            room -= try connection.execute("DELETE FROM message WHERE \(MessageTable.place(app, id))")
+            if let campaign { try endExperiment(campaign, app: app, now: now) }
+        }
+        return limit - room
+    }
+
+    /// An experiment ends with the last message of its campaign.
+    private func endExperiment(_ campaign: String, app: AppKey, now: Timestamp) throws {
+        guard try connection.value(MessageTable.first(of: campaign, app: app), MessageID.self) == nil,
+            try connection.execute("DELETE FROM experiment WHERE app = \(app) AND campaign_id = \(campaign)") == 1
+        else { return }
+        try leave(.experiment, app: app, name: campaign, now: now)
+    }
+
+    private func pruneDevices(_ now: Timestamp, _ limit: Int) throws -> Int {
+        var room = limit
+        let over = try connection.all(
+            Pruning.devices(now - .seconds(context.retention.deviceSeconds), limit: limit)
+        ) { row -> (app: AppKey, key: DeviceKey, route: Route) in
+            (app: try row.next(), key: try row.next(), route: try row.next())
+        }
+        for (app, key, route) in over where room > 0 {
+            room -= try erase(app: app, device: key, route: route, now: now)
+        }
+        return limit - room
+    }
+
+    /// A message that is being sent still reaches an expired topic, so it is kept for a while.
+    private func pruneTopics(_ now: Timestamp, _ limit: Int) throws -> Int {
+        let over = try connection.all(
+            Pruning.topics(now - .seconds(Limits.expiredTopicLifeSeconds), limit: limit)
+        ) { row -> (app: AppKey, name: String) in (app: try row.next(), name: try row.next()) }
+        for (app, name) in over { _ = try deleteTopic(app: app, name: name, now: now) }
+        return over.count
+    }
+
+    /// Tombstones of geofences that no device can hold any more, and old triggers.
+    private func pruneGeofences(_ now: Timestamp, _ limit: Int) throws -> Int {
+        let count = try TablePiece.geofenceTombstone.delete(
+            where: Pruning.geofenceTombstones(now), limit: limit, connection)
+        let earliest = now - .seconds(context.retention.messageSeconds)
+        return try count
+            + TablePiece.trigger.delete(where: Pruning.triggers(earliest), limit: limit - count, connection)
+    }
+
+    private func pruneAudit(_ now: Timestamp, _ limit: Int) throws -> Int {
+        try connection.execute(Pruning.audit(now - .seconds(context.retention.auditSeconds), limit: limit))
+    }
+
     /// Deliveries past their retention, and events that never became a request.
-    private func pruneWebhooks(now: Timestamp, limit: Int) throws -> Int {
+    private func pruneWebhooks(_ now: Timestamp, _ limit: Int) throws -> Int {
         var room = limit
         let lives: [(WebhookDelivery.State, Int64)] = [
             (.delivered, Limits.webhookDeliveredLifeSeconds), (.failed, Limits.webhookFailedLifeSeconds),
         ]
-        for (state, seconds) in lives where room > 0 {
-            room -= try connection.execute(
-                WebhookDeliveryTable.prune(state, before: now - .seconds(seconds), limit: room))
+        for (state, seconds) in lives {
+            room -= try TablePiece.webhookDelivery.delete(
+                where: Pruning.deliveries(state, now - .seconds(seconds)), limit: room, connection)
         }
         let earliest = now - .seconds(Limits.webhookEventLifeSeconds)
         for place in try webhookQueues() where room > 0 {
-            room -= try connection.execute(OutboxTable.prune(place, before: earliest, limit: room))
+            room -= try TablePiece.outbox.delete(where: Pruning.events(place, earliest), limit: room, connection)
         }
         return limit - room
     }
+}
 
-    /// Tombstones of geofences that no device can hold any more, and old triggers.
-    private func pruneGeofences(now: Timestamp, limit: Int) throws -> Int {
-        let count = try connection.execute(GeofenceTable.pruneTombstones(now, limit: limit))
-        let earliest = now - .seconds(context.retentionSeconds)
-        return try count + connection.execute(TriggerTable.prune(before: earliest, limit: limit - count))
+/// The conditions under which rows are over, and the statements that find them. Each uses an index.
+enum Pruning {
+    static func answers(_ now: Timestamp) -> SQL {
+        "at <= \(now - .seconds(Limits.idempotencyLifeSeconds)) ORDER BY at"
     }
 
-    private func pruneMessages(now: Timestamp, limit: Int) throws -> Int {
-        let earliest = now - .seconds(context.retentionSeconds)
-        let messages = try messagePlaces(
-            """
-            SELECT app, message FROM message
-            WHERE ended_at <= \(earliest) AND ended_at IS NOT NULL AND slices_open = 0
-            ORDER BY ended_at LIMIT \(limit)
-            """)
-        var room = limit
-        for (app, message) in messages where room > 0 {
-            room -= try pruneLog(app: app, message: message, limit: room)
-            guard room > 0 else { break }
-            room -= try connection.execute(ReceiptTable.prune(message, app: app, limit: room))
-            guard room > 0 else { break }
-            for table in Self.tablesOfMessage {
-                room -= try connection.execute(
-                    "DELETE FROM \(name: table) WHERE \(MessageTable.place(app, message))")
-            }
-        }
-        return limit - room
+    static func messages(_ earliest: Timestamp, limit: Int) -> SQL {
+        """
+        SELECT app, message, campaign_id FROM message
+        WHERE ended_at <= \(earliest) AND ended_at IS NOT NULL AND slices_open = 0 ORDER BY ended_at LIMIT \(limit)
+        """
     }
 
-    private static let tablesOfMessage = [
-        "receipt_count", "message_address", "message_keys", "message_predicate", "message_content", "moment", "message",
-    ]
+    static func devices(_ earliest: Timestamp, limit: Int) -> SQL {
+        """
+        SELECT app, seq, route FROM device WHERE retired_at <= \(earliest) AND retired_at IS NOT NULL
+        ORDER BY retired_at LIMIT \(limit)
+        """
+    }
+
+    static func topics(_ earliest: Timestamp, limit: Int) -> SQL {
+        """
+        SELECT app, name FROM topic WHERE expires_at <= \(earliest) AND expires_at IS NOT NULL
+        ORDER BY expires_at LIMIT \(limit)
+        """
+    }
+
+    static func geofenceTombstones(_ now: Timestamp) -> SQL { "told_until <= \(now)" }
+
+    static func triggers(_ earliest: Timestamp) -> SQL { "at <= \(earliest)" }
+
+    /// Numbers are given in the order of time, so only the first ones are looked at.
+    static func audit(_ earliest: Timestamp, limit: Int) -> SQL {
+        """
+        DELETE FROM audit WHERE number IN (
+            SELECT number FROM (SELECT number, at FROM audit ORDER BY number LIMIT \(limit)) sample
+            WHERE at <= \(earliest))
+        """
+    }
+
+    static func deliveries(_ state: WebhookDelivery.State, _ earliest: Timestamp) -> SQL {
+        "state = \(state) AND ended_at <= \(earliest) AND ended_at IS NOT NULL ORDER BY ended_at"
+    }
+
+    static func events(_ place: WebhookPlace, _ earliest: Timestamp) -> SQL {
+        "\(WebhookTable.place(place)) AND created_at <= \(earliest)"
+    }
 }

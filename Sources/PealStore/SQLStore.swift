@@ -2,29 +2,26 @@ package import PealCore
 
 /// The durable store: turns the core's verbs into SQL and leaves transactions, durability and ordering to an engine.
 package final class SQLStore: Store {
-    /// How long a finished message and its log are kept by default: 30 days.
-    package static let retentionSecondsDefault: Int64 = 30 * 24 * 3600
-
     private let engine: any SQLEngine
     private let context: StoreSession.Context
 
     /// - Parameters:
-    ///   - retentionSeconds: how long a finished message and its log are kept.
+    ///   - retention: how long what is over is kept.
     ///   - composers: decide what each webhook is sent.
     package init(
-        engine: any SQLEngine, masterKey: MasterKey, retentionSeconds: Int64 = SQLStore.retentionSecondsDefault,
+        engine: any SQLEngine, masterKey: MasterKey, retention: StoreRetention = StoreRetention(),
         composers: ReportComposers = ReportComposers([])
     ) {
         self.engine = engine
         context = StoreSession.Context(
-            masterKey: masterKey, retentionSeconds: retentionSeconds, dialect: engine.dialect,
+            masterKey: masterKey, retention: retention, dialect: engine.dialect,
             composers: composers)
     }
 
     package func read<R: Sendable>(
-        _ body: @escaping @Sendable (any StoreReading) throws -> R
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
     ) async throws -> R {
-        try await engine.read { [context] in try body(StoreSession($0, context)) }
+        try await engine.read(lane) { [context] in try body(StoreSession($0, context)) }
     }
 
     package func write<R: Sendable>(
@@ -37,7 +34,7 @@ package final class SQLStore: Store {
     /// - Throws: `StoreStartFailure` when the database is newer than the program or belongs to another key.
     package func migrate() async throws {
         let migrator = Migrator(dialect: engine.dialect)
-        try await engine.write(.control) { [context] connection in
+        try await engine.migrate { [context] connection in
             try migrator.migrate(connection)
             try context.masterKey.check(connection)
         }

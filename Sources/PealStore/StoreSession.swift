@@ -6,7 +6,7 @@ struct StoreSession: StoreWriting {
     /// What all sessions share.
     struct Context: Sendable {
         let masterKey: MasterKey
-        let retentionSeconds: Int64
+        let retention: StoreRetention
         let dialect: SQLDialect
         /// Decide what each webhook is sent.
         let composers: ReportComposers

@@ -49,8 +49,10 @@ struct AppTests {
             _ = try await each.send(.devices(1), owner: "me")
         }
         let app = fixture.app
-        #expect(try await fixture.store.write(.rest) { try $0.deleteApp(app) })
-        #expect(try await fixture.store.write(.rest) { try !$0.deleteApp(app) })
+        let now = fixture.now
+        #expect(try await fixture.store.write(.rest) { try $0.deleteApp(app, now: now) })
+        #expect(try await fixture.store.write(.rest) { try !$0.deleteApp(app, now: now) })
+        try await fixture.pruneAll()
         #expect(try await fixture.store.read { try $0.devices(app: app, .init(), after: 0, limit: 9) } == [])
         #expect(try await fixture.store.read { try $0.messages(app: app, .init(), before: nil, limit: 9) } == [])
         let census = try await fixture.store.read { try $0.census() }

@@ -63,8 +63,8 @@ struct AudienceTests {
         try await fixture.register(1, identifiers: ["idfa": "C"])
         #expect(try await reach(.init(.idfa, "A")) == [:])
         #expect(try await reach(.init(.idfa, "C")) == [.apnsProduction: [1]])
-        _ = try await fixture.store.write(.control) { [app = fixture.app] in
-            try $0.deleteDevice(app: app, id: Fixture.deviceID(3))
+        _ = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+            try $0.deleteDevice(app: app, id: Fixture.deviceID(3), now: now)
         }
         #expect(try await reach(.init(.androidID, "V")) == [:])
     }
@@ -140,7 +140,7 @@ struct AudienceTests {
         try await fixture.store.write(.control) { session in
             try session.changeTopics(app: app, device: 5, add: ["a"], remove: [], now: now)
             try session.changeTopics(app: app, device: 2, add: [], remove: ["a"], now: now)
-            _ = try session.deleteDevice(app: app, id: Fixture.deviceID(3))
+            _ = try session.deleteDevice(app: app, id: Fixture.deviceID(3), now: now)
         }
         let slices = try await fixture.lease()
         let byMessage = Dictionary(grouping: slices, by: \.id.message)

@@ -24,6 +24,17 @@ struct Fixture: Sendable {
 
     func reopened() async throws -> Fixture { Fixture(try await test.reopened(), app: app) }
 
+    /// Prunes until nothing is left to do now. Returns the rows of each piece.
+    @discardableResult
+    func pruneAll(limit: Int = 1000) async throws -> [Int] {
+        var pieces: [Int] = []
+        repeat {
+            pieces.append(
+                try await store.write(.rest) { [now] in try $0.prune(now: now, limit: limit) })
+        } while pieces.last != 0
+        return pieces.dropLast()
+    }
+
     static func address(_ number: Int, _ route: Route = .apnsProduction) -> Address {
         let text = "address-\(number)"
         return Address(route: route, bytes: Array(text.utf8) + Array(repeating: 0xAB, count: 32 - text.utf8.count))

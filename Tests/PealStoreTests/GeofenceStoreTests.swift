@@ -143,8 +143,9 @@ struct GeofenceStoreTests {
         try await Self.write(fixture) { store, app, now in
             _ = try store.insertLocation(Self.place, app: app, now: now)
             _ = try store.insertGeofence(plan, app: app, now: now)
-            _ = try store.deleteApp(app)
+            _ = try store.deleteApp(app, now: now)
         }
+        try await fixture.pruneAll()
         let ledger = try await fixture.store.read { [app = fixture.app] in try $0.geofenceLedger(app: app) }
         #expect(ledger == GeofenceLedger(geofences: [], deleted: [], changedAt: nil))
     }

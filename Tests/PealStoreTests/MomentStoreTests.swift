@@ -326,8 +326,8 @@ struct MomentStoreTests {
         let slice = try #require(try await fixture.lease().first)
         let keys = try #require(slice.keys)
         #expect(keys.count == 4)
-        try await fixture.store.write(.control) { [app = fixture.app] in
-            _ = try $0.deleteDevice(app: app, id: Fixture.deviceID(4))
+        try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+            _ = try $0.deleteDevice(app: app, id: Fixture.deviceID(4), now: now)
         }
         let worker = Worker(fixture: fixture)
         let (dead, late) = (keys[0], keys[1])

@@ -40,7 +40,7 @@ struct ReceiptStoreTests {
         try await fixture.store.write(.rest) { [app = fixture.app, now = fixture.now] store in
             try store.record(
                 (1...9).map { Receipt(message: message, device: $0, kind: .received, at: now) }, app: app)
-            _ = try store.deleteDevice(app: app, id: Fixture.deviceID(9))
+            _ = try store.deleteDevice(app: app, id: Fixture.deviceID(9), now: now)
         }
         func left() async throws -> Int {
             try await fixture.store.read { [app = fixture.app] store in
@@ -48,7 +48,7 @@ struct ReceiptStoreTests {
             }
         }
         #expect(try await left() == 8)
-        fixture.time.advance(by: .seconds(SQLStore.retentionSecondsDefault + 1))
+        fixture.time.advance(by: .seconds(StoreRetention().messageSeconds + 1))
         var rounds = 0
         while try await fixture.state(message) != nil, rounds < 50 {
             let count = try await fixture.store.write(.rest) { [now = fixture.now] in try $0.prune(now: now, limit: 3) }
@@ -73,8 +73,8 @@ struct ReceiptStoreTests {
         #expect(try await apps() == [])
         try await fixture.register(2, topics: ["beat"])
         #expect(try await apps() == [fixture.app])
-        _ = try await fixture.store.write(.control) { [app = fixture.app] in
-            try $0.deleteDevice(app: app, id: Fixture.deviceID(2))
+        _ = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+            try $0.deleteDevice(app: app, id: Fixture.deviceID(2), now: now)
         }
         #expect(try await apps() == [])
     }

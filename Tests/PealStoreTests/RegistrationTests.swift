@@ -129,12 +129,18 @@ struct RegistrationTests {
         try await fixture.register(1, user: "anna", topics: ["a"])
         try await fixture.register(2, user: "anna")
         try await fixture.register(3, user: "bert", topics: ["a"])
-        let count = try await fixture.store.write(.control) { try $0.deleteUser(app: fixture.app, userID: "anna") }
-        #expect(count == 2)
+        func erase() async throws -> Int {
+            try await fixture.store.write(.control) {
+                let erased = try $0.deleteUser(app: fixture.app, userID: "anna", now: fixture.now)
+                #expect(erased.isComplete)
+                return erased.devices
+            }
+        }
+        #expect(try await erase() == 2)
         #expect(try await fixture.store.read { try $0.deviceCount(app: fixture.app, route: nil) } == 1)
         let topic = try await fixture.store.read { try $0.topic(app: fixture.app, name: "a", now: fixture.now) }
         #expect(topic?.deviceCount == 1)
-        #expect(try await fixture.store.write(.control) { try $0.deleteUser(app: fixture.app, userID: "anna") } == 0)
+        #expect(try await erase() == 0)
         #expect(try await fixture.register(4).device.key == 4, "keys are never given again")
     }
 
@@ -153,8 +159,8 @@ struct RegistrationTests {
         #expect(listed.map(\.name) == ["a", "b"])
         #expect(listed.map(\.deviceCount) == [1, 0])
         #expect(try await fixture.store.read { try $0.topic(app: app, name: "old", now: now) } == nil)
-        #expect(try await fixture.store.write(.control) { try $0.deleteTopic(app: app, name: "a") })
-        #expect(try await fixture.store.write(.control) { try !$0.deleteTopic(app: app, name: "a") })
+        #expect(try await fixture.store.write(.control) { try $0.deleteTopic(app: app, name: "a", now: now) })
+        #expect(try await fixture.store.write(.control) { try !$0.deleteTopic(app: app, name: "a", now: now) })
         let device = try await fixture.store.read { try $0.device(app: app, id: Fixture.deviceID(1)) }
         #expect(device?.topics == [])
         #expect(try await fixture.send(.topics("a")).plan.state == .sent)

@@ -138,7 +138,9 @@ struct SettleTests {
         }
         #expect(released == 1)
         let app = fixture.app
-        _ = try await fixture.store.write(.control) { try $0.deleteDevice(app: app, id: Fixture.deviceID(5)) }
+        _ = try await fixture.store.write(.control) { [now = fixture.now] in
+            try $0.deleteDevice(app: app, id: Fixture.deviceID(5), now: now)
+        }
         #expect(try await worker.run() == [2])
         #expect(try await fixture.state(id) == .sent)
         report = try await fixture.store.read { try $0.report(app: fixture.app, id: id) }

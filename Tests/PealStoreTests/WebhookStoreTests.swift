@@ -67,8 +67,11 @@ struct WebhookStoreTests {
         }
         #expect(try await names(after: nil) == ["also", "main"])
         #expect(try await names(after: "also") == ["main"])
-        let deleted = try await fixture.store.write(.control) { [app = fixture.app] in
-            [try $0.deleteWebhook(app: app, name: "also"), try $0.deleteWebhook(app: app, name: "also")]
+        let deleted = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+            [
+                try $0.deleteWebhook(app: app, name: "also", now: now),
+                try $0.deleteWebhook(app: app, name: "also", now: now),
+            ]
         }
         #expect(deleted == [true, false])
     }
@@ -249,8 +252,13 @@ struct WebhookStoreTests {
     func deletion(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let (webhook, leased) = try await cut(fixture, count: 1)
-        _ = try await fixture.store.write(.control) { [app = fixture.app] in try $0.deleteApp(app) }
+        _ = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+            try $0.deleteApp(app, now: now)
+        }
         #expect(try await fixture.store.read { try $0.webhook(webhook.place) } == nil)
+        let now = fixture.now
+        #expect(try await fixture.store.read { try $0.dueWebhooks(now: now) } == [])
+        try await fixture.pruneAll()
         #expect(try await fixture.store.read { try $0.delivery(of: webhook.place, id: leased[0].delivery.id) } == nil)
     }
 }

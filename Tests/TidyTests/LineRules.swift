@@ -48,6 +48,8 @@ extension LineRule {
                     "a page is accepted at once and sent later; close() awaits the task",
                 "Sources/PealProviders/OAuth/AccessTokens.swift":
                     "callers share one token request, and event loops that start one cannot await it",
+                "SDK/Sources/PealExtension/PealNotificationService.swift":
+                    "the system calls the extension without awaiting it",
             ]),
         LineRule(
             name: "take the time from TimeSource",

@@ -4,8 +4,8 @@ package protocol StoreWriting: StoreReading {
     /// - Throws: `conflict` when the id is taken.
     func insertApp(_ app: App) throws -> App
     func updateApp(_ app: App) throws
-    /// Deletes the app and everything in it. Returns false when there was none.
-    func deleteApp(_ key: AppKey) throws -> Bool
+    /// Deletes the app: it is gone at once, and `prune` deletes its rows. Returns false when there was none.
+    func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool
     func setSetting(_ name: String, _ value: [UInt8]) throws
 
     /// - Throws: `conflict` when another key of that dialect has the public half.
@@ -29,9 +29,12 @@ package protocol StoreWriting: StoreReading {
         _ registration: DeviceRegistration, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result
     /// - Returns: whether the device existed.
-    func deleteDevice(app: AppKey, id: DeviceID) throws -> Bool
-    /// Erases a user with all devices and their history. Returns the number of devices deleted.
-    func deleteUser(app: AppKey, userID: String) throws -> Int
+    func deleteDevice(app: AppKey, id: DeviceID, now: Timestamp) throws -> Bool
+    /// Erases a user's devices, their history, moments and experiment arms. Open moments are cancelled; one being sent
+    /// remains until it ends. One call erases a bounded number: call it again, each time in a transaction of its own,
+    /// until it is complete. If the caller does not, `prune` continues.
+    /// - Returns: how many devices this call deleted.
+    func deleteUser(app: AppKey, userID: String, now: Timestamp) throws -> (devices: Int, isComplete: Bool)
     /// Subscribes and unsubscribes an existing device. `now` decides whether a message being sent still reaches it.
     func changeTopics(app: AppKey, device: DeviceKey, add: [String], remove: [String], now: Timestamp) throws
 
@@ -41,8 +44,8 @@ package protocol StoreWriting: StoreReading {
     func makeTopic(
         app: AppKey, name: String, expiresAt: Timestamp?, now: Timestamp
     ) throws -> (topic: TopicEntry, isNew: Bool)
-    /// Deletes the topic with its subscriptions. Returns whether it existed.
-    func deleteTopic(app: AppKey, name: String) throws -> Bool
+    /// Deletes the topic: it is gone at once, and `prune` deletes its subscriptions. Returns whether it existed.
+    func deleteTopic(app: AppKey, name: String, now: Timestamp) throws -> Bool
 
     /// Stores the message, in state `scheduled` if it starts later, otherwise in `planning`.
     /// - Throws: `conflict` when the id is taken.
@@ -67,22 +70,38 @@ package protocol StoreWriting: StoreReading {
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)]
     /// Makes waiting slices that are due ready. Returns how many.
     func releaseDueSlices(now: Timestamp, limit: Int) throws -> Int
-    /// Makes waiting slices ready that were never tried: their route was closed and is open again.
-    func freeUntriedSlices(of route: ActiveRoute) throws
-    /// Ends at most `limit` paused messages that have expired. One that was partly sent resumes, so that its workers
-    /// settle the rest; others expire immediately. Returns how many there were.
-    func endPausedMessages(now: Timestamp, limit: Int) throws -> Int
-    /// Leases ready slices of one route in order of lane and rank.
+    /// Ends at most `limit` messages that have expired: what waits of them is settled without being sent. A paused one
+    /// that was partly sent resumes for that; one that was not expires immediately. Returns how many there were.
+    func endExpiredMessages(now: Timestamp, limit: Int) throws -> Int
+    /// Stores a gate, unless the credential that it is about has been replaced.
+    /// - Returns: the number of the change; nil when nothing was written.
+    func setGate(_ gate: RouteGate) throws -> Int64?
+    /// Opens a route, because its configuration changed.
+    func openGate(_ route: ActiveRoute) throws
+    /// Ends every probe, at the start of the only process.
+    func endProbes() throws
+    /// Leases slices of one route: those of ended messages first, then ready ones in order of lane and rank. Of a
+    /// closed route it leases no ready one, except for a probe, when one is due: then one slice of each of up to
+    /// `Limits.probeMessagesMax` messages, going on behind those of the last probe.
     func lease(
         _ route: ActiveRoute, limit: Int, owner: String, until: Timestamp, now: Timestamp
     ) throws -> [Slice]
     /// Extends the leases that `owner` still holds. Returns their slices.
     func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID]
-    /// Ends leases that expired before `now`; nil ends all leases, such as at the start of the only process.
-    func takeBackLeases(endedBefore now: Timestamp?) throws -> Int
+    /// Ends leases that expired before `now`, except `kept`; nil ends all leases, such as at the start of the only
+    /// process. Their holders may have sent to the next devices: those are in doubt. Returns how many leases ended.
+    func takeBackLeases(endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>) throws -> Int
     /// Applies each settlement whose lease still holds. One that fails does not affect the others.
     func settle(_ settlements: [Settlement], now: Timestamp) throws -> [Settlement.Result]
-    /// Deletes rows whose retention has ended, at most about `limit` rows. Returns how many were deleted.
+    /// Takes a slice out of work because this settlement of it cannot be stored: writes what can be, without the row of
+    /// the log, and marks the slice with `reason`.
+    /// - Parameter keepsAnswers: Whether cursor, counts and deferrals are stored. Otherwise only the mark is, and the
+    ///   devices are in doubt.
+    func quarantine(
+        _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp
+    ) throws -> Settlement.Result
+    /// Deletes rows whose retention has ended, and completes what requests began: at most about `limit` rows.
+    /// - Returns: how many rows were changed; 0 when nothing is left to do now.
     func prune(now: Timestamp, limit: Int) throws -> Int
 
     /// Applies `event` as one compare-and-set, together with what follows from it: the alert's slice, webhook events,
@@ -94,8 +113,6 @@ package protocol StoreWriting: StoreReading {
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int
     /// Sends moments that are due and takes back claims that have ended, at most `limit` of each. Returns how many.
     func fireDueMoments(now: Timestamp, limit: Int) throws -> Int
-    /// Erases a user's moments and experiment arms. Open moments are cancelled; one being sent remains until it ends.
-    func eraseMoments(app: AppKey, userID: String, now: Timestamp) throws
     /// Reports to webhooks that a device became reachable or unreachable.
     func report(_ transition: DeviceTransition, id: OutboxEventID) throws
 
@@ -111,7 +128,7 @@ package protocol StoreWriting: StoreReading {
     /// of another kind is a new one: waiting events and deliveries of the former are deleted.
     func putWebhook(_ webhook: Webhook) throws -> (webhook: Webhook, isNew: Bool)
     /// Deletes the webhook with its waiting events and deliveries. Returns whether it existed.
-    func deleteWebhook(app: AppKey, name: String) throws -> Bool
+    func deleteWebhook(app: AppKey, name: String, now: Timestamp) throws -> Bool
     /// Disables a webhook whose receiver is gone: waiting events are deleted and pending deliveries fail as `Disabled`.
     func disableWebhook(_ place: WebhookPlace, now: Timestamp) throws
     /// Retries a failed delivery, and a pending one without waiting.
@@ -170,4 +187,11 @@ package protocol StoreWriting: StoreReading {
     func audit(_ entry: AuditEntry) throws
     /// Entries of one app, or of all, newest first, starting before the number `cursor`.
     func auditEntries(app: AppKey?, before cursor: Int64?, limit: Int) throws -> [(number: Int64, entry: AuditEntry)]
+}
+
+extension StoreWriting {
+    /// Ends all leases that expired before `now`; nil ends every lease.
+    package func takeBackLeases(endedBefore now: Timestamp?) throws -> Int {
+        try takeBackLeases(endedBefore: now, keeping: [])
+    }
 }

@@ -1,13 +1,20 @@
+internal import Synchronization
+
 /// Puts, verifies and removes the credentials of apps.
 package struct CredentialVerbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
     package let providers: [ProviderName: any Provider]
+    let examinations: CredentialExaminations
 
-    package init(store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider]) {
+    package init(
+        store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider],
+        examinations: CredentialExaminations = CredentialExaminations()
+    ) {
         self.store = store
         self.engine = engine
         self.providers = providers
+        self.examinations = examinations
     }
 
     /// The network and environment of a credential. Networks with one environment use production.
@@ -40,7 +47,7 @@ package struct CredentialVerbs: Sendable {
         _ credential: Credential, at target: Target, _ call: VerbCall
     ) async throws -> CredentialRecord {
         let network = try network(target.provider)
-        let examined = try network.examine(credential, now: call.now)
+        let examined = try await examinations.examine(credential, by: network, app: target.app, now: call.now)
         let (record, earlier) = try await store.write(.control) { store in
             let earlier = try store.credential(at: target)
             var examined = examined
@@ -157,5 +164,61 @@ extension CredentialVerification {
         case .refused: .stopped(at: now, reason: reason)
         case .unreachable, .unverifiable: nil
         }
+    }
+}
+
+/// Checks credentials away from the threads that serve requests, because opening an archive may take seconds: one
+/// credential of an app at a time.
+package final class CredentialExaminations: Sendable {
+    /// Runs work on threads of its own.
+    package typealias Submit = @Sendable (@escaping @Sendable () -> Void) -> Void
+
+    private struct State {
+        var busy: Set<AppKey> = []
+        var waiters: [(app: AppKey, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let submit: Submit
+    private let state = Mutex(State())
+
+    /// - Parameter submit: by default runs the work in place.
+    package init(submit: @escaping Submit = { $0() }) { self.submit = submit }
+
+    /// - Throws: as `Provider.examine`; `unavailable` while too many wait.
+    func examine(
+        _ credential: Credential, by network: any Provider, app: AppKey, now: Timestamp
+    ) async throws -> CredentialExamination {
+        try await enter(app)
+        defer { leave(app) }
+        return try await withCheckedThrowingContinuation { continuation in
+            submit { continuation.resume(with: Result { try network.examine(credential, now: now) }) }
+        }
+    }
+
+    private func enter(_ app: AppKey) async throws {
+        let hasRoom = state.withLock { $0.waiters.count < Limits.credentialExaminationsWaitingMax }
+        guard hasRoom else {
+            throw PealError(.unavailable, "too many credentials are being checked", retryAfterSeconds: 5)
+        }
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                if state.busy.insert(app).inserted { return true }
+                state.waiters.append((app, continuation))
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    /// Passes the turn to the next that waits for the app.
+    private func leave(_ app: AppKey) {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard let index = state.waiters.firstIndex(where: { $0.app == app }) else {
+                state.busy.remove(app)
+                return nil
+            }
+            return state.waiters.remove(at: index).continuation
+        }
+        next?.resume()
     }
 }

@@ -30,7 +30,7 @@ package struct DeliveryTrail: Sendable {
 
     /// - Throws: `not_found` for an unknown message or device.
     package func events(of message: MessageID, app: AppKey, _ subject: Subject) async throws -> [Event] {
-        try await store.read { store in
+        try await store.read(.heavy) { store in
             guard let job = try store.message(app: app, id: message), let draft = try store.draft(app: app, id: message)
             else { throw PealError.notFound("message") }
             let reader = Reader(store: store, message: job, draft: draft)

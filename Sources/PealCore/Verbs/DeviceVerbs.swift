@@ -109,19 +109,26 @@ package struct DeviceVerbs: Sendable {
             if let device = try store.device(app: app, id: id), !isOwn(device) {
                 throw PealError.notFound("device")
             }
-            guard try store.deleteDevice(app: app, id: id) else { throw PealError.notFound("device") }
+            guard try store.deleteDevice(app: app, id: id, now: call.now) else { throw PealError.notFound("device") }
             try store.audit(call, app: app, "device.delete", "device \(id)")
         }
     }
 
-    /// Erases a user. The audit does not name the person, because the erasure removes every trace.
+    /// Erases a user, in pieces. The audit does not name the person, because the erasure removes every trace.
     /// - Returns: How many devices were erased.
     package func deleteUser(_ userID: String, app: AppKey, _ call: VerbCall) async throws -> Int {
-        try await store.write(.control) { store in
-            try store.eraseMoments(app: app, userID: userID, now: call.now)
-            let count = try store.deleteUser(app: app, userID: userID)
-            try store.audit(call, app: app, "user.erase", "a user with \(count) devices")
-            return count
+        var count = 0
+        while true {
+            let before = count
+            let piece = try await store.write(.control) { store in
+                let piece = try store.deleteUser(app: app, userID: userID, now: call.now)
+                if piece.isComplete {
+                    try store.audit(call, app: app, "user.erase", "a user with \(before + piece.devices) devices")
+                }
+                return piece
+            }
+            count += piece.devices
+            if piece.isComplete { return count }
         }
     }
 }

@@ -186,7 +186,7 @@ package struct CampaignVerbs: Sendable {
         var cursor: MessageID?
         repeat {
             let before = cursor
-            let page = try await store.read { store in
+            let page = try await store.read(.heavy) { store in
                 try store.messages(
                     app: app, MessageFilter(campaignID: id), before: before, limit: Limits.listItemsMax
                 ).map { message in
@@ -211,7 +211,7 @@ package struct CampaignVerbs: Sendable {
         var last = name
         while reports.count < limit {
             let (after, wanted) = (last, limit - reports.count)
-            let ids = try await store.read { try $0.campaignIDs(app: app, after: after, limit: wanted) }
+            let ids = try await store.read(.heavy) { try $0.campaignIDs(app: app, after: after, limit: wanted) }
             for id in ids {
                 do {
                     reports.append(try await report(id, app: app))

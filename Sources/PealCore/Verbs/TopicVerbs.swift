@@ -17,7 +17,7 @@ package struct TopicVerbs: Sendable {
     /// - Throws: `not_found`.
     package func delete(_ name: String, app: AppKey, _ call: VerbCall) async throws {
         try await store.write(.control) { store in
-            guard try store.deleteTopic(app: app, name: name) else { throw PealError.notFound("topic") }
+            guard try store.deleteTopic(app: app, name: name, now: call.now) else { throw PealError.notFound("topic") }
             try store.audit(call, app: app, "topic.delete", "topic \(name)")
         }
     }
@@ -43,7 +43,7 @@ package struct TopicVerbs: Sendable {
             var count = 0
             for number in Set(numbers).sorted() {
                 guard let topic = try store.topicEntry(app: app, number: number, now: call.now),
-                    try store.deleteTopic(app: app, name: topic.name)
+                    try store.deleteTopic(app: app, name: topic.name, now: call.now)
                 else { continue }
                 try store.audit(call, app: app, "topic.delete", "topic \(topic.name)")
                 count += 1

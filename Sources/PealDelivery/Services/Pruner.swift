@@ -1,11 +1,13 @@
 internal import Logging
 internal import PealCore
 
-/// Deletes rows that have expired, in small pieces with pauses, so that no other write waits behind it.
+/// Deletes what is over and completes what requests began, in small pieces with pauses, so that no other write waits
+/// behind it. It begins with the process and goes on as long as there is work.
 struct Pruner: Sendable {
-    private static let interval: Duration = .seconds(600)
-    private static let rowsPerPiece = 1000
-    private static let pauseBetweenPieces: Duration = .milliseconds(200)
+    private static let pollInterval: Duration = .seconds(1)
+    private static let interval: Duration = .seconds(Limits.pruneIntervalSeconds)
+    /// Between attempts while the store refuses writes.
+    private static let pauseAfterFailure: Duration = .seconds(10)
 
     private let store: any Store
     private let time: any TimeSource
@@ -22,20 +24,52 @@ struct Pruner: Sendable {
     /// Runs until the process stops.
     func run() async {
         let sleeper = stop.sleeper()
-        while await stop.pause(sleeper, atMost: Self.interval) {
-            while await prune() == Self.rowsPerPiece {
-                guard await stop.pause(sleeper, atMost: Self.pauseBetweenPieces) else { return }
+        var pace = PrunePace()
+        var lastRound: Duration?
+        repeat {
+            let now = time.uptime
+            let isRoundDue = lastRound.map { now - $0 >= Self.interval } ?? true
+            let mustPrune = isRoundDue ? true : await hasRemainders()
+            guard mustPrune else { continue }
+            lastRound = now
+            while let pause = await piece(&pace) {
+                guard await stop.pause(sleeper, atMost: pause) else { return }
             }
-        }
+        } while await stop.pause(sleeper, atMost: Self.pollInterval)
     }
 
-    private func prune() async -> Int {
+    private func hasRemainders() async -> Bool {
         let now = time.now
+        return (try? await store.read { try $0.hasRemainders(now: now) }) ?? false
+    }
+
+    /// - Returns: how long to pause before the next piece; nil when nothing is left.
+    private func piece(_ pace: inout PrunePace) async -> Duration? {
+        let (now, begun, rows) = (time.now, time.uptime, pace.rows)
         do {
-            return try await store.write(.rest) { try $0.prune(now: now, limit: Self.rowsPerPiece) }
+            let count = try await store.write(.rest) { try $0.prune(now: now, limit: rows) }
+            guard count > 0 else { return nil }
+            return pace.pause(after: time.uptime - begun)
         } catch {
             logger.error("old rows could not be deleted", metadata: ["error": "\(error)"])
-            return 0
+            return Self.pauseAfterFailure
         }
+    }
+}
+
+/// How many rows the next piece may have: as many as take a few milliseconds on this machine, now.
+struct PrunePace: Sendable {
+    private static let wanted: Duration = .milliseconds(Limits.pruneMillisecondsWanted)
+
+    private(set) var rows = Limits.pruneRowsMin
+
+    /// Takes how long the last piece took, and gives the pause after it: most of the writer's time is for others.
+    mutating func pause(after took: Duration) -> Duration {
+        if took > Self.wanted {
+            rows = max(Limits.pruneRowsMin, rows / 2)
+        } else if took < Self.wanted / 2 {
+            rows = min(Limits.pruneRowsMax, rows + rows / 2)
+        }
+        return max(.milliseconds(10), min(took * 2, .seconds(1)))
     }
 }

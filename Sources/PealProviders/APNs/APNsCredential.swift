@@ -104,6 +104,7 @@ enum APNsCertificateExamination {
     }
 
     private static func privateKey(_ pem: String) throws(PealError) -> Certificate.PrivateKey {
+        try DerivationLimits.refuseEncrypted(pem, field: "private_key")
         let documents = (try? PEMDocument.parseMultiple(pemString: pem)) ?? []
         // `openssl ecparam -genkey` writes the curve's name before the key.
         guard let document = documents.first(where: { $0.discriminator.hasSuffix("PRIVATE KEY") }),

@@ -22,7 +22,7 @@ enum APNsRendering {
         guard !order.route.isBroadcast else { return broadcast(order, body) }
         return Notification(
             route: order.route, path: .init(Array("/3/device/".utf8), gap: .addressHex),
-            headers: try headers(order, type), body: .init(body))
+            headers: try headers(order, type), body: .init(body), hasOwnTopic: type.isOwnTopic)
     }
 
     private static func headers(_ order: RenderOrder, _ type: APNsPushType) throws(ContentRefusal) -> [Notification
@@ -179,6 +179,10 @@ enum APNsPushType: String, CaseIterable, Sendable {
         case .widgets: ".push-type.widgets"
         }
     }
+
+    /// Whether APNs may refuse it while it accepts plain pushes of the same app: the type has a topic of its own, or
+    /// belongs to another kind of certificate.
+    var isOwnTopic: Bool { !topicSuffix.isEmpty || self == .mdm }
 
     var payloadBytesMax: Int { self == .voip ? Limits.apnsVoIPPayloadBytesMax : Limits.apnsPayloadBytesMax }
 

@@ -20,6 +20,7 @@ enum MPNSCredential {
                 "certificate", "certificate must be a certificate chain in PEM, with the client's own certificate first"
             )
         }
+        try DerivationLimits.refuseEncrypted(identity.privateKey, field: "private_key")
         let documents = (try? PEMDocument.parseMultiple(pemString: identity.privateKey)) ?? []
         // `openssl ecparam -genkey` writes the curve's name before the key.
         guard let written = documents.first(where: { $0.discriminator.hasSuffix("PRIVATE KEY") }),

@@ -63,7 +63,10 @@ extension HTTP2ConnectionHandler {
             slot.accepted.append(ticket.index)
             return
         }
-        let answer = exchange.answer(to: response)
+        var answer = exchange.answer(to: response)
+        if exchange.refusesTopic(answer), slot.hasOwnTopic(Int(ticket.index)) {
+            answer = ProviderAnswer(.verdict(.rejectMessage), reason: answer.reason, status: answer.status)
+        }
         if !hasBlamedItself, exchange.isOurFault(response) {
             hasBlamedItself = true
             pool.logger.error("the provider rejects our requests as malformed", metadata: metadata(answer.reason))

@@ -61,6 +61,33 @@ extension ConfigurationKey {
     static let httpCertificate = ConfigurationKey(
         "http.tls.certificate", .path, "PEM file with the certificate chain; turns on HTTPS (HTTP/1.1 and HTTP/2)")
     static let httpKey = ConfigurationKey("http.tls.key", .path, "PEM file with the private key of that certificate")
+    static let httpConnections = ConfigurationKey(
+        "http.connections.max", .integer(8...1_000_000, unit: "connections"),
+        "Connections served at once; further ones get 503. By default half of the open files that the system allows, "
+            + "at most \(Limits.httpConnectionsMax)")
+    static let httpConnectionsPerAddress = ConfigurationKey(
+        "http.connections.per.address.max", .integer(1...1_000_000, unit: "connections"),
+        "Connections served at once for one client address (IPv6: for 64 bits). By default a quarter of all, and "
+            + "unlimited for this machine")
+    static let httpTrustedProxies = ConfigurationKey(
+        "http.trusted.proxies", .text,
+        "Addresses of reverse proxies, separated by commas; their X-Forwarded-For names the client in limits and logs")
+    static let httpHandshake = ConfigurationKey(
+        "http.handshake.seconds", .integer(1...300, unit: "seconds"), default: String(Limits.httpHandshakeSeconds),
+        "Time for the TLS handshake")
+    static let httpHead = ConfigurationKey(
+        "http.head.seconds", .integer(1...300, unit: "seconds"), default: String(Limits.httpHeadSeconds),
+        "Time for the head of a request, and for the first request of a connection")
+    static let httpIdle = ConfigurationKey(
+        "http.idle.seconds", .integer(1...86_400, unit: "seconds"), default: String(Limits.httpIdleSeconds),
+        "How long a connection may be idle between requests")
+    static let httpAge = ConfigurationKey(
+        "http.age.seconds", .integer(1...604_800, unit: "seconds"), default: String(Limits.httpAgeSeconds),
+        "How long an HTTP/2 connection may live; its open requests are still answered")
+    static let httpRate = ConfigurationKey(
+        "http.bytes.per.second.min", .integer(1...1_000_000, unit: "bytes per second"),
+        default: String(Limits.httpBytesPerSecondMin),
+        "Slowest rate at which a client may send a body or read an answer, after \(Limits.httpGraceSeconds) s")
     static let metricsPort = ConfigurationKey(
         "metrics.port", .integer(0...65_535),
         "Port for /metrics, on the address of PEAL_HTTP_HOST; without it, /metrics is on the main port")
@@ -69,7 +96,10 @@ extension ConfigurationKey {
 
     static let storeURL = ConfigurationKey(
         "store.url", .text, default: "sqlite:peal.db", isSecret: false,
-        "Database: sqlite:PATH; the server does not start with postgres://, which is not supported yet")
+        "Database: sqlite:PATH, or postgres://… (a libpq URI), which several servers may share")
+    static let preparedStatements = ConfigurationKey(
+        "store.prepared.statements", .choice(["true", "false"]), default: "true",
+        "Prepare statements on PostgreSQL; false behind a PgBouncer in transaction mode before 1.21")
     static let adminToken = ConfigurationKey(
         "admin.token", .text, isSecret: true,
         "Bearer token with full access, at least 32 characters; otherwise the first start generates one and prints it"
@@ -78,13 +108,18 @@ extension ConfigurationKey {
         "master.key", .text, isSecret: true, "32 bytes in base64 that encrypt credentials and key all hashes")
     static let masterKeyFile = ConfigurationKey(
         "master.key.file", .path,
-        "File with the master key. Default with SQLite: a file next to the database, which the first start generates"
+        "File with the master key. Required with PostgreSQL, where every server needs the same. Default with SQLite: a "
+            + "file next to the database, which the first start generates"
     )
 
     static let caFile = ConfigurationKey(
         "providers.ca.file", .path, "PEM file with additional trust roots for TLS to push networks and webhooks")
     static let webhookHosts = ConfigurationKey(
         "webhooks.allowed.hosts", .hosts, "Private hosts that webhooks may be on; loopback hosts may use http")
+
+    static let webhookPorts = ConfigurationKey(
+        "webhooks.allowed.ports", .text, default: "443",
+        "Ports that webhooks may use, separated by commas; hosts in PEAL_WEBHOOKS_ALLOWED_HOSTS may name others")
 
     static let messageLife = ConfigurationKey(
         "limits.message.ttl.seconds", .integer(60...31_536_000, unit: "seconds"),
@@ -93,12 +128,31 @@ extension ConfigurationKey {
     static let requestBodyBytes = ConfigurationKey(
         "limits.request.body.bytes", .integer(1024...67_108_864, unit: "bytes"),
         default: String(Limits.requestBodyBytesMax), "Maximum size of a request body")
+    static let jsonValues = ConfigurationKey(
+        "limits.json.values", .integer(1000...10_000_000, unit: "values"), default: String(Limits.jsonValuesMax),
+        "Maximum number of JSON values in a request body")
+    static let authenticationFailures = ConfigurationKey(
+        "limits.authentication.failures.per.minute", .integer(1...1_000_000, unit: "failures"),
+        default: String(Limits.authenticationFailuresPerMinute),
+        "Failed authentications of one client address, and for one key, after which further ones get 429")
+    static let requestsPerKey = ConfigurationKey(
+        "limits.requests.per.key.per.second", .integer(1...1_000_000, unit: "requests per second"),
+        default: String(Limits.requestsPerKeyPerSecond), "Requests with one key; further ones get 429")
+    static let requestsPerApp = ConfigurationKey(
+        "limits.requests.per.app.per.second", .integer(1...1_000_000, unit: "requests per second"),
+        default: String(Limits.requestsPerAppPerSecond), "Requests with all keys of one app; further ones get 429")
     static let pagesInFlight = ConfigurationKey(
         "delivery.pages.in.flight", .integer(1...256, unit: "pages"), default: String(Limits.pagesInFlightMax),
         "Pages of up to 1,024 devices in flight at once; bounds memory use and what may be sent twice after a crash")
     static let retentionDays = ConfigurationKey(
         "retention.messages.days", .integer(1...3650, unit: "days"), default: "30",
         "How long finished messages and their delivery logs are kept")
+    static let retiredDeviceDays = ConfigurationKey(
+        "retention.devices.days", .integer(1...3650, unit: "days"), default: "90",
+        "How long retired devices are kept; one that registers again in that time has its topics back")
+    static let auditDays = ConfigurationKey(
+        "retention.audit.days", .integer(1...3650, unit: "days"), default: "365",
+        "How long entries of the audit log are kept")
     static let contextPushHold = ConfigurationKey(
         "contextpush.traditional.hold.seconds", .integer(0...60, unit: "seconds"), default: "10",
         "How long a traditional ContextPush message is held back, so that it can be cancelled")
@@ -121,14 +175,18 @@ extension ConfigurationKey {
     /// Every key, in the order of the documentation.
     package static let all: [ConfigurationKey] =
         [
-            configFile, httpHost, httpPort, httpPortFile, httpCertificate, httpKey, metricsPort, metricsPortFile,
-            storeURL, adminToken, masterKey, masterKeyFile,
+            configFile, httpHost, httpPort, httpPortFile, httpCertificate, httpKey, httpConnections,
+            httpConnectionsPerAddress, httpTrustedProxies, httpHandshake, httpHead, httpIdle, httpAge, httpRate,
+            metricsPort, metricsPortFile, storeURL, preparedStatements, adminToken, masterKey, masterKeyFile,
         ] + ServerNetwork.builtIn.flatMap(\.keys) + [
-            caFile, webhookHosts, messageLife, requestBodyBytes, pagesInFlight, retentionDays, contextPushHold,
-            contextPushWindow, richieTopics, richieUsers,
-            logLevel, logFormat,
+            caFile, webhookHosts, webhookPorts, messageLife, requestBodyBytes, jsonValues, authenticationFailures,
+            requestsPerKey,
+            requestsPerApp, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold,
+            contextPushWindow, richieTopics, richieUsers, logLevel, logFormat,
         ]
 
     /// Variables of the client commands. They may be set in the server's environment too.
-    package static let clientEnvironmentNames: Set<String> = ["PEAL_SERVER_URL", "PEAL_API_KEY", "PEAL_APP"]
+    package static let clientEnvironmentNames: Set<String> = [
+        "PEAL_SERVER_URL", "PEAL_API_KEY", "PEAL_API_KEY_FILE", "PEAL_APP",
+    ]
 }

@@ -66,6 +66,7 @@ extension StoreSession {
 
     func candidates(of slice: Slice) throws -> KeySet {
         let id = slice.id
+        guard try isLiving(id.app) else { return KeySet(range: slice.keyTo...slice.keyTo) }
         let first = max(slice.keyFrom, slice.cursor + 1)
         guard first <= slice.keyTo else { return KeySet(range: slice.keyTo...slice.keyTo) }
         let range = first...slice.keyTo

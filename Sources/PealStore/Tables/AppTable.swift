@@ -33,15 +33,6 @@ enum AppTable {
     static func idColumn(of dialect: DialectName) -> String? {
         dialectIDColumns.first { $0.dialect == dialect }?.name
     }
-
-    /// Every table with rows of an app, except `app` itself and the audit log, which records the deletion too.
-    static let tablesOfApp = [
-        "api_key", "credential", "device", "device_detail", "device_identifier", "topic", "device_topic",
-        "topic_member", "message", "message_content", "message_predicate", "message_keys", "message_address", "slice",
-        "delivery_page", "webhook", "outbox", "webhook_delivery", "geofence_series", "geofence", "geofence_place",
-        "geofence_tombstone", "location", "location_group", "location_group_place", "receipt", "receipt_count",
-        "geofence_trigger", "moment", "experiment", "experiment_arm",
-    ]
 }
 
 extension StoreSession {
@@ -94,17 +85,29 @@ extension StoreSession {
             """)
     }
 
-    func deleteApp(_ key: AppKey) throws -> Bool {
+    /// How many keys a deletion takes at once, so that their public halves are free.
+    private static let keysAtOnce = 1000
+
+    /// Without its row nothing is found or sent for an app. The Pruner deletes the rest.
+    func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool {
         guard try connection.execute("DELETE FROM app WHERE app = \(key)") == 1 else { return false }
-        for table in AppTable.tablesOfApp {
-            try connection.execute("DELETE FROM \(name: table) WHERE app = \(key)")
+        for table in [TablePiece.apiKey, .credential, .webhook] {
+            _ = try table.delete(where: "app = \(key)", limit: Self.keysAtOnce, connection)
         }
+        try leave(.app, app: key, now: now)
         return true
     }
 
+    /// Whether the app exists. Rows of a deleted one remain for a while.
+    func isLiving(_ app: AppKey) throws -> Bool {
+        try connection.value("SELECT app FROM app WHERE app = \(app)", AppKey.self) != nil
+    }
+
     func nextDeviceKey(app: AppKey) throws -> DeviceKey {
-        let key = try connection.value(
-            "UPDATE app SET device_seq = device_seq + 1 WHERE app = \(app) RETURNING device_seq", DeviceKey.self)
+        let key = try connection.number(
+            in: NumberSeries(name: "device \(app)", blockSize: 64) { count in
+                "UPDATE app SET device_seq = device_seq + \(count) WHERE app = \(app) RETURNING device_seq"
+            })
         guard let key else { throw PealError.notFound("app") }
         return key
     }
@@ -114,8 +117,10 @@ extension StoreSession {
     }
 
     func nextTopicNumber(app: AppKey) throws -> Int64 {
-        let number = try connection.value(
-            "UPDATE app SET topic_seq = topic_seq + 1 WHERE app = \(app) RETURNING topic_seq", Int64.self)
+        let number = try connection.number(
+            in: NumberSeries(name: "topic \(app)") { count in
+                "UPDATE app SET topic_seq = topic_seq + \(count) WHERE app = \(app) RETURNING topic_seq"
+            })
         guard let number else { throw PealError.notFound("app") }
         return number
     }
@@ -137,11 +142,13 @@ extension StoreSession {
 
     /// The next number of a series, counted from 1. Numbers may be skipped but are never reused.
     func nextNumber(_ series: String) throws -> Int64 {
-        let number = try connection.value(
-            """
-            INSERT INTO counter (name, value) VALUES (\(series), 1)
-            ON CONFLICT (name) DO UPDATE SET value = counter.value + 1 RETURNING value
-            """, Int64.self)
+        let number = try connection.number(
+            in: NumberSeries(name: series) { count in
+                """
+                INSERT INTO counter (name, value) VALUES (\(series), \(count))
+                ON CONFLICT (name) DO UPDATE SET value = counter.value + excluded.value RETURNING value
+                """
+            })
         guard let number else { throw PealError.damaged("a counter") }
         return number
     }

@@ -27,14 +27,4 @@ extension StoreSession {
                     sentAt: try row.next(), tookMilliseconds: try row.next(), data: try row.next()))
         }
     }
-
-    /// Deletes at most `limit` rows of a message's log.
-    func pruneLog(app: AppKey, message: MessageID, limit: Int) throws -> Int {
-        try connection.execute(
-            """
-            DELETE FROM delivery_page WHERE (app, message, route, window_no, part, page) IN (
-                SELECT app, message, route, window_no, part, page FROM delivery_page
-                WHERE \(MessageTable.place(app, message)) LIMIT \(limit))
-            """)
-    }
 }

@@ -7,6 +7,7 @@ extension StoreSession {
     func register(
         _ registration: DeviceRegistration, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result {
+        guard try isLiving(app) else { throw PealError.notFound("app") }
         let result = try place(registration, app: app, now: now)
         try wakeMoments(app: app, userID: registration.userID, now: now)
         return result
@@ -232,26 +233,67 @@ extension DeviceTable {
 }
 
 extension StoreSession {
-    func deleteDevice(app: AppKey, id: DeviceID) throws -> Bool {
+    func deleteDevice(app: AppKey, id: DeviceID, now: Timestamp) throws -> Bool {
         guard let row = try deviceRow(app: app, id: id) else { return false }
-        try erase(app: app, device: row.key, route: row.route)
+        try erase(app: app, device: row.key, route: row.route, now: now)
         return true
+    }
+
+    /// How many devices and moments of a user one transaction erases.
+    private static let erasedAtOnce = 200
+
+    func deleteUser(app: AppKey, userID: String, now: Timestamp) throws -> (devices: Int, isComplete: Bool) {
+        let moments = try eraseMoments(app: app, userID: userID, before: nil, limit: Self.erasedAtOnce, now: now)
+        let devices = try eraseDevices(of: userID, app: app, before: nil, limit: Self.erasedAtOnce, now: now)
+        let isComplete = moments.isComplete && devices < Self.erasedAtOnce
+        if !isComplete, try !isErasing(userID, app: app) { try leave(.user, app: app, name: userID, now: now) }
+        return (devices, isComplete)
+    }
+
+    private func isErasing(_ userID: String, app: AppKey) throws -> Bool {
+        try connection.value(
+            """
+            SELECT number FROM remainder
+            WHERE kind = \(Remainder.Kind.user) AND app = \(app) AND name = \(userID) LIMIT 1
+            """, Int64.self) != nil
+    }
+
+    /// Continues an erasure whose request did not come to its end. What the user began later stays.
+    func eraseUser(
+        _ userID: String, app: AppKey, before end: Timestamp, limit: Int, now: Timestamp
+    ) throws -> Piece {
+        let moments = try eraseMoments(app: app, userID: userID, before: end, limit: limit, now: now)
+        guard moments.isComplete else { return moments }
+        let room = min(Self.erasedAtOnce, limit)
+        let devices = try eraseDevices(of: userID, app: app, before: end, limit: room, now: now)
+        return Piece(rows: moments.rows + devices, isComplete: devices < room)
     }
 
     /// The delivery log names devices only by numbers that are never given again, so that nothing in it leads to the
     /// person once the devices are gone.
-    func deleteUser(app: AppKey, userID: String) throws -> Int {
+    private func eraseDevices(
+        of userID: String, app: AppKey, before end: Timestamp?, limit: Int, now: Timestamp
+    ) throws -> Int {
         let devices = try connection.all(
-            "SELECT seq, route FROM device WHERE app = \(app) AND user_id = \(userID)"
+            DeviceTable.devices(of: userID, app: app, registeredBefore: end, limit: limit)
         ) { row -> (key: DeviceKey, route: Route) in (try row.next(), try row.next()) }
-        for device in devices { try erase(app: app, device: device.key, route: device.route) }
+        for device in devices { try erase(app: app, device: device.key, route: device.route, now: now) }
         return devices.count
     }
 
-    private func erase(app: AppKey, device: DeviceKey, route: Route) throws {
+    /// How much of what a device reported goes at once with it.
+    private static let reportsAtOnce = 100
+
+    /// - Returns: how many rows were deleted.
+    @discardableResult
+    func erase(app: AppKey, device: DeviceKey, route: Route, now: Timestamp) throws -> Int {
         try leaveStreams(app: app, device: device, route: route)
-        for table in ["receipt", "geofence_trigger", "device_topic", "device_identifier", "device_detail", "device"] {
-            try connection.execute("DELETE FROM \(name: table) WHERE app = \(app) AND seq = \(device)")
+        let mine: SQL = "app = \(app) AND seq = \(device)"
+        let reports = try piece(of: [.receipt, .trigger], Self.reportsAtOnce) { _ in mine }
+        if !reports.isComplete { try leave(.device, app: app, object: device, now: now) }
+        return try ["device_topic", "device_identifier", "device_detail", "device"].reduce(reports.rows) {
+            count, table in
+            try count + connection.execute("DELETE FROM \(name: table) WHERE \(mine)")
         }
     }
 }

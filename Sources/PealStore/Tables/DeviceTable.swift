@@ -44,6 +44,12 @@ enum DeviceTable {
         """
     }
 
+    /// Active and retired devices of a user.
+    static func devices(of userID: String, app: AppKey, registeredBefore end: Timestamp?, limit: Int) -> SQL {
+        let earlier: SQL = end.map { " AND registered_at <= \($0)" } ?? ""
+        return "SELECT seq, route FROM device WHERE app = \(app) AND user_id = \(userID)\(earlier) LIMIT \(limit)"
+    }
+
     /// The active devices of a route that joined it before `cutoff`.
     static func stream(
         app: AppKey, _ route: Route, _ range: ClosedRange<DeviceKey>, cutoff: Timestamp

@@ -33,13 +33,6 @@ enum GeofenceTable {
     static func tombstones(app: AppKey) -> SQL {
         "SELECT geofence, deleted_at FROM geofence_tombstone WHERE app = \(app)"
     }
-
-    static func pruneTombstones(_ now: Timestamp, limit: Int) -> SQL {
-        """
-        DELETE FROM geofence_tombstone WHERE (app, geofence) IN (
-            SELECT app, geofence FROM geofence_tombstone WHERE told_until <= \(now) LIMIT \(limit))
-        """
-    }
 }
 
 extension StoreSession {

@@ -38,6 +38,9 @@ extension StoreSession {
             id: id, keyFrom: first, keyTo: last, keys: keys, cursor: first - 1, estimate: keys.count, lane: .direct)
         try insertSlices([(slice, rank: 0)], owner: nil, leaseUntil: Timestamp(milliseconds: 0))
         try connection.execute(MessageTable.addOpenSlices(place.app, place.message, 1))
+        // An alert after the message's expiry is found by the expiry too.
+        try connection.execute(
+            "UPDATE message SET ending = 0 WHERE \(MessageTable.place(place.app, place.message)) AND ending = 1")
     }
 
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int {
@@ -68,22 +71,41 @@ extension StoreSession {
         return due.count + lapsed.count
     }
 
-    func eraseMoments(app: AppKey, userID: String, now: Timestamp) throws {
-        for moment in try openMoments(app: app, userID: userID, limit: .max) {
-            _ = try apply(.cancel, to: moment, now: now)
+    /// Cancels a user's open moments and deletes what is over, with the arms of experiments. One being sent remains
+    /// until it ends.
+    /// - Parameter end: only those of messages that were accepted before; nil for all.
+    func eraseMoments(
+        app: AppKey, userID: String, before end: Timestamp?, limit: Int, now: Timestamp
+    ) throws -> Piece {
+        let open = try openMoments(app: app, userID: userID, limit: limit)
+        let mine = try open.filter { moment in
+            guard let end else { return true }
+            return try message(app: app, id: moment.message).map { $0.createdAt <= end } ?? true
         }
-        try connection.execute(
-            """
-            DELETE FROM moment WHERE app = \(app) AND user_id = \(userID) AND state >= \(code: Moment.State.sent)
-            """)
-        try connection.execute("DELETE FROM experiment_arm WHERE app = \(app) AND user_id = \(userID)")
+        for moment in mine { _ = try apply(.cancel, to: moment, now: now) }
+        guard mine.count < limit else { return Piece(rows: mine.count, isComplete: false) }
+        let over: SQL = "\(MomentTable.over(of: userID, app: app))\(end.map(MomentTable.accepted) ?? "")"
+        let early: SQL = end.map { " AND assigned_at <= \($0)" } ?? ""
+        return try piece(of: [.moment, .experimentArm], limit) { table in
+            table.table == TablePiece.moment.table ? over : "app = \(app) AND user_id = \(userID)\(early)"
+        }
     }
+
+    /// How many waiting moments a registration moves on at once.
+    private static let wokenAtOnce = 100
 
     /// Moves on the moments that waited only for the user to register a device.
     func wakeMoments(app: AppKey, userID: String?, now: Timestamp) throws {
         guard let userID else { return }
-        let waiting = try connection.all(MomentTable.awaitingDevice(of: userID, app: app), MomentTable.moment)
+        let piece = try wakeMoments(of: userID, app: app, limit: Self.wokenAtOnce, now: now)
+        if !piece.isComplete { try leave(.moments, app: app, name: userID, now: now) }
+    }
+
+    func wakeMoments(of userID: String, app: AppKey, limit: Int, now: Timestamp) throws -> Piece {
+        let waiting = try connection.all(
+            MomentTable.awaitingDevice(of: userID, app: app, limit: limit), MomentTable.moment)
         for moment in waiting { _ = try apply(.registered, to: moment, now: now) }
+        return Piece(rows: waiting.count, isComplete: waiting.count < limit)
     }
 
     /// Applies the outcomes of alerts to their moments.

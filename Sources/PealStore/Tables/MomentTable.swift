@@ -91,11 +91,24 @@ enum MomentTable {
     }
 
     /// Those that wait only for a device of the user.
-    static func awaitingDevice(of userID: String, app: AppKey) -> SQL {
+    static func awaitingDevice(of userID: String, app: AppKey, limit: Int) -> SQL {
         """
         SELECT \(columns) FROM moment
         WHERE app = \(app) AND user_id = \(userID) AND state = \(code: Moment.State.open) AND awaits_device = 1
-        ORDER BY deadline
+        ORDER BY deadline LIMIT \(limit)
+        """
+    }
+
+    /// The condition of a user's finished moments.
+    static func over(of userID: String, app: AppKey) -> SQL {
+        "app = \(app) AND user_id = \(userID) AND state >= \(code: Moment.State.sent)"
+    }
+
+    /// The further condition that the message was accepted before an instant.
+    static func accepted(before end: Timestamp) -> SQL {
+        """
+         AND (SELECT created_at FROM message WHERE message.app = moment.app AND message.message = moment.message)
+            <= \(end)
         """
     }
 

@@ -45,14 +45,6 @@ enum OutboxTable {
         WHERE \(WebhookTable.place(place)) AND created_at = \(event.createdAt) AND id = \(event.id)
         """
     }
-
-    static func prune(_ place: WebhookPlace, before earliest: Timestamp, limit: Int) -> SQL {
-        """
-        DELETE FROM outbox WHERE (app, webhook, created_at, id) IN (
-            SELECT app, webhook, created_at, id FROM outbox
-            WHERE \(WebhookTable.place(place)) AND created_at <= \(earliest) LIMIT \(limit))
-        """
-    }
 }
 
 extension StoreSession {
@@ -76,7 +68,12 @@ extension StoreSession {
     func dueWebhooks(now: Timestamp) throws -> [WebhookPlace] {
         let queues = try webhookQueues().filter { try isQueueDue($0, now: now) }
         let pending = try webhooks(WebhookDeliveryTable.nextPending).filter { try isDeliveryDue(for: $0, now: now) }
-        return Set(queues + pending).sorted()
+        // Those of a deleted webhook remain for a while.
+        return try Set(queues + pending).sorted().filter { try isKnown($0) }
+    }
+
+    private func isKnown(_ place: WebhookPlace) throws -> Bool {
+        try connection.value("SELECT webhook FROM webhook WHERE \(WebhookTable.place(place))", Int64.self) != nil
     }
 
     /// Webhooks that have events waiting.

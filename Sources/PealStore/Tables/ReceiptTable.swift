@@ -20,13 +20,6 @@ enum ReceiptTable {
     static func of(_ device: DeviceKey, message: MessageID, app: AppKey) -> SQL {
         "SELECT kind, at FROM receipt WHERE \(MessageTable.place(app, message)) AND seq = \(device)"
     }
-
-    static func prune(_ message: MessageID, app: AppKey, limit: Int) -> SQL {
-        """
-        DELETE FROM receipt WHERE (app, message, seq, kind) IN (
-            SELECT app, message, seq, kind FROM receipt WHERE \(MessageTable.place(app, message)) LIMIT \(limit))
-        """
-    }
 }
 
 extension StoreSession {
@@ -69,13 +62,6 @@ enum TriggerTable {
         INSERT INTO geofence_trigger (app, geofence, location, seq, at)
         VALUES (\(app), \(trigger.geofence), \(trigger.location), \(trigger.device), \(trigger.at))
         ON CONFLICT (app, geofence, location, seq, at) DO NOTHING
-        """
-    }
-
-    static func prune(before earliest: Timestamp, limit: Int) -> SQL {
-        """
-        DELETE FROM geofence_trigger WHERE (app, geofence, location, seq, at) IN (
-            SELECT app, geofence, location, seq, at FROM geofence_trigger WHERE at <= \(earliest) LIMIT \(limit))
         """
     }
 }

@@ -23,15 +23,6 @@ extension StoreSession {
                 body = excluded.body, at = excluded.at
             """)
     }
-
-    func pruneAnswers(now: Timestamp, limit: Int) throws -> Int {
-        let earliest = now - .seconds(Limits.idempotencyLifeSeconds)
-        return try connection.execute(
-            """
-            DELETE FROM idempotency WHERE (scope, request_key) IN (
-                SELECT scope, request_key FROM idempotency WHERE at <= \(earliest) ORDER BY at LIMIT \(limit))
-            """)
-    }
 }
 
 /// `audit`: who did what to which object.

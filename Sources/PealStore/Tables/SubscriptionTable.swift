@@ -3,13 +3,17 @@ internal import PealCore
 /// Who is in which topic. `device_topic` is the truth, of retired devices too; `topic_member` holds the active ones in
 /// the order in which sending reads them.
 enum SubscriptionTable {
+    /// The condition that the topic `$2` of the app `$1` has not been deleted: the rows of its members remain for a
+    /// while.
+    private static let isKept = "EXISTS (SELECT 1 FROM topic WHERE topic.app = $1 AND topic.topic = $2)"
+
     /// The members of a topic on a route that joined it before `cutoff`.
     static let stream = Statement<
         (app: AppKey, topic: Int64, route: Route, range: ClosedRange<DeviceKey>, cutoff: Timestamp)
     >(
         """
         SELECT seq FROM topic_member WHERE app = $1 AND topic = $2 AND route = $3 AND seq BETWEEN $4 AND $5
-            AND since <= $6
+            AND since <= $6 AND \(isKept)
         """
     ) {
         [
@@ -20,13 +24,24 @@ enum SubscriptionTable {
 
     /// All members of a topic on a route, whenever they joined.
     static let members = Statement<(app: AppKey, topic: Int64, route: Route, range: ClosedRange<DeviceKey>)>(
-        "SELECT seq FROM topic_member WHERE app = $1 AND topic = $2 AND route = $3 AND seq BETWEEN $4 AND $5"
+        """
+        SELECT seq FROM topic_member WHERE app = $1 AND topic = $2 AND route = $3 AND seq BETWEEN $4 AND $5
+            AND \(isKept)
+        """
     ) { [.int($0.app), .int($0.topic), .route($0.route), .int($0.range.lowerBound), .int($0.range.upperBound)] }
 
     static func leaveStreams(app: AppKey, device: DeviceKey, route: Route) -> SQL {
         """
         DELETE FROM topic_member WHERE app = \(app) AND seq = \(device) AND route = \(route)
             AND topic IN (SELECT topic FROM device_topic WHERE app = \(app) AND seq = \(device))
+        """
+    }
+
+    /// Subscriptions to deleted topics that a device kept while it was retired.
+    static func forgetDeleted(app: AppKey, device: DeviceKey) -> SQL {
+        """
+        DELETE FROM device_topic WHERE app = \(app) AND seq = \(device)
+            AND NOT EXISTS (SELECT 1 FROM topic WHERE topic.app = device_topic.app AND topic.topic = device_topic.topic)
         """
     }
 
@@ -129,7 +144,11 @@ extension StoreSession {
     /// Moves a device into the streams of another route, or back into its own after a retirement. It joins them `now`
     /// in either case, so that no running message meets it twice.
     func move(_ old: DeviceRow, to row: DeviceRow, _ topics: [Int64], app: AppKey, now: Timestamp) throws {
-        if old.retirement == nil { try leaveStreams(app: app, device: old.key, route: old.route) }
+        if old.retirement == nil {
+            try leaveStreams(app: app, device: old.key, route: old.route)
+        } else {
+            try connection.execute(SubscriptionTable.forgetDeleted(app: app, device: old.key))
+        }
         try connection.execute(
             topics.sorted().map {
                 SubscriptionTable.join($0, route: row.route, device: row.key, app: app, now: now)

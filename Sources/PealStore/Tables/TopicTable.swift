@@ -127,18 +127,17 @@ extension StoreSession {
         try connection.execute("UPDATE topic SET expires_at = \(expiresAt) WHERE app = \(app) AND topic = \(number)")
     }
 
-    func deleteTopic(app: AppKey, name: String) throws -> Bool {
+    /// Without its row a topic has no members, and its number is never given again. The Pruner deletes their rows, by
+    /// way of the members, because subscriptions are stored in the order of devices. Those of retired devices go when
+    /// the devices go or return.
+    func deleteTopic(app: AppKey, name: String, now: Timestamp) throws -> Bool {
         guard let number = try knownTopicNumber(app: app, name: name) else { return false }
-        // By way of the members, because subscriptions are stored in the order of devices. Those of retired devices
-        // remain under a number that is never given again.
-        try connection.execute(
-            """
-            DELETE FROM device_topic WHERE app = \(app) AND topic = \(number)
-                AND seq IN (SELECT seq FROM topic_member WHERE app = \(app) AND topic = \(number))
-            """)
-        try connection.execute("DELETE FROM topic_member WHERE app = \(app) AND topic = \(number)")
         memo.topics[memoKey(app, name)] = nil
-        return try connection.execute("DELETE FROM topic WHERE app = \(app) AND topic = \(number)") == 1
+        guard try connection.execute("DELETE FROM topic WHERE app = \(app) AND topic = \(number)") == 1 else {
+            return false
+        }
+        try leave(.topic, app: app, object: number, now: now)
+        return true
     }
 }
 
@@ -150,7 +149,7 @@ extension StoreSession {
         if let known = memo.topics[memoKey(app, name)] { return known }
         let expiresAt: Timestamp? = try connection.value(
             "SELECT expires_at FROM topic WHERE app = \(app) AND name = \(name) AND expires_at IS NOT NULL")
-        if let expiresAt, expiresAt <= now { _ = try deleteTopic(app: app, name: name) }
+        if let expiresAt, expiresAt <= now { _ = try deleteTopic(app: app, name: name, now: now) }
         var number = try knownTopicNumber(app: app, name: name)
         if number == nil {
             try connection.execute(

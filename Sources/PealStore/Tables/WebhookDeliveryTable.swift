@@ -78,19 +78,25 @@ enum WebhookDeliveryTable {
             """
     }
 
+    static func pending(_ place: WebhookPlace, createdBefore end: Timestamp, limit: Int) -> SQL {
+        """
+        SELECT id FROM webhook_delivery
+        WHERE state = \(code: State.pending) AND \(WebhookTable.place(place)) AND created_at <= \(end) LIMIT \(limit)
+        """
+    }
+
+    static func disable(_ id: WebhookDeliveryID, _ place: WebhookPlace, now: Timestamp) -> SQL {
+        """
+        UPDATE webhook_delivery SET state = \(State.failed),
+            last_error = \(WebhookDelivery.Refusal.disabled.rawValue), ended_at = \(now), lease_until = 0
+        WHERE app = \(place.app) AND id = \(id) AND state = \(code: State.pending)
+        """
+    }
+
     static func newest(_ place: WebhookPlace, before id: [UInt8], limit: Int) -> SQL {
         """
         SELECT \(columns) FROM webhook_delivery WHERE \(WebhookTable.place(place)) AND id < \(id)
         ORDER BY id DESC LIMIT \(limit)
-        """
-    }
-
-    static func prune(_ state: State, before earliest: Timestamp, limit: Int) -> SQL {
-        """
-        DELETE FROM webhook_delivery WHERE (app, id) IN (
-            SELECT app, id FROM webhook_delivery
-            WHERE state = \(state) AND ended_at <= \(earliest) AND ended_at IS NOT NULL
-            ORDER BY ended_at LIMIT \(limit))
         """
     }
 }
@@ -147,6 +153,7 @@ extension StoreSession {
     }
 
     func takeBackDeliveries() throws {
+        guard !context.dialect.isShared else { return }
         try connection.execute(
             """
             UPDATE webhook_delivery SET lease_until = 0

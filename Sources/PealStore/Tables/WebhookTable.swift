@@ -50,7 +50,7 @@ extension StoreSession {
         var webhook = webhook
         var known = try self.webhook(app: webhook.app, name: webhook.name)
         if let former = known, former.kind != webhook.kind {
-            _ = try deleteWebhook(app: former.app, name: former.name)
+            _ = try deleteWebhook(app: former.app, name: former.name, now: webhook.changedAt)
             known = nil
         }
         webhook.key = try known?.key ?? nextNumber("webhook")
@@ -70,24 +70,33 @@ extension StoreSession {
         return (webhook, known == nil)
     }
 
-    func deleteWebhook(app: AppKey, name: String) throws -> Bool {
+    func deleteWebhook(app: AppKey, name: String, now: Timestamp) throws -> Bool {
         guard let webhook = try webhook(app: app, name: name) else { return false }
-        for table in ["outbox", "webhook_delivery", "webhook"] {
-            try connection.execute("DELETE FROM \(name: table) WHERE \(WebhookTable.place(webhook.place))")
-        }
+        try connection.execute("DELETE FROM webhook WHERE \(WebhookTable.place(webhook.place))")
+        try leave(.webhook, app: app, object: webhook.key, now: now)
         return true
     }
+
+    /// How many events and deliveries are silenced at once.
+    private static let silencedAtOnce = 1000
 
     func disableWebhook(_ place: WebhookPlace, now: Timestamp) throws {
         try connection.execute(
             "UPDATE webhook SET disabled_at = \(now) WHERE \(WebhookTable.place(place)) AND disabled_at IS NULL")
-        try connection.execute("DELETE FROM outbox WHERE \(WebhookTable.place(place))")
+        let piece = try silence(place, before: now, limit: Self.silencedAtOnce, now: now)
+        if !piece.isComplete { try leave(.silence, app: place.app, object: place.webhook, now: now) }
+    }
+
+    /// Deletes events that wait for a disabled webhook, and fails its pending deliveries.
+    func silence(_ place: WebhookPlace, before end: Timestamp, limit: Int, now: Timestamp) throws -> Piece {
+        let events = try TablePiece.outbox.delete(
+            where: "\(WebhookTable.place(place)) AND created_at <= \(end)", limit: limit, connection)
+        let room = limit - events
+        let pending: [WebhookDeliveryID] = try connection.values(
+            WebhookDeliveryTable.pending(place, createdBefore: end, limit: room))
         try connection.execute(
-            """
-            UPDATE webhook_delivery SET state = \(WebhookDelivery.State.failed),
-                last_error = \(WebhookDelivery.Refusal.disabled.rawValue), ended_at = \(now), lease_until = 0
-            WHERE \(WebhookTable.place(place)) AND state = \(code: WebhookDelivery.State.pending)
-            """)
+            pending.map { WebhookDeliveryTable.disable($0, place, now: now) })
+        return Piece(rows: events + pending.count, isComplete: pending.count < room)
     }
 }
 

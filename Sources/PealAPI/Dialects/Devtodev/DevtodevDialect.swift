@@ -31,7 +31,7 @@ extension KeyKind {
 
 extension Access {
     private static let key = Authentication(
-        .devtodev, .parameter("user_token"), needs: "user_token is unknown",
+        .devtodev, .parameter("user_token", app: "app_id"), needs: "user_token is unknown",
         text: "A key of dialect devtodev. It may be in the body instead.")
 
     /// A key in the query or in the body: the handler reads it and admits the caller.

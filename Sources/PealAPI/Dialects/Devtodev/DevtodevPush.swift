@@ -18,7 +18,8 @@ struct DevtodevPush: Sendable {
         let named = try await app(given.app)
         let caller = try await Gatekeeper(services).admit(
             // The one in the body takes precedence.
-            secret: given.userToken ?? call.query["user_token"], .userToken, for: named, now: call.now)
+            secret: given.userToken ?? call.query["user_token"], .userToken, for: named, from: call.address,
+            now: call.now)
         let app = try Self.app(given.app, named, caller)
         let pack = try DevtodevPack.request(
             DevtodevShapes.pack.value(of: body, .tolerant, now: call.now), call, app: app)
@@ -79,12 +80,14 @@ struct DevtodevPush: Sendable {
         }
     }
 
+    private static func isNamed(_ name: String, _ app: App) -> Bool {
+        app.dialectIDs[.devtodev]?.lowercased() == name.lowercased() || AppID(name) == app.id
+    }
+
     /// - Throws: `not_found` for an unknown app, `forbidden` for one that is not the key's.
     /// - Returns: the key's app if several apps have that name.
     private static func app(_ name: String?, _ named: App?, _ caller: Caller) throws(PealError) -> App {
-        if let app = caller.app, let name, app.dialectIDs[.devtodev]?.lowercased() == name.lowercased() {
-            return app
-        }
+        if let app = caller.app, let name, isNamed(name, app) { return app }
         guard let named else {
             throw PealError(.notFound, "app_id is missing or unknown", field: DevtodevRefusals.app)
         }

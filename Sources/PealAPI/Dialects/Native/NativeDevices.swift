@@ -100,7 +100,7 @@ struct NativeDevices: Sendable {
                 DeviceFilter(userID: base.userID, address: address, topic: base.topic)
             }
         }
-        let devices = try await services.store.read { store in
+        let devices = try await services.store.read(.heavy) { store in
             try (filters ?? [base]).flatMap {
                 try store.devices(app: app, $0, after: list.number ?? 0, limit: list.fetchCount)
             }

@@ -26,7 +26,7 @@ enum NativeDocument {
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
             operations: apps + credentials + keys(describing) + devices + topics(describing) + messages(describing)
                 + states + channels + webhooks
-                + campaigns,
+                + campaigns + routes,
             webhooks: [event])
     }
 

@@ -82,7 +82,7 @@ enum NativeReportSchema {
             .required("dialect", NativeDocument.dialect),
             .optional("campaign_id", .text), .optional("failure", .text), .required("created_at", .time),
             .optional("start_at", .time), .required("expires_at", .time), .required("audience", reach),
-            .required("counts", counts),
+            .required("counts", counts), .required("resent", .count),
             .required("by_platform", .component("NativeCountsByPlatform", .map(counts))),
             .required(
                 "receipts",

@@ -54,7 +54,7 @@ struct NativeMessages: Sendable {
         let draft = try draft(call, records)
         let requests = services.preview.requests(draft, app: app, records)
         // Counting reads the whole audience, so it must not hold the writer.
-        let counts = try await services.store.read { store in
+        let counts = try await services.store.read(.heavy) { store in
             guard draft.window == nil else {
                 return try store.momentAudience(
                     app: draft.app, draft.audience, environment: draft.options.environment)
@@ -96,7 +96,7 @@ struct NativeMessages: Sendable {
         let list = try NativeList(call.query, by: .id)
         let filter = try Self.filter(call.query)
         let app = try call.app().key
-        let reports = try await services.store.read { store in
+        let reports = try await services.store.read(.heavy) { store in
             try store.messages(app: app, filter, before: list.id(), limit: list.fetchCount).map { message in
                 try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
             }

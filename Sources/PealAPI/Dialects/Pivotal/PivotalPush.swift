@@ -151,7 +151,7 @@ struct PivotalSchedules: Sendable {
     /// Answers with a bare array, newest first.
     private func list(_ call: Call) async throws -> Answer {
         let app = try call.app().key
-        let items = try await services.store.read { store in
+        let items = try await services.store.read(.heavy) { store in
             let filter = MessageFilter(state: .scheduled, dialect: .pivotal)
             let messages = try store.messages(app: app, filter, before: nil, limit: Limits.schedulesListedMax)
             let drafts = try messages.compactMap { try store.draft(app: app, id: $0.id) }
@@ -163,7 +163,7 @@ struct PivotalSchedules: Sendable {
     private func get(_ call: Call) async throws -> Answer {
         let app = try call.app().key
         let name = call.parameter("id")
-        let draft = try await services.store.read { store in try Self.find(name, app: app, in: store) }
+        let draft = try await services.store.read(.heavy) { store in try Self.find(name, app: app, in: store) }
         return Answer(.ok, Self.json(draft))
     }
 

@@ -7,29 +7,35 @@ internal import Logging
 internal import NIOCore
 internal import NIOSSL
 internal import PealAPI
+internal import PealCore
 internal import ServiceLifecycle
 
 /// The HTTP listeners: one for the API and, if configured, a second one for `/metrics` only.
 struct HTTPListeners {
     let services: [any Service]
 
+    /// - Parameter connections: counts those of the API.
     init(
-        _ configuration: ServerConfiguration, services api: APIServices, group: any EventLoopGroup, logger: Logger
+        _ configuration: ServerConfiguration, services api: APIServices, connections: Connections,
+        group: any EventLoopGroup, logger: Logger
     ) throws {
         var services: [any Service] = [
             Application(
                 router: buildRouter(api),
-                server: try Self.server(configuration.httpTLS),
+                server: try Self.server(configuration.httpTLS, configuration.httpDeadlines, connections),
                 configuration: ApplicationConfiguration(
                     address: .hostname(configuration.httpHost, port: configuration.httpPort), serverName: "peal"),
                 onServerRunning: Self.announce("server is listening", file: configuration.httpPortFile, logger: logger),
                 eventLoopGroupProvider: .shared(group), logger: logger)
         ]
         if let port = configuration.metricsPort {
+            let few = Connections(
+                .init(total: Self.metricsConnectionsMax, perAddress: nil, descriptors: Limits.descriptorsMax),
+                time: api.time, logger: logger)
             services.append(
                 Application(
                     router: buildOperationsRouter(api),
-                    server: try Self.server(nil),
+                    server: try Self.server(nil, configuration.httpDeadlines, few),
                     configuration: ApplicationConfiguration(
                         address: .hostname(configuration.httpHost, port: port), serverName: "peal"),
                     onServerRunning: Self.announce(
@@ -39,15 +45,41 @@ struct HTTPListeners {
         self.services = services
     }
 
-    private static func server(_ files: ServerConfiguration.TLSFiles?) throws -> HTTPServerBuilder {
-        guard let files else { return HTTPServerBuilder { PlainChannel(responder: $0) } }
+    private static let metricsConnectionsMax = 32
+
+    private static func server(
+        _ files: ServerConfiguration.TLSFiles?, _ deadlines: HTTPDeadlines, _ connections: Connections
+    ) throws -> HTTPServerBuilder {
+        let requests = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [RequestDeadlines(deadlines)],
+            idleTimeout: .seconds(Int64(deadlines.idleSeconds)))
+        guard let files else {
+            return HTTPServerBuilder { responder in
+                DoorChannel(
+                    base: HTTP1Channel(responder: responder, configuration: requests), connections: connections,
+                    deadlines: deadlines, surplusTLS: nil)
+            }
+        }
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map {
                 NIOSSLCertificateSource.certificate($0)
             }
             let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
-            return try .http2Upgrade(
-                tlsConfiguration: .makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key)))
+            let tls = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
+            var surplus = tls
+            surplus.applicationProtocols = ["http/1.1"]
+            let surplusTLS = try NIOSSLContext(configuration: surplus)
+            var http2 = HTTP2ChannelConfiguration(
+                idleTimeout: .seconds(deadlines.idleSeconds), gracefulCloseTimeout: .seconds(Limits.httpCloseSeconds),
+                streamConfiguration: requests)
+            http2.maxAgeTimeout = .seconds(deadlines.ageSeconds)
+            let configuration = http2
+            return HTTPServerBuilder { responder in
+                DoorChannel(
+                    base: try HTTP2UpgradeChannel(
+                        tlsConfiguration: tls, configuration: configuration, responder: responder),
+                    connections: connections, deadlines: deadlines, surplusTLS: surplusTLS)
+            }
         } catch {
             throw ConfigurationFailure(.httpCertificate, "cannot use certificate and key: \(error)")
         }

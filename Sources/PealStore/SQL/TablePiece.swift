@@ -1,0 +1,116 @@
+internal import PealCore
+
+/// A table whose rows are deleted in pieces, with its primary key. The keys of a piece are read first and then deleted
+/// one by one: SQLite may evaluate `(a, b) IN (SELECT …)` column by column, through an index that matches far more rows.
+struct TablePiece: Sendable {
+    let table: String
+    /// The columns of the primary key.
+    let key: [(name: String, kind: SQLValue.Kind)]
+
+    init(_ table: String, _ key: KeyValuePairs<String, SQLValue.Kind>) {
+        self.table = table
+        self.key = key.map { (name: $0.key, kind: $0.value) }
+    }
+
+    /// The rows of an app in the order of the primary key: then neighbours go together, and a piece touches few pages.
+    func rows(of app: AppKey) -> SQL {
+        let mine: SQL = "app = \(app)"
+        return key.first?.name == "app" ? "\(mine) ORDER BY \(name: columns)" : mine
+    }
+
+    private var columns: String { key.map(\.name).joined(separator: ", ") }
+
+    /// The keys of at most `limit` rows.
+    /// - Parameter condition: an index should find its rows; may end with `ORDER BY`.
+    func keys(where condition: SQL, limit: Int) -> SQL {
+        "SELECT \(name: columns) FROM \(name: table) WHERE \(condition) LIMIT \(limit)"
+    }
+
+    /// Deletes the row with that key.
+    func deletion(_ values: [SQLValue]) -> SQL {
+        SQL(text: "DELETE FROM \(table) WHERE \(matching)", values: values)
+    }
+
+    /// Deletes at most `limit` of the rows that `condition` selects. Returns how many.
+    func delete(where condition: SQL, limit: Int, _ connection: any SQLConnection) throws -> Int {
+        guard limit > 0 else { return 0 }
+        var found: [[SQLValue]] = []
+        let statement = keys(where: condition, limit: limit)
+        try connection.scan(statement) { row in found.append(values(row)) }
+        guard !found.isEmpty else { return 0 }
+        return try connection.execute("DELETE FROM \(table) WHERE \(matching)", rows: found).reduce(0, +)
+    }
+
+    private var matching: String {
+        key.enumerated().map { "\($1.name) = $\($0 + 1)" }.joined(separator: " AND ")
+    }
+
+    private func values(_ row: any SQLRow) -> [SQLValue] {
+        key.enumerated().map { column, part in
+            switch part.kind {
+            case .int: .int(row.int(column))
+            case .text: .text(row.text(column))
+            case .bytes: .bytes(row.withBytes(column) { Array($0) })
+            }
+        }
+    }
+}
+
+extension TablePiece {
+    static let slice = TablePiece(
+        "slice", ["app": .int, "message": .bytes, "route": .int, "window_no": .int, "part": .int])
+    static let moment = TablePiece("moment", ["app": .int, "message": .bytes, "user_id": .text])
+    static let message = TablePiece("message", ["app": .int, "message": .bytes])
+    static let content = TablePiece("message_content", ["app": .int, "message": .bytes])
+    static let predicate = TablePiece("message_predicate", ["app": .int, "message": .bytes])
+    static let keys = TablePiece("message_keys", ["app": .int, "message": .bytes, "route": .int])
+    static let address = TablePiece(
+        "message_address", ["app": .int, "message": .bytes, "route": .int, "n": .int])
+    static let logPage = TablePiece(
+        "delivery_page",
+        ["app": .int, "message": .bytes, "route": .int, "window_no": .int, "part": .int, "page": .int])
+    static let receipt = TablePiece("receipt", ["app": .int, "message": .bytes, "seq": .int, "kind": .int])
+    static let receiptCount = TablePiece("receipt_count", ["app": .int, "message": .bytes, "kind": .int])
+    static let member = TablePiece("topic_member", ["app": .int, "topic": .int, "route": .int, "seq": .int])
+    static let subscription = TablePiece("device_topic", ["app": .int, "seq": .int, "topic": .int])
+    static let identifier = TablePiece(
+        "device_identifier", ["app": .int, "kind": .text, "value": .text, "seq": .int])
+    static let detail = TablePiece("device_detail", ["app": .int, "seq": .int])
+    static let device = TablePiece("device", ["app": .int, "seq": .int])
+    static let topic = TablePiece("topic", ["app": .int, "topic": .int])
+    static let webhook = TablePiece("webhook", ["app": .int, "webhook": .int])
+    static let outbox = TablePiece("outbox", ["app": .int, "webhook": .int, "created_at": .int, "id": .bytes])
+    static let webhookDelivery = TablePiece("webhook_delivery", ["app": .int, "id": .bytes])
+    static let apiKey = TablePiece("api_key", ["id": .bytes])
+    static let credential = TablePiece("credential", ["app": .int, "provider": .text, "environment": .text])
+    static let geofenceSeries = TablePiece("geofence_series", ["app": .int])
+    static let geofence = TablePiece("geofence", ["app": .int, "geofence": .int])
+    static let geofencePlace = TablePiece("geofence_place", ["app": .int, "geofence": .int, "position": .int])
+    static let geofenceTombstone = TablePiece("geofence_tombstone", ["app": .int, "geofence": .int])
+    static let location = TablePiece("location", ["app": .int, "location": .int])
+    static let locationGroup = TablePiece("location_group", ["app": .int, "location_group": .int])
+    static let locationGroupPlace = TablePiece(
+        "location_group_place", ["app": .int, "location_group": .int, "position": .int])
+    static let trigger = TablePiece(
+        "geofence_trigger", ["app": .int, "geofence": .int, "location": .int, "seq": .int, "at": .int])
+    static let experiment = TablePiece("experiment", ["app": .int, "campaign_id": .text])
+    static let experimentArm = TablePiece(
+        "experiment_arm", ["app": .int, "campaign_id": .text, "user_id": .text])
+    static let routeGate = TablePiece("route_gate", ["app": .int, "route": .int])
+    static let answer = TablePiece("idempotency", ["scope": .bytes, "request_key": .text])
+    static let audit = TablePiece("audit", ["number": .int])
+
+    /// Every table with rows of an app, except `app` itself, the audit log, which records the deletion too, and
+    /// `remainder`. What is sent or would begin goes first.
+    static let ofApp: [TablePiece] = [
+        slice, moment, message, outbox, webhookDelivery, webhook, apiKey, credential, content, predicate, keys,
+        address, logPage, receipt, receiptCount, member, subscription, identifier, detail, device, topic, trigger,
+        geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup, location,
+        experimentArm, experiment, routeGate,
+    ]
+
+    /// Every table with rows of a message, except `message` itself.
+    static let ofMessage: [TablePiece] = [
+        logPage, receipt, receiptCount, address, keys, predicate, content, moment, slice,
+    ]
+}

@@ -1,0 +1,163 @@
+internal import PealCore
+
+/// `remainder`: changes that a request began and that may concern any number of rows. The request makes them true, for
+/// example by deleting an app's own row; the Pruner removes or changes the other rows in pieces.
+struct Remainder: Sendable, Hashable {
+    /// In the order in which they are completed: an app is the largest.
+    enum Kind: Int64, CaseIterable, SQLStorable {
+        /// What a deleted device (`object`) reported.
+        case device = 1
+        /// Devices, moments and arms of an erased user (`name`).
+        case user = 2
+        /// Moments of a user (`name`) who registered a device.
+        case moments = 3
+        /// The slices of a message (`name`) that was paused, resumed or ended.
+        case slices = 4
+        /// Events and deliveries of a deleted webhook (`object`).
+        case webhook = 5
+        /// Waiting events and deliveries of a disabled webhook (`object`).
+        case silence = 6
+        /// Members of a deleted topic (`object`).
+        case topic = 7
+        /// Arms of an experiment whose campaign (`name`) has no message any more.
+        case experiment = 8
+        case app = 9
+    }
+
+    let kind: Kind
+    let number: Int64
+    let app: AppKey
+    let object: Int64
+    let name: String
+    let beganAt: Timestamp
+
+    init(_ row: inout RowReader) throws {
+        kind = try row.next()
+        number = try row.next()
+        app = try row.next()
+        object = try row.next()
+        name = try row.next()
+        beganAt = try row.next()
+    }
+}
+
+enum RemainderTable {
+    static func next(_ now: Timestamp) -> SQL {
+        """
+        SELECT kind, number, app, object, name, began_at FROM remainder WHERE due_at <= \(now)
+        ORDER BY kind, number LIMIT 1
+        """
+    }
+
+    static func isDue(_ now: Timestamp) -> SQL { "SELECT number FROM remainder WHERE due_at <= \(now) LIMIT 1" }
+
+    static func place(_ remainder: Remainder) -> SQL {
+        "kind = \(remainder.kind) AND number = \(remainder.number)"
+    }
+}
+
+extension StoreSession {
+    func hasRemainders(now: Timestamp) throws -> Bool {
+        try connection.value(RemainderTable.isDue(now), Int64.self) != nil
+    }
+
+    /// Leaves the rest of a change to the Pruner.
+    func leave(
+        _ kind: Remainder.Kind, app: AppKey, object: Int64 = 0, name: String = "", now: Timestamp
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO remainder \(row: [
+                "kind": kind, "number": try nextNumber("remainder"), "app": app, "object": object, "name": name,
+                "began_at": now, "due_at": now,
+            ])
+            """)
+    }
+
+    /// Completes what requests began, at most about `limit` rows. Returns how many rows it changed.
+    func completeRemainders(now: Timestamp, limit: Int) throws -> Int {
+        var room = limit
+        while room > 0, let remainder = try connection.first(RemainderTable.next(now), Remainder.init) {
+            let piece = try complete(remainder, limit: room, now: now)
+            room -= piece.rows
+            guard piece.isComplete else { break }
+            try close(remainder, now: now)
+            room -= 1
+        }
+        return limit - room
+    }
+
+    /// A request that was authenticated before its app was deleted may write a little later. So an app is looked at
+    /// again after a minute.
+    private func close(_ remainder: Remainder, now: Timestamp) throws {
+        let lastLook = remainder.beganAt + .seconds(Limits.deletedAppWatchSeconds)
+        if remainder.kind == .app, now < lastLook {
+            try connection.execute(
+                "UPDATE remainder SET due_at = \(lastLook) WHERE \(RemainderTable.place(remainder))")
+        } else {
+            try connection.execute("DELETE FROM remainder WHERE \(RemainderTable.place(remainder))")
+        }
+    }
+
+    private func complete(_ remainder: Remainder, limit: Int, now: Timestamp) throws -> Piece {
+        let (app, object, name, beganAt) = (remainder.app, remainder.object, remainder.name, remainder.beganAt)
+        switch remainder.kind {
+        case .app: return try piece(of: TablePiece.ofApp, limit) { $0.rows(of: app) }
+        case .device:
+            return try piece(of: [.receipt, .trigger], limit) { _ in "app = \(app) AND seq = \(object)" }
+        case .user: return try eraseUser(name, app: app, before: beganAt, limit: limit, now: now)
+        case .moments: return try wakeMoments(of: name, app: app, limit: limit, now: now)
+        case .slices:
+            guard let id = MessageID(name), let state = try message(app: app, id: id)?.state else { return .nothing }
+            let isEnding = try connection.value(MessageTable.isEnding(app, id), Int64.self) == 1
+            return try movePiece(app: app, id: id, to: isEnding ? .expired : state, limit: limit, now: now)
+        case .webhook:
+            let place = WebhookPlace(app: app, webhook: object)
+            return try piece(of: [.outbox, .webhookDelivery], limit) { _ in WebhookTable.place(place) }
+        case .silence:
+            return try silence(WebhookPlace(app: app, webhook: object), before: beganAt, limit: limit, now: now)
+        case .topic: return try eraseMembers(of: object, app: app, limit: limit)
+        case .experiment:
+            return try piece(of: [.experimentArm], limit) { _ in
+                "app = \(app) AND campaign_id = \(name) AND assigned_at <= \(beganAt)"
+            }
+        }
+    }
+}
+
+/// What one piece of a long change did.
+struct Piece: Hashable {
+    var rows: Int
+    /// Whether nothing is left.
+    var isComplete: Bool
+
+    static let nothing = Piece(rows: 0, isComplete: true)
+}
+
+extension StoreSession {
+    /// Deletes at most `limit` rows, of one table after the other.
+    func piece(of tables: [TablePiece], _ limit: Int, where condition: (TablePiece) -> SQL) throws -> Piece {
+        var room = limit
+        for table in tables {
+            room -= try table.delete(where: condition(table), limit: room, connection)
+            guard room > 0 else { return Piece(rows: limit, isComplete: false) }
+        }
+        return Piece(rows: limit - room, isComplete: true)
+    }
+
+    /// Deletes members of a topic, each from the order of devices and from that of sending.
+    func eraseMembers(of topic: Int64, app: AppKey, limit: Int) throws -> Piece {
+        let count = max(1, limit / 2)
+        let members = try connection.all(
+            TablePiece.member.keys(where: "app = \(app) AND topic = \(topic)", limit: count)
+        ) { row -> (route: Int64, device: DeviceKey) in
+            _ = (try row.next(AppKey.self), try row.next(Int64.self))
+            return (route: try row.next(), device: try row.next())
+        }
+        try connection.execute(
+            members.map { TablePiece.subscription.deletion([.int(app), .int($0.device), .int(topic)]) })
+        try connection.execute(
+            members.map { TablePiece.member.deletion([.int(app), .int(topic), .int($0.route), .int($0.device)]) })
+        return Piece(rows: 2 * members.count, isComplete: members.count < count)
+    }
+}

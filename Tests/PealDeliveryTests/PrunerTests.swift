@@ -1,0 +1,70 @@
+import PealCore
+@testable import PealDelivery
+import PealStore
+import PealTesting
+import Testing
+
+@Suite("The pruner")
+struct PrunerTests {
+    private static func devices(_ fixture: DeliveryFixture) async throws -> Int {
+        try await fixture.store.read { [app = fixture.app] in try $0.deviceCount(app: app, route: nil) }
+    }
+
+    @Test("begins with the process, and goes on until nothing is left")
+    func start() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...400)
+        let (app, now) = (fixture.app, fixture.now)
+        _ = try await fixture.store.write(.control) { try $0.deleteApp(app, now: now) }
+        #expect(try await Self.devices(fixture) == 400)
+        try await fixture.running(fixture.service()) {
+            try await fixture.drive(isWorkUnderWay: true) { try await Self.devices(fixture) == 0 }
+        }
+    }
+
+    @Test("finds within a second what a request has begun")
+    func poll() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...400)
+        try await fixture.running(fixture.service()) {
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.census().messagesUnfinished == 0 }
+            let (app, now) = (fixture.app, fixture.now)
+            _ = try await fixture.store.write(.control) { try $0.deleteTopic(app: app, name: "news", now: now) }
+            try await fixture.drive(isWorkUnderWay: true) {
+                try await fixture.store.read { try !$0.hasRemainders(now: now) }
+            }
+        }
+    }
+
+    @Test("takes smaller pieces while they take long, and larger ones while they are quick")
+    func pace() {
+        var pace = PrunePace()
+        for _ in 0..<20 { #expect(pace.pause(after: .milliseconds(2)) == .milliseconds(10)) }
+        #expect(pace.rows == Limits.pruneRowsMax)
+        #expect(pace.pause(after: .milliseconds(40)) == .milliseconds(80))
+        #expect(pace.rows == Limits.pruneRowsMax / 2)
+        for _ in 0..<20 { #expect(pace.pause(after: .seconds(9)) == .seconds(1)) }
+        #expect(pace.rows == Limits.pruneRowsMin)
+    }
+
+    @Test("leaves nothing to send of an app that is deleted while it sends")
+    func deletedApp() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...5000)
+        let service = fixture.service(pagesInFlightMax: 1)
+        var audience = Audience()
+        audience.topics = ["news"]
+        let draft = fixture.draft(audience)
+        try await fixture.running(service) {
+            fixture.provider.hold()
+            try await fixture.accept(draft, engine: service)
+            try await fixture.drive(isWorkUnderWay: true) { fixture.provider.heldCount > 0 }
+            let (app, now) = (fixture.app, fixture.now)
+            _ = try await fixture.store.write(.control) { try $0.deleteApp(app, now: now) }
+            service.credentialsChanged(app: app, provider: .apns, environment: .production)
+            fixture.provider.release()
+            try await fixture.drive(isWorkUnderWay: true) { try await Self.devices(fixture) == 0 }
+        }
+        #expect(fixture.provider.sentCount(draft.id) <= 2 * Limits.pageDevicesMax)
+    }
+}

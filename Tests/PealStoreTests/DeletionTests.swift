@@ -1,0 +1,245 @@
+import PealCore
+@testable import PealStore
+import PealTesting
+import Testing
+
+/// What a deletion makes true at once, and what the Pruner completes in pieces.
+@Suite("Deletions")
+struct DeletionTests {
+    private static func delete(_ fixture: Fixture) async throws {
+        let (app, now) = (fixture.app, fixture.now)
+        #expect(try await fixture.store.write(.control) { try $0.deleteApp(app, now: now) })
+    }
+
+    private static func deleteTopic(_ name: String, _ fixture: Fixture) async throws -> Bool {
+        try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+            try $0.deleteTopic(app: app, name: name, now: now)
+        }
+    }
+
+    @Test("an app is gone at once, and its id and its devices' ids and addresses are free")
+    func app() async throws {
+        let fixture = try await Fixture(.sqlite)
+        try await fixture.registerMany(1...20, topics: ["a"])
+        let found = try await fixture.store.read { [app = fixture.app] in try $0.app(key: app) }
+        let known = try #require(found)
+        try await Self.delete(fixture)
+        #expect(try await fixture.store.read { try $0.app(known.id) } == nil)
+        let again = Fixture(
+            fixture.test, app: try await fixture.store.write(.control) { try $0.insertApp(known) }.key)
+        #expect(again.app != fixture.app)
+        try await again.registerMany(1...20, topics: ["a"])
+        try await fixture.pruneAll(limit: 7)
+        fixture.time.advance(by: .seconds(Limits.deletedAppWatchSeconds))
+        try await fixture.pruneAll(limit: 7)
+        #expect(try await again.store.read { try $0.deviceCount(app: again.app, route: nil) } == 20)
+        #expect(try await PruningTests.count("topic_member", app: again.app, again.test) == 20)
+        #expect(try await again.store.read { try $0.deviceCount(app: fixture.app, route: nil) } == 0)
+    }
+
+    @Test("nothing more is leased, read, accepted or registered for a deleted app")
+    func silence() async throws {
+        let fixture = try await Fixture(.sqlite)
+        try await fixture.registerMany(1...300)
+        _ = try await fixture.send(.all)
+        let leased = try #require(try await fixture.lease(limit: 1).first)
+        let candidates = try await fixture.store.read { try $0.candidates(of: leased) }
+        _ = try await fixture.send(.all)
+        try await Self.delete(fixture)
+        let ready = try await fixture.store.read { [now = fixture.now] in
+            try $0.readyRoutes(after: nil, stepsMax: 100, now: now)
+        }
+        #expect(ready.routes == [])
+        let worker = Worker(fixture: fixture)
+        #expect(try await worker.page(of: leased).count == 0)
+        // A worker that read its candidates before reads one more page in vain.
+        let page = try await fixture.store.read { [now = fixture.now] in
+            try $0.page(of: leased, candidates: candidates, after: 0, limit: 1024, now: now)
+        }
+        #expect(page.count == 0 && page.isLast)
+        await #expect(throws: PealError.notFound("app")) { _ = try await fixture.send(.all) }
+        await #expect(throws: PealError.notFound("app")) { try await fixture.register(1) }
+        // Its settlement changes nothing once the slices are gone.
+        try await fixture.pruneAll(limit: 3)
+        let result = try await worker.settle([worker.settlement(leased, page)])
+        #expect(result.map(\.isApplied) == [false])
+    }
+
+    @Test("a deletion continues after a restart")
+    func restart() async throws {
+        let fixture = try await Fixture(.sqlite)
+        try await fixture.registerMany(1...50, topics: ["a", "b"])
+        try await Self.delete(fixture)
+        _ = try await fixture.store.write(.rest) { [now = fixture.now] in try $0.prune(now: now, limit: 30) }
+        let reopened = try await fixture.reopened()
+        let now = fixture.now
+        #expect(try await reopened.store.read { try $0.hasRemainders(now: now) })
+        try await reopened.pruneAll(limit: 30)
+        for table in ["device", "device_topic", "topic_member", "topic"] {
+            #expect(try await PruningTests.count(table, app: fixture.app, reopened.test) == 0, "\(table)")
+        }
+        #expect(try await reopened.store.read { try !$0.hasRemainders(now: now) })
+    }
+
+    @Test("a topic is gone at once: for its devices, for messages, and for one that is being sent")
+    func topic() async throws {
+        let fixture = try await Fixture(.sqlite)
+        try await fixture.registerMany(1...10, topics: ["a", "kept"])
+        let app = fixture.app
+        _ = try await fixture.send(.topics("a"))
+        let slice = try #require(try await fixture.lease().first)
+        #expect(try await Self.deleteTopic("a", fixture))
+        #expect(try await !Self.deleteTopic("a", fixture))
+        #expect(try await fixture.store.read { try $0.device(app: app, id: Fixture.deviceID(1)) }?.topics == ["kept"])
+        #expect(try await Worker(fixture: fixture).page(of: slice).count == 0)
+        #expect(try await fixture.send(.topics("a")).plan.state == .sent)
+        // A topic of the same name has nobody but those who subscribe to it from now on.
+        try await fixture.register(3, topics: ["a"])
+        let now = fixture.now
+        func members() async throws -> Int? {
+            try await fixture.store.read { try $0.topic(app: app, name: "a", now: now)?.deviceCount }
+        }
+        #expect(try await members() == 1)
+        try await fixture.pruneAll(limit: 4)
+        #expect(try await members() == 1)
+        #expect(try await PruningTests.count("topic_member", app: app, fixture.test) == 10)
+        #expect(try await PruningTests.count("device_topic", app: app, fixture.test) == 10)
+    }
+
+    @Test("a device that was retired when its topic was deleted returns without it")
+    func retiredMember() async throws {
+        let fixture = try await Fixture(.sqlite)
+        try await fixture.register(1, topics: ["a", "b"])
+        try await fixture.register(2, address: Fixture.address(1), topics: ["b"])
+        #expect(try await Self.deleteTopic("a", fixture))
+        try await fixture.pruneAll()
+        let returned = try await fixture.register(1, address: Fixture.address(9))
+        #expect(returned.device.topics == ["b"])
+        #expect(try await PruningTests.count("device_topic", app: fixture.app, fixture.test) == 2)
+    }
+
+    @Test("an excluded topic that is deleted excludes nobody any more")
+    func excludedTopic() async throws {
+        let fixture = try await Fixture(.sqlite)
+        try await fixture.registerMany(1...3, topics: ["all"])
+        try await fixture.register(2, topics: ["all", "muted"])
+        var audience = Audience.topics("all")
+        audience.excludedTopics = ["muted"]
+        _ = try await fixture.send(audience)
+        #expect(try await Self.deleteTopic("muted", fixture))
+        #expect(try await Worker(fixture: fixture).run() == [1, 2, 3])
+    }
+
+    @Test("a user with many devices is erased in calls of a bounded size", arguments: [1, 200, 450])
+    func user(_ count: Int) async throws {
+        let fixture = try await Fixture(.sqlite)
+        for number in 1...count { try await fixture.register(number, user: "anna") }
+        try await fixture.register(1000, user: "bert")
+        let (app, now) = (fixture.app, fixture.now)
+        var erased: [Int] = []
+        var isComplete = false
+        while !isComplete {
+            let piece = try await fixture.store.write(.control) {
+                try $0.deleteUser(app: app, userID: "anna", now: now)
+            }
+            erased.append(piece.devices)
+            isComplete = piece.isComplete
+        }
+        #expect(erased.reduce(0, +) == count)
+        #expect(erased.allSatisfy { $0 <= 200 })
+        try await fixture.pruneAll()
+        #expect(try await fixture.store.read { try $0.deviceCount(app: app, route: nil) } == 1)
+        #expect(try await PruningTests.count("remainder", app: app, fixture.test) == 0)
+    }
+
+    @Test("an erasure whose process died continues, and spares what the user registers afterwards")
+    func userAfterCrash() async throws {
+        let fixture = try await Fixture(.sqlite)
+        for number in 1...210 { try await fixture.register(number, user: "anna") }
+        let (app, now) = (fixture.app, fixture.now)
+        let first = try await fixture.store.write(.control) { try $0.deleteUser(app: app, userID: "anna", now: now) }
+        #expect(!first.isComplete)
+        fixture.time.advance(by: .seconds(1))
+        try await fixture.register(999, user: "anna")
+        try await fixture.pruneAll()
+        let left = try await fixture.store.read { try $0.devices(app: app, .init(), after: 0, limit: 9).map(\.id) }
+        #expect(left == [Fixture.deviceID(999)])
+    }
+
+    @Test("a device with many receipts goes at once, and its receipts in pieces")
+    func device() async throws {
+        let fixture = try await Fixture(.sqlite)
+        try await fixture.registerMany(1...2)
+        let (app, now) = (fixture.app, fixture.now)
+        try await fixture.store.write(.control) { store in
+            for number in 1...500 {
+                let message = MessageID(high: 1, low: UInt64(number))
+                try store.record(
+                    [1, 2].map { Receipt(message: message, device: $0, kind: .received, at: now) }, app: app)
+            }
+            #expect(try store.deleteDevice(app: app, id: Fixture.deviceID(1), now: now))
+        }
+        #expect(try await PruningTests.count("receipt", app: app, fixture.test) == 900)
+        try await fixture.register(1)
+        let pieces = try await fixture.pruneAll(limit: 100)
+        #expect(pieces.count >= 4)
+        #expect(try await PruningTests.count("receipt", app: app, fixture.test) == 500)
+    }
+
+    @Test("slices of a message follow it in pieces", arguments: [Message.State.paused, .cancelled])
+    func slices(_ state: Message.State) async throws {
+        let fixture = try await Fixture(.sqlite)
+        let draft = fixture.draft(.all)
+        let (app, now) = (fixture.app, fixture.now)
+        try await fixture.store.write(.control) { store in
+            try store.insertMessage(draft)
+            let session = try #require(store as? StoreSession)
+            let slices = (1...2500).map { number in
+                (
+                    slice: Slice(
+                        id: .init(
+                            app: app, message: draft.id, route: .apnsProduction, rangeStart: Int64(number), part: 0),
+                        keyFrom: 1, keyTo: 2, keys: nil, cursor: 0, estimate: 1, lane: .bulk), rank: number
+                )
+            }
+            try session.insertSlices(slices, owner: nil, leaseUntil: now)
+            try session.connection.execute(
+                "UPDATE message SET state = \(Message.State.sending), cutoff_at = \(now), slices_open = 2500")
+            if state == .cancelled { try session.connection.execute("UPDATE slice SET state = 3") }
+            _ = try store.moveMessage(app: app, id: draft.id, from: [.sending], to: state, now: now)
+        }
+        func census() async throws -> Int { try await fixture.store.read { try $0.census().slicesReady } }
+        let atOnce = try await census()
+        #expect(atOnce == (state == .paused ? 1500 : 1000))
+        try await fixture.pruneAll()
+        #expect(try await census() == (state == .paused ? 0 : 2500))
+        guard state == .paused else { return }
+        _ = try await fixture.store.write(.control) {
+            try $0.moveMessage(app: app, id: draft.id, from: [.paused], to: .sending, now: now)
+        }
+        try await fixture.pruneAll()
+        #expect(try await census() == 2500)
+    }
+
+    @Test("an experiment's arms go with the last message of its campaign")
+    func experiment() async throws {
+        let fixture = try await Fixture(.sqlite)
+        var draft = fixture.draft(.users("ann"), lifeSeconds: 90_000)
+        draft.audience.platforms = [.ios]
+        draft.campaignID = "daily"
+        draft.window = DeliveryWindow(
+            until: fixture.now + .seconds(3600), method: .experiment, holdSeconds: 10, name: nil)
+        let first = draft
+        try await fixture.store.write(.intake) { try $0.insertMessage(first) }
+        let app = fixture.app
+        #expect(try await PruningTests.count("experiment_arm", app: app, fixture.test) == 1)
+        _ = try await fixture.store.write(.control) { [now = fixture.now] in
+            try $0.cancelMoments(app: app, message: first.id, now: now)
+        }
+        fixture.time.advance(by: .seconds(StoreRetention().messageSeconds))
+        try await fixture.pruneAll(limit: 2)
+        for table in ["message", "moment", "experiment", "experiment_arm"] {
+            #expect(try await PruningTests.count(table, app: app, fixture.test) == 0, "\(table)")
+        }
+    }
+}

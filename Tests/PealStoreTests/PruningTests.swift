@@ -1,0 +1,218 @@
+import PealCore
+import PealSQLite
+@testable import PealStore
+import PealTesting
+import Testing
+
+/// That nothing grows without end: every table is pruned, or bounded for a stated reason.
+@Suite("Pruning")
+struct PruningTests {
+    /// Every table of the schema, and what keeps it small. A table that is missing here fails the test.
+    private static let reasons: KeyValuePairs<String, String> = [
+        "app": "one row for each app, which administrators create", "migration": "one row for each migration",
+        "counter": "one row for each series", "setting": "a fixed set of names",
+        "word": "one row for each locale and time zone in use, whose forms are checked",
+        "api_key": "created by administrators; goes with its app",
+        "credential": "one row for each network and environment of an app; goes with its app",
+        "webhook": "Limits.webhooksPerAppMax; goes with its app",
+        "topic": "pruned a day after its expiry; others are the app's own, and go with it",
+        "topic_member": "goes with the topic, the device or the app; at most Limits.topicsPerDeviceMax a device",
+        "device_topic": "the same; that of a retired device goes with the device",
+        "device": "pruned after its retirement and PEAL_RETENTION_DEVICES_DAYS; others are the app's own",
+        "device_detail": "goes with the device", "device_identifier": "goes with the device",
+        "message": "pruned PEAL_RETENTION_MESSAGES_DAYS after its end", "message_content": "goes with the message",
+        "message_predicate": "goes with the message", "message_keys": "goes with the message",
+        "message_address": "goes with the message", "slice": "goes when its message ends",
+        "delivery_page": "goes with the message", "receipt": "goes with the message, or with the device",
+        "receipt_count": "goes with the message", "moment": "goes with the message",
+        "experiment": "goes with the last message of its campaign", "experiment_arm": "goes with the experiment",
+        "idempotency": "pruned after Limits.idempotencyLifeSeconds",
+        "audit": "pruned after PEAL_RETENTION_AUDIT_DAYS",
+        "outbox": "pruned after Limits.webhookEventLifeSeconds; goes with its webhook",
+        "webhook_delivery": "pruned after Limits.webhookDeliveredLifeSeconds or webhookFailedLifeSeconds",
+        "geofence": "Limits.geofencesPerAppMax", "geofence_place": "Limits.geofenceLocationsMax for each geofence",
+        "geofence_tombstone": "pruned when no device can hold the geofence", "geofence_series": "one row for each app",
+        "location": "Limits.locationsPerAppMax", "location_group": "Limits.locationGroupsPerAppMax",
+        "location_group_place": "Limits.locationGroupLocationsMax for each group",
+        "geofence_trigger": "pruned after PEAL_RETENTION_MESSAGES_DAYS",
+        "remainder": "deleted when its change is complete",
+    ]
+
+    /// Tables whose rows outlive their app: the app itself, the record of its deletion, and what completes it.
+    private static let outliving: Set<String> = ["app", "audit", "remainder"]
+
+    @Test("every table of the schema is pruned or bounded")
+    func tables() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        #expect(Set(try await Self.tables(test).map(\.name)) == Set(Self.reasons.map(\.key)))
+    }
+
+    @Test("every table with rows of an app is emptied with the app")
+    func tablesOfApp() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let tables = try await Self.tables(test).filter { $0.columns.contains { $0.name == "app" } }
+        let names = Set(tables.map(\.name)).subtracting(Self.outliving)
+        #expect(Set(TablePiece.ofApp.map(\.table)) == names)
+        #expect(names.isSuperset(of: TablePiece.ofMessage.map(\.table)))
+        for table in tables {
+            guard let piece = TablePiece.ofApp.first(where: { $0.table == table.name }) else { continue }
+            #expect(piece.key.map(\.name) == table.columns.filter { $0.keyPosition > 0 }.sorted().map(\.name))
+        }
+    }
+
+    /// One row of two apps in every table, whatever its columns are.
+    @Test("deleting an app empties every table of its rows in pieces, and no row of another app goes")
+    func everyRow() async throws {
+        let fixture = try await Fixture(.sqlite)
+        let other = try await fixture.test.makeApp("Other", randomness: .init(seed: 2)).key
+        let tables = try await Self.tables(fixture.test).filter { table in
+            TablePiece.ofApp.contains { $0.table == table.name }
+        }
+        for app in [fixture.app, other] {
+            for number in 1...3 { try await Self.fill(tables, app: app, number, fixture.test) }
+        }
+        let (app, now) = (fixture.app, fixture.now)
+        #expect(try await fixture.store.write(.control) { try $0.deleteApp(app, now: now) })
+        let pieces = try await fixture.pruneAll(limit: 10)
+        #expect(pieces.allSatisfy { $0 <= 11 } && pieces.count > 8, "\(pieces)")
+        for table in tables {
+            #expect(try await Self.count(table.name, app: app, fixture.test) == 0, "\(table.name)")
+            #expect(try await Self.count(table.name, app: other, fixture.test) == table.rowsMax(3), "\(table.name)")
+        }
+        // A request that was under way when the app was deleted writes once more.
+        try await Self.fill(tables, app: app, 4, fixture.test)
+        fixture.time.advance(by: .seconds(Limits.deletedAppWatchSeconds))
+        try await fixture.pruneAll()
+        for table in tables { #expect(try await Self.count(table.name, app: app, fixture.test) == 0, "\(table.name)") }
+        #expect(try await Self.count("remainder", app: app, fixture.test) == 0)
+    }
+
+    @Test("a retired device goes after its retention, with its subscriptions", arguments: StoreUnderTest.allCases)
+    func retiredDevices(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.registerMany(1...3, topics: ["a", "b"])
+        // Device 4 takes the address of device 3, which retires.
+        try await fixture.register(4, address: Fixture.address(3), topics: ["a"])
+        let retention = StoreRetention().deviceSeconds
+        fixture.time.advance(by: .seconds(retention - 1))
+        try await fixture.pruneAll()
+        func devices() async throws -> [DeviceID] {
+            try await fixture.store.read { [app = fixture.app] in
+                try $0.devices(app: app, .init(), after: 0, limit: 9).map(\.id)
+            }
+        }
+        #expect(try await devices().count == 4)
+        fixture.time.advance(by: .seconds(1))
+        try await fixture.pruneAll(limit: 2)
+        #expect(try await devices() == [1, 2, 4].map(Fixture.deviceID))
+        #expect(try await Self.count("device_topic", app: fixture.app, fixture.test) == 5)
+    }
+
+    @Test("expired topics go a day later, with their members", arguments: StoreUnderTest.allCases)
+    func expiredTopics(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.registerMany(1...5, topics: ["short", "long"])
+        let (app, end) = (fixture.app, fixture.now + .seconds(60))
+        try await fixture.store.write(.control) { [now = fixture.now] in
+            _ = try $0.putTopic(app: app, name: "short", expiresAt: end, now: now)
+        }
+        fixture.time.advance(by: .seconds(60 + Limits.expiredTopicLifeSeconds))
+        try await fixture.pruneAll(limit: 4)
+        #expect(try await Self.count("topic", app: app, fixture.test) == 1)
+        #expect(try await Self.count("topic_member", app: app, fixture.test) == 5)
+        #expect(try await Self.count("device_topic", app: app, fixture.test) == 5)
+    }
+
+    @Test("the audit log is pruned from its old end", arguments: StoreUnderTest.allCases)
+    func audit(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        func note(_ object: String) async throws {
+            try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+                try $0.audit(AuditEntry(at: now, app: app, actor: "me", action: "do", object: object))
+            }
+        }
+        for _ in 1...5 { try await note("old") }
+        fixture.time.advance(by: .seconds(StoreRetention().auditSeconds))
+        try await note("new")
+        try await fixture.pruneAll(limit: 2)
+        let left = try await fixture.store.write(.rest) { try $0.auditEntries(app: nil, before: nil, limit: 9) }
+        #expect(left.map(\.entry.object) == ["new"])
+    }
+
+    @Test("2,000 messages with their logs go in fewer pieces than a minute has room for")
+    func throughput() async throws {
+        let fixture = try await Fixture(.sqlite)
+        try await fixture.registerMany(1...2)
+        let drafts = (0..<2000).map { _ in fixture.draft(.devices(1, 2)) }
+        try await fixture.store.write(.intake) { [app = fixture.app, now = fixture.now] store in
+            for draft in drafts {
+                try store.insertMessage(draft)
+                _ = try store.plan(draft, owner: "me", now: now)
+                _ = try store.moveMessage(app: app, id: draft.id, from: [.sending], to: .cancelled, now: now)
+            }
+        }
+        _ = try await fixture.test.engine.write(.rest) { try $0.execute("UPDATE message SET slices_open = 0", []) }
+        fixture.time.advance(by: .seconds(StoreRetention().messageSeconds))
+        let pieces = try await fixture.pruneAll()
+        #expect(try await Self.count("message", app: fixture.app, fixture.test) == 0)
+        // Each takes a few milliseconds and is followed by a pause of at most a second.
+        #expect(pieces.count < 60, "\(pieces)")
+    }
+}
+
+/// Reading the schema, and rows of any table.
+extension PruningTests {
+    struct Table: Sendable {
+        struct Column: Sendable, Comparable {
+            let name: String
+            let type: String
+            let keyPosition: Int
+
+            static func < (left: Column, right: Column) -> Bool { left.keyPosition < right.keyPosition }
+        }
+
+        let name: String
+        let columns: [Column]
+
+        /// One, where the app is the whole key.
+        func rowsMax(_ count: Int) -> Int { columns.count { $0.keyPosition > 0 } == 1 && name != "api_key" ? 1 : count }
+    }
+
+    static func tables(_ test: TestStore) async throws -> [Table] {
+        try await test.engine.read { connection in
+            let names: [String] = try connection.values(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+            return try names.map { name in
+                let columns = try connection.all("PRAGMA table_info(\(name: name))") { row -> Table.Column in
+                    _ = try row.next(Int.self)
+                    let (name, type): (String, String) = (try row.next(), try row.next())
+                    _ = (try row.next(Int.self), try row.next(String?.self))
+                    return Table.Column(name: name, type: type, keyPosition: try row.next())
+                }
+                return Table(name: name, columns: columns)
+            }
+        }
+    }
+
+    /// Inserts a row with `number` in every column.
+    static func fill(_ tables: [Table], app: AppKey, _ number: Int, _ test: TestStore) async throws {
+        try await test.engine.write(.rest) { connection in
+            for table in tables {
+                let values = table.columns.map { column -> SQLValue in
+                    switch (column.name, column.type) {
+                    case ("app", _): .int(app)
+                    case (_, "BIGINT"): .int(number)
+                    case (_, "TEXT"): .text("\(app) \(number)")
+                    default: .bytes([UInt8](repeating: UInt8(Int(app) * 16 + number), count: 16))
+                    }
+                }
+                let places = values.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+                try connection.execute("INSERT INTO \(table.name) VALUES (\(places)) ON CONFLICT DO NOTHING", values)
+            }
+        }
+    }
+
+    static func count(_ table: String, app: AppKey, _ test: TestStore) async throws -> Int {
+        try await test.engine.read { try $0.count("SELECT COUNT(*) FROM \(name: table) WHERE app = \(app)") }
+    }
+}
