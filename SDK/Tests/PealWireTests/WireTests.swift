@@ -173,6 +173,6 @@ import Testing
             }
         }
         #expect(missing(Self.registration()) == [] && missing(Self.event()) == [] && missing(Self.sync()) == [])
-        #expect(missing(Self.registration().identifiers as Any) == [])
+        #expect(Self.registration().identifiers.map(missing) == [])
     }
 }
