@@ -194,13 +194,18 @@ extension PruningTests {
         }
     }
 
-    /// Inserts a row with `number` in every column.
+    /// Far in the future, so that nothing is over.
+    private static let never: Int64 = 1 << 52
+
+    /// Inserts a row with `number` in every column of the key, and times far in the future.
     static func fill(_ tables: [Table], app: AppKey, _ number: Int, _ test: TestStore) async throws {
         try await test.engine.write(.rest) { connection in
             for table in tables {
                 let values = table.columns.map { column -> SQLValue in
                     switch (column.name, column.type) {
                     case ("app", _): .int(app)
+                    case (let name, "BIGINT") where column.keyPosition == 0 || name.hasSuffix("at"):
+                        .int(never + Int64(number))
                     case (_, "BIGINT"): .int(number)
                     case (_, "TEXT"): .text("\(app) \(number)")
                     default: .bytes([UInt8](repeating: UInt8(Int(app) * 16 + number), count: 16))

@@ -49,7 +49,9 @@ enum RemainderTable {
         """
     }
 
-    static func isDue(_ now: Timestamp) -> SQL { "SELECT number FROM remainder WHERE due_at <= \(now) LIMIT 1" }
+    static func isDue(_ now: Timestamp) -> SQL {
+        "SELECT number FROM remainder WHERE due_at <= \(now) ORDER BY kind, number LIMIT 1"
+    }
 
     static func place(_ remainder: Remainder) -> SQL {
         "kind = \(remainder.kind) AND number = \(remainder.number)"
