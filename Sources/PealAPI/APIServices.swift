@@ -56,7 +56,7 @@ package struct APIServices: Sendable {
     }
 
     var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
-    var credentials: CredentialVerbs { 
+    var credentials: CredentialVerbs {
         CredentialVerbs(store: store, engine: engine, providers: providers, examinations: examinations)
     }
     var keys: KeyVerbs {
