@@ -37,10 +37,6 @@ package final class SQLiteEngine: SQLEngine {
         }
     }
 
-    package func read<R: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> R) async throws -> R {
-        try await read(.request, body)
-    }
-
     package func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws -> R {

@@ -107,6 +107,11 @@ package final class TestStore: Sendable {
     /// Closes the database. Its files stay until this object goes away.
     package func close() throws { try store.close() }
 
+    /// Runs a statement beside the store's own, such as one that makes others fail.
+    package func execute(_ statement: String) async throws {
+        try await engine.write(.control) { _ = try $0.execute(statement, []) }
+    }
+
     /// Stores an app and returns it.
     package func makeApp(_ name: String = "Test", randomness: SeededRandomness = .init()) async throws -> App {
         let app = App(id: randomness.identifier(), key: 0, name: name, createdAt: Timestamp(milliseconds: 0))

@@ -82,7 +82,7 @@ struct QueryPlanTests {
     func pieces(_ table: String) async throws {
         let piece = try #require(TablePiece.ofApp.first { $0.table == table })
         let values = piece.key.map { SQLValue.null($0.kind) }
-        for statement in [piece.keys(where: "app = 1", limit: 1), piece.deletion(values)] {
+        for statement in [piece.keys(where: piece.rows(of: 1), limit: 1), piece.deletion(values)] {
             let steps = try await Self.steps(of: statement)
             #expect(steps.allSatisfy { $0.hasPrefix("SEARCH") }, "\(table): \(steps)")
         }

@@ -24,7 +24,8 @@ package struct Settlement: Sendable, Hashable {
 
     package init(
         slice: Slice.ID, owner: String, term: Int64, cursorBefore: DeviceKey, cursorAfter: DeviceKey,
-        counts: OutcomeCounts, doubt: Int = 0, logRow: LogRow?, deferrals: [Deferral] = [], retirements: [Retirement] = [],
+        counts: OutcomeCounts, doubt: Int = 0, logRow: LogRow?, deferrals: [Deferral] = [],
+        retirements: [Retirement] = [],
         moves: [Move] = [],
         next: Next
     ) {

@@ -95,7 +95,7 @@ package protocol StoreWriting: StoreReading {
     func settle(_ settlements: [Settlement], now: Timestamp) throws -> [Settlement.Result]
     /// Takes a slice out of work because this settlement of it cannot be stored: writes what can be, without the row of
     /// the log, and marks the slice with `reason`.
-    /// - Parameter keepsAnswers: Whether cursor, counts and deferrals are stored. Without them only the mark is, and the
+    /// - Parameter keepsAnswers: Whether cursor, counts and deferrals are stored. Otherwise only the mark is, and the
     ///   devices are in doubt.
     func quarantine(
         _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp

@@ -42,7 +42,7 @@ struct Rescuer: Sendable {
     private func takeBack(endedBefore instant: Timestamp?) async {
         do {
             let leases = leases
-            let count = try await store.write(.control) { 
+            let count = try await store.write(.control) {
                 // This process works on the leases of its board, whatever the clock says.
                 try $0.takeBackLeases(endedBefore: instant, keeping: leases.held)
             }

@@ -6,8 +6,8 @@ internal import Synchronization
 /// one write is under way, the next one gathers.
 ///
 /// What providers answered is never dropped while the process lives. A group that cannot be written is taken apart, so
-/// that one damaged settlement holds up no other. One that fails alone twice, although the store writes, quarantines its
-/// slice; while the store fails, everything waits and is tried again.
+/// that one damaged settlement holds up no other. One that fails alone twice, although the store writes, quarantines
+/// its slice; while the store fails, everything waits and is tried again.
 final class Settler: Sendable {
     private struct Order {
         let settlements: [Settlement]

@@ -5,10 +5,8 @@ package protocol SQLEngine: Sendable {
     /// How this engine spells what differs between engines.
     var dialect: SQLDialect { get }
 
-    /// Runs `body` on one consistent state, for a request. Cancelling the calling task does not stop it.
-    func read<R: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> R) async throws -> R
-
-    /// The same for others too. Reads of one lane do not wait for those of another.
+    /// Runs `body` on one consistent state. Cancelling the calling task does not stop it.
+    /// - Parameter lane: Reads of one lane do not wait for those of another.
     func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws -> R
@@ -28,11 +26,9 @@ package protocol SQLEngine: Sendable {
 }
 
 extension SQLEngine {
-    /// For an engine whose reads do not hinder each other.
-    package func read<R: Sendable>(
-        _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
-    ) async throws -> R {
-        try await read(body)
+    /// Reads for a request.
+    package func read<R: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> R) async throws -> R {
+        try await read(.request, body)
     }
 }
 

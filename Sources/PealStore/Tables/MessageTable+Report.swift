@@ -60,13 +60,18 @@ extension StoreSession {
 
 /// Counts of outcomes, packed; the first byte is the version of the layout.
 enum CountsCoding {
-    /// Version 1 had no count of devices that were resent to.
+    /// Version 2 also counts devices that were resent to; where there are none, version 1 is written.
     private static let version: UInt8 = 2
+
+    private static func version(_ counts: some Collection<OutcomeCounts>) -> UInt8 {
+        counts.contains { $0.resent > 0 } ? version : 1
+    }
 
     static func encode(_ counts: OutcomeCounts) -> [UInt8] {
         var writer = ByteWriter()
+        let version = version(CollectionOfOne(counts))
         writer.byte(version)
-        write(counts, to: &writer)
+        write(counts, to: &writer, version)
         return writer.bytes
     }
 
@@ -78,11 +83,12 @@ enum CountsCoding {
     /// The final counts of a message, by route.
     static func encode(_ routes: [Route: OutcomeCounts]) -> [UInt8] {
         var writer = ByteWriter()
+        let version = version(routes.values)
         writer.byte(version)
         writer.int(routes.count)
         for (route, counts) in routes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             writer.int(Int(route.rawValue))
-            write(counts, to: &writer)
+            write(counts, to: &writer, version)
         }
         return writer.bytes
     }
@@ -104,11 +110,12 @@ enum CountsCoding {
         return (reader, version)
     }
 
-    private static func write(_ counts: OutcomeCounts, to writer: inout ByteWriter) {
+    private static func write(_ counts: OutcomeCounts, to writer: inout ByteWriter, _ version: UInt8) {
         for number in [
             counts.accepted, counts.rejected, counts.retired, counts.expired, counts.suppressed, counts.pending,
-            counts.resent, counts.reasons.count,
         ] { writer.int(number) }
+        if version >= 2 { writer.int(counts.resent) }
+        writer.int(counts.reasons.count)
         for (reason, number) in counts.reasons.sorted(by: { $0.key < $1.key }) {
             writer.text(reason)
             writer.int(number)

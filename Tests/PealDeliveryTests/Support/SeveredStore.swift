@@ -10,6 +10,9 @@ final class SeveredStore: Store {
 
     func cut() { isCut.withLock { $0 = true } }
 
+    /// Lets writes through again, as after an outage.
+    func restore() { isCut.withLock { $0 = false } }
+
     private func check() throws {
         if isCut.withLock({ $0 }) { throw PealError(.unavailable, "the process is dead") }
     }
