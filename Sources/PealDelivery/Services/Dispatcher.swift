@@ -70,7 +70,7 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// The next routes in turn with something to lease. Closed ones are passed over, a bounded number in one read.
+    /// The next routes in turn with something to lease. It skips closed ones, a bounded number in one read.
     private func readyRoutes(_ round: inout Round) async throws -> [ActiveRoute] {
         for _ in 0..<Self.walksPerRound {
             let (after, now) = (round.resumeAfter, context.time.now)

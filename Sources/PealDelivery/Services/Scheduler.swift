@@ -4,7 +4,8 @@ internal import PealCore
 /// Makes ready what is due: plans messages whose start has come, sends moments that no device claimed, and frees slices
 /// that waited. It sleeps until the next instant that the store names, or until a signal announces new work.
 struct Scheduler: Sendable {
-    private static let messagesPerRound = 256
+    private static let messagesPerRound = 512
+    private static let expiriesPerRound = 64
     private static let slicesPerRound = 1000
     private static let momentsPerRound = 500
     /// How long work that another process stored may go unseen.
@@ -51,19 +52,21 @@ struct Scheduler: Sendable {
             let now = context.time.now
             let resets = context.routes.takeResets()
             do {
-                let (messages, freed) = try await context.store.write(.control) { writer in
+                let (messages, freed, isMore) = try await context.store.write(.control) { writer in
                     for route in resets { try writer.openGate(route) }
-                    let ended =
-                        try writer.endExpiredMessages(now: now, limit: Self.messagesPerRound)
-                        + writer.fireDueMoments(now: now, limit: Self.momentsPerRound)
+                    let ended = try writer.endExpiredMessages(now: now, limit: Self.expiriesPerRound)
+                    let fired = try writer.fireDueMoments(now: now, limit: Self.momentsPerRound)
+                    let released = try writer.releaseDueSlices(now: now, limit: Self.slicesPerRound)
                     return (
                         try writer.dueMessages(now: now, limit: Self.messagesPerRound),
-                        try writer.releaseDueSlices(now: now, limit: Self.slicesPerRound) + ended + resets.count
+                        ended + fired + released + resets.count,
+                        ended >= Self.expiriesPerRound || fired >= Self.momentsPerRound
+                            || released >= Self.slicesPerRound
                     )
                 }
                 await plan(messages)
                 if !messages.isEmpty || freed > 0 { context.ready.set() }
-                if messages.count < Self.messagesPerRound, freed < Self.momentsPerRound { return }
+                if messages.count < Self.messagesPerRound, !isMore { return }
             } catch {
                 context.routes.putBack(resets)
                 return context.logger.error("due work could not be read", metadata: ["error": "\(error)"])
