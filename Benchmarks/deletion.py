@@ -141,7 +141,8 @@ class Setup:
         left = sum(
             database.execute(f"SELECT EXISTS (SELECT 1 FROM {table} WHERE app = 1)").fetchone()[0]
             for table in ("device", "device_topic", "topic_member", "topic"))
-        left += database.execute("SELECT COUNT(*) FROM remainder WHERE due_at <= ?", (now,)).fetchone()[0]
+        if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'remainder'").fetchone():
+            left += database.execute("SELECT COUNT(*) FROM remainder WHERE due_at <= ?", (now,)).fetchone()[0]
         database.close()
         return left
 

@@ -24,6 +24,7 @@ package struct APIServices: Sendable {
     let bodies = BodyBudget()
     let parsing = ParsingTurns()
     private let examinations: CredentialExaminations
+    private let receiptGatherer: ReceiptGatherer
 
     /// - Parameter failures: also read by the server's metrics; by default nothing is limited.
     package init(
@@ -51,10 +52,11 @@ package struct APIServices: Sendable {
         quotas = RequestQuotas(
             perKey: options.requestsPerKeyPerSecond, perApp: options.requestsPerAppPerSecond, time: time)
         keyRing = KeyRing(store: store, hasher: hasher, time: time)
+        receiptGatherer = ReceiptGatherer(store: store)
     }
 
     var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
-    var credentials: CredentialVerbs { 
+    var credentials: CredentialVerbs {
         CredentialVerbs(store: store, engine: engine, providers: providers, examinations: examinations)
     }
     var keys: KeyVerbs {
@@ -65,6 +67,7 @@ package struct APIServices: Sendable {
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
     var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
     var topics: TopicVerbs { TopicVerbs(store: store) }
+    var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
     var routes: RouteVerbs { RouteVerbs(store: store) }
     var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
     var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }

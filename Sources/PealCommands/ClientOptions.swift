@@ -8,8 +8,15 @@ struct ClientOptions: ParsableArguments {
     @Option(help: "Base URL of the server. Default: PEAL_SERVER_URL, or http://127.0.0.1:8080.")
     var server: String?
 
-    @Option(help: "API key or admin token. Default: PEAL_API_KEY, or PEAL_ADMIN_TOKEN.")
+    @Option(
+        help: """
+            API key or admin token; other users of this machine can see it. Default: --api-key-file, PEAL_API_KEY, or \
+            PEAL_ADMIN_TOKEN.
+            """)
     var apiKey: String?
+
+    @Option(help: "File with the API key, or - for standard input. Default: PEAL_API_KEY_FILE.")
+    var apiKeyFile: String?
 
     @Flag(help: "Print JSON instead of a table.")
     var json = false
@@ -25,13 +32,27 @@ struct ClientOptions: ParsableArguments {
         guard base.contains(#/^https?://[^/?#]/#) else {
             throw .usage("\(base) is not a valid server URL, such as http://127.0.0.1:8080")
         }
-        guard let key = apiKey ?? value("PEAL_API_KEY") ?? value("PEAL_ADMIN_TOKEN") ?? secret else {
-            throw .usage("no API key: give --api-key, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN")
+        guard let key = try ownKey() ?? value("PEAL_ADMIN_TOKEN") ?? secret else {
+            throw .usage("no API key: give --api-key-file, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN")
         }
         guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw .usage("the API key may contain only printable ASCII characters without spaces")
         }
         return APIClient(base: base, apiKey: key)
+    }
+
+    private func ownKey() throws(CommandFailure) -> String? {
+        guard apiKey == nil || apiKeyFile == nil else { throw .usage("give either --api-key or --api-key-file") }
+        if let apiKey { return apiKey }
+        if let apiKeyFile { return try firstLine(apiKeyFile) }
+        if let key = value("PEAL_API_KEY") { return key }
+        guard let file = value("PEAL_API_KEY_FILE") else { return nil }
+        return try firstLine(file)
+    }
+
+    private func firstLine(_ path: String) throws(CommandFailure) -> String {
+        let text = String(decoding: try BodyOptions.bytes(path), as: UTF8.self)
+        return text.split(whereSeparator: \.isNewline).first.map { String($0) } ?? ""
     }
 
     /// Prints a document in the chosen format.

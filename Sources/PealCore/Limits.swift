@@ -111,7 +111,7 @@ package enum Limits {
     package static let probeDevicesMax = 16
     package static let probeMessagesMax = 4
     package static let probeSeconds: Int64 = 30
-    package static let routesPerWalk = 256
+    package static let routesPerWalk = 64
     package static let routeSlicesRead = 10_000
     package static let routesMeasured = 100
     package static let censusMax = 100_000

@@ -49,13 +49,16 @@ final class Checkpointer: Sendable {
     }
 
     /// Called by the writer between two commits. An idle writer lets the file be truncated; a busy one is not delayed
-    /// until the log reaches its limit. Then it waits here, because a truncation needs a gap between commits.
+    /// until the log reaches its limit. Then it waits here, because a truncation needs a gap between commits: right
+    /// after a checkpoint, when few pages are left to move.
     func checkpointIfDue(writerRests: Bool) {
         let (isFull, isDue) = state.withLock { state in
             let isLong = state.pages - state.pagesAtLast >= Self.pagesBetween
-            let isDue = !state.isRunning && (isLong || writerRests && state.pagesHighest >= Self.pagesBetween)
+            let isFull = state.pages > Self.pagesMax && !isLong
+            let isDue =
+                !state.isRunning && (isLong || isFull || writerRests && state.pagesHighest >= Self.pagesBetween)
             if isDue { state.isRunning = true }
-            return (state.pages > Self.pagesMax, isDue)
+            return (isFull, isDue)
         }
         guard isDue else { return }
         if isFull {
@@ -70,13 +73,16 @@ final class Checkpointer: Sendable {
     func makeRoom() { connection.writeWithoutTransaction { checkpoint(.truncate, $0) } }
 
     private func checkpoint(_ mode: Database.CheckpointMode, _ database: Database) {
+        let pagesBefore = state.withLock(\.pages)
+        // A truncation makes writers wait while it moves pages, so almost all are moved before it.
+        if mode == .truncate { _ = try? database.checkpoint(.passive) }
         let isDone = (try? database.checkpoint(mode)) != nil
         state.withLock { state in
             state.isRunning = false
             // A truncation that was blocked is retried when the writer is idle next.
             switch (mode, isDone) {
             case (.truncate, true): (state.pages, state.pagesAtLast, state.pagesHighest) = (0, 0, 0)
-            default: state.pagesAtLast = state.pages
+            default: state.pagesAtLast = min(pagesBefore, state.pages)
             }
         }
     }

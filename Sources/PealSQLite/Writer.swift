@@ -97,7 +97,7 @@ final class Writer: Sendable {
     }
 
     /// Pages returned to the file system at a time, a few milliseconds of work.
-    private static let pagesGivenBack = 1000
+    private static let pagesGivenBack = 500
 
     /// After many rows were deleted, shrinks the file step by step. A failure here must not fail the writes that wait.
     private static func giveBackPages(_ database: Database) {

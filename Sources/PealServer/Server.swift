@@ -14,7 +14,7 @@ internal import PealStore
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// The composition root: the only place that knows every part and connects them.
+/// The composition root: the only part that knows all others and connects them.
 struct Server {
     let configuration: ServerConfiguration
     let networks: [ServerNetwork]
@@ -23,7 +23,12 @@ struct Server {
     let randomness: any Randomness = SystemRandomness()
     /// For the HTTP server and webhooks.
     let eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
-    private static let examinersMax = 2
+    /// Threads that check credentials; they live as long as the process.
+    private static let examiners: NIOThreadPool = {
+        let pool = NIOThreadPool(numberOfThreads: 2)
+        pool.start()
+        return pool
+    }()
 
     init(_ configuration: ServerConfiguration, networks: [ServerNetwork]) {
         self.configuration = configuration
@@ -33,6 +38,7 @@ struct Server {
 
     /// Opens the store, serves until a signal or a failure, and closes the store.
     func run() async throws {
+        PrivateFiles.fromNowOn()
         let descriptors = DescriptorLimit.raise()
         let storage = try Storage.open(configuration) { [logger] in logger.warning("\($0)") }
         let result = await Result { try await serve(storage, descriptors: descriptors) }
@@ -65,11 +71,9 @@ struct Server {
             .init(
                 total: configuration.connectionsMax, perAddress: configuration.connectionsPerAddressMax,
                 descriptors: descriptors),
-            time: time, logger: logger)
+            proxies: configuration.trustedProxies, time: time, logger: logger)
         let failures = AuthenticationFailures(
             perMinute: configuration.authenticationFailuresPerMinute, time: time, logger: logger)
-        let examiners = NIOThreadPool(numberOfThreads: Self.examinersMax)
-        examiners.start()
         let services = APIServices(
             store: storage.store, engine: delivery, providers: providers.all, channels: providers.channels, time: time,
             randomness: randomness, hasher: storage.masterKey, adminTokenHash: adminTokenHash,
@@ -87,9 +91,9 @@ struct Server {
                 requestsPerAppPerSecond: configuration.requestsPerAppPerSecond),
             operations: ServerOperations(
                 store: storage.store, delivery: delivery, courier: courier, connections: connections,
-                failures: failures),
+                failures: failures, time: time),
             failures: failures,
-            examinations: CredentialExaminations { work in examiners.submit { _ in work() } }, logger: logger)
+            examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
         let listeners = try HTTPListeners(
             configuration, services: services, connections: connections, group: eventLoopGroup, logger: logger)
         // Services stop in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
@@ -103,13 +107,12 @@ struct Server {
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
         let result = await Result { try await ServiceGroup(configuration: group).run() }
         for provider in providers.all.values { await provider.close() }
-        try? await examiners.shutdownGracefully()
         do {
             try result.get()
         } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
-            let place = "\(configuration.httpHost):\(configuration.httpPort)"
+            let address = "\(configuration.httpHost):\(configuration.httpPort)"
             throw ConfigurationFailure(
-                .httpPort, "cannot listen on \(place): \(String(cString: strerror(error.errnoCode)))")
+                .httpPort, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))")
         } catch is SocketAddressError.UnknownHost {
             throw ConfigurationFailure(.httpHost, "\(configuration.httpHost) has no address")
         }
@@ -142,7 +145,8 @@ extension Result where Failure == any Error {
 }
 
 /// Runs the server until SIGTERM or SIGINT.
-/// - Parameter networks: every network that the server sends to. Those that are not built in must be registered (`Networks`)
+/// - Parameter networks: every network that the server sends to. Those that are not built in must be registered
+/// (`Networks`)
 ///   before the configuration is read.
 /// - Throws: `ConfigurationFailure` when it cannot start as configured; otherwise the error that ended it.
 package func runServer(
@@ -153,6 +157,7 @@ package func runServer(
 
 /// Migrates the database to this program's schema. Returns a line to print.
 package func migrateStore(_ configuration: ServerConfiguration) async throws -> String {
+    PrivateFiles.fromNowOn()
     let storage = try Storage.open(configuration)
     try await storage.migrate(configuration)
     let version = try await storage.store.schemaVersion()

@@ -3,6 +3,7 @@ internal import PealCore
 internal import PealDelivery
 internal import PealReports
 internal import PealStore
+internal import Synchronization
 
 /// Readiness, health and metrics of the running server.
 struct ServerOperations: Operations {
@@ -11,6 +12,8 @@ struct ServerOperations: Operations {
     let courier: WebhookCourier
     let connections: Connections
     let failures: AuthenticationFailures
+    let time: any TimeSource
+    private let recent = RecentCounts()
 
     func readiness() async -> [(subsystem: String, failure: String?)] {
         // First, because a locked store answers late.
@@ -22,7 +25,7 @@ struct ServerOperations: Operations {
     }
 
     func stoppedApps() async -> Int {
-        ((try? await store.read { try $0.census() })?.appsStopped) ?? 0
+        await counts(.request)?.census.appsStopped ?? 0
     }
 
     func stoppedCredentials() async -> [(app: AppID, record: CredentialRecord)] {
@@ -30,14 +33,48 @@ struct ServerOperations: Operations {
     }
 
     func metrics() async -> String {
-        let census = try? await store.read(.heavy) { try $0.census() }
-        let credentials = try? await store.read { try CredentialMetrics($0) }
-        let parked = try? await store.read(.heavy) { try $0.parkedRoutes(limit: Limits.routesMeasured) }
+        let counts = await counts(.request)
         return MetricsText.render(
-            delivery.metrics.snapshot, webhooks: courier.metrics.snapshot, census: census, credentials: credentials)
-            + RouteMetrics(parked: parked ?? [], now: SystemTime().now).text
+            delivery.metrics.snapshot, webhooks: courier.metrics.snapshot, census: counts?.census,
+            credentials: counts?.credentials)
+            + RouteMetrics(parked: counts?.parked ?? [], now: time.now).text
             + MetricsText.door(connections.snapshot, failures.snapshot)
     }
+}
+
+extension ServerOperations {
+    /// Counts of the store; nil when it does not respond. Anybody may request metrics and health as often as they like,
+    /// so counts are used again for half a second.
+    private func counts(_ lane: ReadLane) async -> RecentCounts.Counts? {
+        let now = time.uptime
+        if let known = recent.counts(at: now) { return known }
+        let counts = try? await store.read(lane) { store in
+            RecentCounts.Counts(
+                census: try store.census(), credentials: try CredentialMetrics(store),
+                parked: try store.parkedRoutes(limit: Limits.routesMeasured))
+        }
+        if let counts { recent.keep(counts, at: now) }
+        return counts
+    }
+}
+
+/// The last counts of the store.
+final class RecentCounts: Sendable {
+    struct Counts: Sendable {
+        let census: StoreCensus
+        let credentials: CredentialMetrics
+        let parked: [ParkedRoute]
+    }
+
+    private static let lasts = Duration.milliseconds(500)
+
+    private let kept = Mutex<(counts: Counts, at: Duration)?>(nil)
+
+    func counts(at now: Duration) -> Counts? {
+        kept.withLock { kept in kept.flatMap { now - $0.at < Self.lasts ? $0.counts : nil } }
+    }
+
+    func keep(_ counts: Counts, at now: Duration) { kept.withLock { $0 = (counts, now) } }
 }
 
 /// Prometheus' text format, version 0.0.4. Labels contain no names, users, addresses or provider texts.
@@ -89,7 +126,7 @@ enum MetricsText {
         return text
     }
 
-    /// Who was let in and who was not.
+    /// Connections and authentication.
     static func door(_ connections: Connections.Snapshot, _ failures: AuthenticationFailures.Snapshot) -> String {
         var text = ""
         single("peal_http_connections", "gauge", "Connections of clients.", connections.served, into: &text)
@@ -120,7 +157,8 @@ enum MetricsText {
         single("peal_slices_waiting", "gauge", "Slices that are due later.", census.slicesWaiting, into: &text)
         single("peal_slices_leased", "gauge", "Leased slices.", census.slicesLeased, into: &text)
         single(
-            "peal_slices_parked", "gauge", "Slices that wait for their route to open.", census.slicesParked, into: &text)
+            "peal_slices_parked", "gauge", "Slices that wait for their route to open.", census.slicesParked, into: &text
+        )
         single(
             "peal_slices_ending", "gauge", "Slices of ended messages, ready to be leased.", census.slicesEnding,
             into: &text)

@@ -21,6 +21,7 @@ struct Storage {
                 throw ConfigurationFailure(.storeURL, "the directory \(folder) does not exist")
             }
             try checkFile(path)
+            PrivateFiles.closeToOthers([path, path + "-wal", path + "-shm"])
         }
         let masterKey = try masterKey(configuration)
         do {
@@ -93,6 +94,21 @@ struct Storage {
             }
         } catch {
             throw ConfigurationFailure(configuration.masterKey == nil ? .masterKeyFile : .masterKey, "\(error)")
+        }
+    }
+}
+
+/// Files of the server are for its own user only.
+enum PrivateFiles {
+    /// New files of this process get mode 0600, new directories 0700.
+    static func fromNowOn() { _ = umask(0o077) }
+
+    /// Takes the rights of others from files that an earlier version or somebody else created.
+    static func closeToOthers(_ paths: [String]) {
+        for path in paths {
+            let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int
+            guard let mode, mode & 0o077 != 0 else { continue }
+            try? FileManager.default.setAttributes([.posixPermissions: mode & 0o700], ofItemAtPath: path)
         }
     }
 }

@@ -258,12 +258,12 @@ extension Timestamp {
 
 extension String {
     /// The extended form of a date or time of day: `20261121` with dashes, `0230` or `023000` with colons.
-    fileprivate func punctuated(with mark: Character, at places: [Int]) -> String {
+    fileprivate func punctuated(with mark: Character, at positions: [Int]) -> String {
         let digits = prefix { $0.isNumber }.count
-        guard !contains(mark), digits > places[0] else { return self }
+        guard !contains(mark), digits > positions[0] else { return self }
         var text = self
-        for place in places.reversed() where place < digits {
-            text.insert(mark, at: text.index(text.startIndex, offsetBy: place))
+        for position in positions.reversed() where position < digits {
+            text.insert(mark, at: text.index(text.startIndex, offsetBy: position))
         }
         return text
     }

@@ -49,6 +49,7 @@ extension StoreSession {
             let piece = try piece(of: TablePiece.ofMessage, room) { _ in MessageTable.place(app, id) }
             room -= piece.rows
             guard piece.isComplete else { break }
+            room -= try connection.execute("DELETE FROM message WHERE \(MessageTable.place(app, id))")
             if let campaign { try endExperiment(campaign, app: app, now: now) }
         }
         return limit - room

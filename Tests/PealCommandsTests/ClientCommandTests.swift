@@ -286,6 +286,8 @@ import Testing
         let none = Terminal()
         #expect(await none.run(["app", "list"]) == 2)
         #expect(none.errors.contains("PEAL_API_KEY"))
+        let both = Terminal(environment: [:])
+        #expect(await both.run(["app", "list", "--api-key", "a", "--api-key-file", "b"]) == 2)
         let noApp = Terminal(environment: ["PEAL_ADMIN_TOKEN": "t", "PEAL_APP": ""])
         #expect(await noApp.run(["app", "show"]) == 2)
         #expect(noApp.errors.contains("PEAL_APP"))

@@ -73,13 +73,13 @@ struct HTTP2FaultTests {
 
     @Test("end the connection with the right code", arguments: cases)
     func fault(_ fault: FaultCase) throws {
-        var bench = try StateBench()
-        bench.begin(0)
-        let thrown = #expect(throws: HTTP2Fault.self) { try bench.receive(fault.bytes) }
+        var fixture = try StateFixture()
+        fixture.begin(0)
+        let thrown = #expect(throws: HTTP2Fault.self) { try fixture.receive(fault.bytes) }
         #expect(thrown?.code == fault.code)
-        #expect(bench.endings.accepted.isEmpty)
-        bench.state.giveUpAll(endings: &bench.endings)
-        #expect(bench.endings.others.count == 1)
+        #expect(fixture.endings.accepted.isEmpty)
+        fixture.state.giveUpAll(endings: &fixture.endings)
+        #expect(fixture.endings.others.count == 1)
     }
 
     @Test(
@@ -89,18 +89,18 @@ struct HTTP2FaultTests {
             Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
         ])
     func firstFrame(_ bytes: [UInt8]) throws {
-        var bench = try StateBench(settings: nil)
-        #expect(throws: HTTP2Fault.self) { try bench.receive(bytes) }
+        var fixture = try StateFixture(settings: nil)
+        #expect(throws: HTTP2Fault.self) { try fixture.receive(bytes) }
     }
 
     @Test("a header block without end is refused")
     func endlessHeaders() throws {
-        var bench = try StateBench()
-        bench.begin(0)
-        try bench.receive(ServerFrame.headers(1, [0x00], endHeaders: false))
+        var fixture = try StateFixture()
+        fixture.begin(0)
+        try fixture.receive(ServerFrame.headers(1, [0x00], endHeaders: false))
         let thrown = #expect(throws: HTTP2Fault.self) {
             for _ in 0..<100 {
-                try bench.receive(ServerFrame.frame(9, stream: 1, Array(repeating: 0x61, count: 1000)))
+                try fixture.receive(ServerFrame.frame(9, stream: 1, Array(repeating: 0x61, count: 1000)))
             }
         }
         #expect(thrown?.code == .enhanceYourCalm)
@@ -108,11 +108,11 @@ struct HTTP2FaultTests {
 
     @Test("a flood of frames that answer nothing is refused")
     func flood() throws {
-        var bench = try StateBench()
-        bench.begin(0)
+        var fixture = try StateFixture()
+        fixture.begin(0)
         let thrown = #expect(throws: HTTP2Fault.self) {
             for _ in 0...Limits.quietFramesMax {
-                try bench.receive(ServerFrame.frame(HTTP2Frame.Kind.ping, Array(repeating: 0, count: 8)))
+                try fixture.receive(ServerFrame.frame(HTTP2Frame.Kind.ping, Array(repeating: 0, count: 8)))
             }
         }
         #expect(thrown?.code == .enhanceYourCalm)
@@ -120,10 +120,10 @@ struct HTTP2FaultTests {
 
     @Test("more data than our window is refused")
     func overflow() throws {
-        var bench = try StateBench()
-        bench.begin(0)
-        bench.state.receiveWindow = 10
-        let thrown = #expect(throws: HTTP2Fault.self) { try bench.receive(ServerFrame.data(1, "12345678901")) }
+        var fixture = try StateFixture()
+        fixture.begin(0)
+        fixture.state.receiveWindow = 10
+        let thrown = #expect(throws: HTTP2Fault.self) { try fixture.receive(ServerFrame.data(1, "12345678901")) }
         #expect(thrown?.code == .flowControlError)
     }
 
@@ -135,23 +135,23 @@ struct HTTP2FaultTests {
             ServerFrame.headers(1, [0x08, 2, 0x32, 0x30]), ServerFrame.headers(1, [0x08, 3, 0x32, 0x78, 0x30]),
         ])
     func streamFault(_ bytes: [UInt8]) throws {
-        var bench = try StateBench()
-        bench.begin(0)
-        bench.begin(1)
-        _ = bench.frames()
-        try bench.receive(bytes)
-        #expect(bench.othersKinds == [.lost("BadResponse")])
-        let written1 = bench.frames()
+        var fixture = try StateFixture()
+        fixture.begin(0)
+        fixture.begin(1)
+        _ = fixture.frames()
+        try fixture.receive(bytes)
+        #expect(fixture.othersKinds == [.lost("BadResponse")])
+        let written1 = fixture.frames()
         #expect(written1.map(\.header.kind) == [HTTP2Frame.Kind.reset])
-        try bench.receive(ServerFrame.headers(3))
-        #expect(bench.endings.accepted.map(\.index) == [1])
+        try fixture.receive(ServerFrame.headers(3))
+        #expect(fixture.endings.accepted.map(\.index) == [1])
     }
 
     @Test("no octets whatever bring it down, and every request ends once", arguments: 0..<300)
     func garbage(_ seed: Int) throws {
-        var bench = try StateBench(notification: testNotification(bodyBytes: 900))
+        var fixture = try StateFixture(notification: testNotification(bodyBytes: 900))
         let randomness = SeededRandomness(UInt64(seed + 1))
-        for index in 0..<20 { bench.begin(Int32(index)) }
+        for index in 0..<20 { fixture.begin(Int32(index)) }
         let pieces: [[UInt8]] = (0..<60).map { _ in
             let stream = UInt32(randomness.next() % 44)
             let length = Int(randomness.next() % 24)
@@ -170,10 +170,10 @@ struct HTTP2FaultTests {
                 UInt8(truncatingIfNeeded: randomness.next() % 12), flags: UInt8(truncatingIfNeeded: randomness.next()),
                 stream: stream, payload)
         }
-        do { for piece in pieces { try bench.receive(piece) } } catch {}
-        bench.state.giveUpAll(endings: &bench.endings)
-        let ended = bench.endings.accepted.map(\.index) + bench.endings.others.map(\.ticket.index)
+        do { for piece in pieces { try fixture.receive(piece) } } catch {}
+        fixture.state.giveUpAll(endings: &fixture.endings)
+        let ended = fixture.endings.accepted.map(\.index) + fixture.endings.others.map(\.ticket.index)
         #expect(ended.sorted() == Array(0..<20))
-        #expect(bench.state.openCount == 0)
+        #expect(fixture.state.openCount == 0)
     }
 }

@@ -30,6 +30,8 @@ struct ConfigurationTests {
             (["PEAL_LOG_FORMAT": "xml"], "PEAL_LOG_FORMAT: must be json or text"),
             (["PEAL_HTTP_TLS_KEY": "key.pem"], "PEAL_HTTP_TLS_CERTIFICATE: required"),
             (["PEAL_PROVIDERS_APNS_PRODUCTION_URL": "http://example.com"], "must be an https URL"),
+            (["PEAL_HTTP_TRUSTED_PROXIES": "10.0.0.1,proxy"], "PEAL_HTTP_TRUSTED_PROXIES: proxy is not an IP address"),
+            (["PEAL_WEBHOOKS_ALLOWED_PORTS": "443,https"], "PEAL_WEBHOOKS_ALLOWED_PORTS: https is not a port"),
             (["PEAL_CONFIG": "/nowhere/peal.yaml"], "PEAL_CONFIG: cannot read /nowhere/peal.yaml"),
         ])
     func refusals(environment: [String: String], message: String) async {

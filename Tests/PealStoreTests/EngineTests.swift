@@ -198,6 +198,11 @@ struct EngineTests {
         #expect(mode == 0o600)
         let again = try MasterKey.loadOrCreate(besideDatabase: test.path)
         #expect(again.hash("x") == test.masterKey.hash("x"))
+        for loose in [0o640, 0o604, 0o666] {
+            try FileManager.default.setAttributes([.posixPermissions: loose], ofItemAtPath: file)
+            let failure = #expect(throws: StoreStartFailure.self) { try MasterKey.load(file) }
+            #expect("\(failure)".contains("chmod 600"), "\(failure)")
+        }
         try FileManager.default.removeItem(atPath: file)
         #expect(throws: StoreStartFailure.self) { try MasterKey.loadOrCreate(besideDatabase: test.path) }
         try Data("short".utf8).write(to: URL(filePath: file))
@@ -241,7 +246,7 @@ struct EngineTests {
         }
         let full = try #require(try await pragma("page_count"))
         try await test.engine.write(.rest) { _ = try $0.execute("DELETE FROM setting WHERE LENGTH(value) > 1000", []) }
-        for _ in 0..<3 { _ = try await pragma("page_count") }
+        for _ in 0..<6 { _ = try await pragma("page_count") }
         #expect(try #require(try await pragma("page_count")) < full - 2000)
     }
 

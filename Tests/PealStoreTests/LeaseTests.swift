@@ -30,7 +30,10 @@ struct LeaseTests {
         let fixture = try await Fixture(engine)
         let other = Fixture(
             fixture.test, app: try await fixture.test.makeApp("Other", randomness: .init(seed: 2)).key)
-        #expect(try await fixture.store.read { try $0.readyRoutes(after: nil, stepsMax: .max, now: .init(milliseconds: 0)).routes } == [])
+        #expect(
+            try await fixture.store.read {
+                try $0.readyRoutes(after: nil, stepsMax: .max, now: .init(milliseconds: 0)).routes
+            } == [])
         for each in [fixture, other] {
             try await each.registerMany(1...5000)
             try await each.register(5001, route: .baidu)
@@ -40,9 +43,15 @@ struct LeaseTests {
         let all = [fixture.app, other.app].flatMap { app in
             [Route.apnsProduction, .baidu].map { ActiveRoute(app: app, route: $0) }
         }
-        #expect(try await fixture.store.read { try $0.readyRoutes(after: nil, stepsMax: .max, now: .init(milliseconds: 0)).routes } == all)
+        #expect(
+            try await fixture.store.read {
+                try $0.readyRoutes(after: nil, stepsMax: .max, now: .init(milliseconds: 0)).routes
+            } == all)
         _ = try await fixture.lease(limit: 100)
-        #expect(try await fixture.store.read { try $0.readyRoutes(after: nil, stepsMax: .max, now: .init(milliseconds: 0)).routes } == Array(all.dropFirst()))
+        #expect(
+            try await fixture.store.read {
+                try $0.readyRoutes(after: nil, stepsMax: .max, now: .init(milliseconds: 0)).routes
+            } == Array(all.dropFirst()))
     }
 
     @Test(

@@ -77,7 +77,7 @@ struct PruningTests {
         #expect(pieces.allSatisfy { $0 <= 11 } && pieces.count > 8, "\(pieces)")
         for table in tables {
             #expect(try await Self.count(table.name, app: app, fixture.test) == 0, "\(table.name)")
-            #expect(try await Self.count(table.name, app: other, fixture.test) == 3, "\(table.name)")
+            #expect(try await Self.count(table.name, app: other, fixture.test) == table.rowsMax(3), "\(table.name)")
         }
         // A request that was under way when the app was deleted writes once more.
         try await Self.fill(tables, app: app, 4, fixture.test)
@@ -173,6 +173,9 @@ extension PruningTests {
 
         let name: String
         let columns: [Column]
+
+        /// One, where the app is the whole key.
+        func rowsMax(_ count: Int) -> Int { columns.count { $0.keyPosition > 0 } == 1 && name != "api_key" ? 1 : count }
     }
 
     static func tables(_ test: TestStore) async throws -> [Table] {
@@ -204,7 +207,7 @@ extension PruningTests {
                     }
                 }
                 let places = values.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
-                try connection.execute("INSERT INTO \(table.name) VALUES (\(places))", values)
+                try connection.execute("INSERT INTO \(table.name) VALUES (\(places)) ON CONFLICT DO NOTHING", values)
             }
         }
     }

@@ -1,6 +1,6 @@
 /// The models installed on a phone: at most one for each campaign and one for all campaigns of the app. Models are
 /// verified when they are installed.
-public struct ModelShelf: Sendable, Codable {
+public struct ModelShelf: Sendable, Hashable, Codable {
     /// The app whose models are accepted.
     public let app: String
     private var models: [String: MomentModel] = [:]
@@ -36,6 +36,9 @@ public struct ModelShelf: Sendable, Codable {
         }
         return .builtIn(app: app)
     }
+
+    /// The versions of the installed models by campaign; the model of all campaigns is under `""`.
+    public var versions: [String: Int] { models.mapValues(\.version) }
 
     /// The installed version of a campaign's model, which tells the server whether it has a newer one; nil if none.
     public func version(of campaign: String?) -> Int? { models[campaign ?? Self.globalKey]?.version }

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// The image that a push names: receives a notification's `userInfo` and returns the image's URL, its identifier and
-/// the name of its file. Pure, so that it can be tested without a phone.
+/// The image that a push names: receives a notification's `userInfo` and returns the image's URL, the notification's
+/// identifier and the name of the image's file. Pure, so that it can be tested without a phone.
 public struct NotificationImage: Sendable, Hashable {
     /// Key of the image's URL in `userInfo`.
     public static let urlKey = "ctx_image_url"
-    /// Key of the image's identifier in `userInfo`.
+    /// Key of the notification's identifier in `userInfo`.
     public static let identifierKey = "ctx_idempotency_key"
 
     /// File types that iOS accepts as image attachments (UNNotificationAttachment, "Supported File Types").

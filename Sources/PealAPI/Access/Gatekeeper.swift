@@ -21,7 +21,8 @@ struct Gatekeeper: Sendable {
         guard let authentication = access.authentication else { return Caller(identity: .nobody) }
         // The handler reads the query or the body, and admits the caller by its secret.
         if case .parameter = authentication.scheme { return Caller(identity: .nobody) }
-        var caller = try await caller(AuthorizationHeader(headers[.authorization]), authentication, from: address, now: now)
+        var caller = try await caller(
+            AuthorizationHeader(headers[.authorization]), authentication, from: address, now: now)
         switch access.role {
         case .anyKey: break
         case .admin:

@@ -51,8 +51,8 @@ final class BodyBudget: Sendable {
     func share() -> Share { Share(self) }
 }
 
-/// Lets a few large bodies be parsed at a time, in the order of their arrival: each takes a thread for a while, and many
-/// times its size of memory.
+/// Lets a few large bodies be parsed at a time, in the order of their arrival: each takes a thread for a while, and
+/// many times its size of memory.
 final class ParsingTurns: Sendable {
     private struct State {
         var free = Limits.parsingsAtOnceMax

@@ -78,13 +78,15 @@ struct Gate: RouterMiddleware {
             return answer
         }
         let now = services.time.now
-        let caller = try await gatekeeper.admit(request.headers, endpoint.access, parameters: parameters, from: address, now: now)
+        let caller = try await gatekeeper.admit(
+            request.headers, endpoint.access, parameters: parameters, from: address, now: now)
         let query = try Query(query)
         let dialect = Dialects.owner(of: path, raw: "")
         let share = services.bodies.share()
         defer { share.release() }
-        let body = try await body(of: request, share, tolerance: dialect.mediaTypes, isUnknown: endpoint.access.isInBody)
-        { beginning in
+        let body = try await body(
+            of: request, share, tolerance: dialect.mediaTypes, isUnknown: endpoint.access.isInBody
+        ) { beginning in
             try await gatekeeper.admitUnread(beginning, query: query, endpoint.access, from: address, now: now)
         }
         let turn = body.count > Limits.parsedAtOnceBytesMax ? try await services.parsing.begin() : nil
@@ -107,6 +109,12 @@ struct Gate: RouterMiddleware {
         admit: ([UInt8]) async throws -> Void
     ) async throws -> [UInt8] {
         guard request.method != .get, request.method != .head else { return [] }
+        let encoding = request.headers[.contentEncoding]?.lowercased() ?? ""
+        guard ["", "identity"].contains(encoding) else {
+            throw PealError(
+                .unsupportedMediaType, "the body must not be compressed: Content-Encoding is not supported",
+                field: "Content-Encoding")
+        }
         let limit = services.options.requestBodyBytesMax
         let tooLarge = PealError(.bodyTooLarge, "the body is larger than \(limit) bytes")
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }

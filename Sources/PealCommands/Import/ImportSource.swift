@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// Where an import takes its devices from, in an order that is the same at every run.
+/// The source of an import's devices, in the same order at every run.
 protocol ImportSource {
     /// Identifies the source in a resume file.
     var name: String { get }

@@ -5,8 +5,8 @@ package enum SecretStrength {
 
     package static func isStrong(_ secret: String) -> Bool { bits(secret) >= bitsMin }
 
-    /// The characters that do not continue a run (`aaaa`, `1234`, `dcba`), each worth the logarithm of the alphabet that
-    /// the secret uses, but no more than its different characters allow.
+    /// The characters that do not continue a run (`aaaa`, `1234`, `dcba`), each worth the logarithm of the alphabet
+    /// that the secret uses, but no more than its different characters allow.
     package static func bits(_ secret: String) -> Double {
         let bytes = Array(secret.utf8)
         guard var last = bytes.first else { return 0 }

@@ -104,7 +104,7 @@ package struct Slice: Sendable, Hashable {
         case done = 4
         /// What its devices were answered cannot be stored. Nobody works on it until its message is resumed or ends.
         case quarantined = 5
-        /// Its message ended without it: its devices are settled without being sent to, whatever the state of its route.
+        /// Its message ended without it: its devices are settled without being sent to, even if its route is closed.
         case ending = 6
     }
 }

@@ -93,11 +93,14 @@ package enum JSONPeek {
         }
 
         private mutating func skipSpace() {
-            while let byte = next, [0x20, 0x09, 0x0A, 0x0D].contains(byte) { position += 1 }
+            while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { position += 1 }
         }
 
         private func isEnd(_ byte: UInt8) -> Bool {
-            [0x20, 0x09, 0x0A, 0x0D, UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]")].contains(byte)
+            switch byte {
+            case 0x20, 0x09, 0x0A, 0x0D, UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"): true
+            default: false
+            }
         }
     }
 }

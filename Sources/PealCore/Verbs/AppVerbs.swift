@@ -56,8 +56,8 @@ package struct AppVerbs: Sendable {
             guard try store.deleteApp(app.key, now: call.now) else { throw PealError.notFound("app") }
             try store.audit(call, app: nil, "app.delete", "app \(app.id)")
         }
-        for place in CredentialVerbs.Place.all(app: app.key) {
-            engine.credentialsChanged(app: app.key, provider: place.provider, environment: place.environment)
+        for target in CredentialVerbs.Target.all(app: app.key) {
+            engine.credentialsChanged(app: app.key, provider: target.provider, environment: target.environment)
         }
     }
 }

@@ -86,7 +86,7 @@ package struct GeofenceVerbs: Sendable {
             let found = try device.flatMap { try store.device(app: app, id: $0) }
             let own = found.flatMap { platforms.contains($0.platform) ? $0 : nil }
             let asking = GeofenceShare.Device(
-                platform: own?.platform ?? platforms.first ?? .ios,
+                platform: own?.platform ?? platforms.first ?? Platform.addressable[0],
                 topics: try own.map { try store.topicsJoined(app: app, device: $0.key) })
             return GeofenceShare(try store.geofenceLedger(app: app), for: asking, since: known, now: now)
         }

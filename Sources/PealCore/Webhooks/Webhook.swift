@@ -90,8 +90,13 @@ package typealias OutboxEventID = Identifier<OutboxEvent>
 package struct WebhookRules: Sendable {
     /// Hosts that may be private: `host`, `host:port` or `.suffix`.
     package let allowedHosts: [String]
+    /// Ports of other hosts.
+    package let allowedPorts: [Int]
 
-    package init(allowedHosts: [String] = []) { self.allowedHosts = allowedHosts }
+    package init(allowedHosts: [String] = [], allowedPorts: [Int] = [443]) {
+        self.allowedHosts = allowedHosts
+        self.allowedPorts = allowedPorts
+    }
 
     /// The target of a URL.
     package struct Target: Sendable, Hashable {
@@ -122,6 +127,9 @@ package struct WebhookRules: Sendable {
         let isListed = allowedHosts.contains { AllowedHost($0).matches(uri) }
         guard uri.isSecure || (isListed && uri.isLoopback) else {
             throw .invalid("url", "url must be https; http only to a loopback host in PEAL_WEBHOOKS_ALLOWED_HOSTS")
+        }
+        guard isListed || allowedPorts.contains(uri.port) else {
+            throw .invalid("url", "url must use port 443, or one in PEAL_WEBHOOKS_ALLOWED_PORTS")
         }
         guard isListed || !Self.isPrivate(uri) else {
             throw .invalid("url", "url names a private host that is not in PEAL_WEBHOOKS_ALLOWED_HOSTS")

@@ -228,4 +228,3 @@ struct RouteBreaker: Sendable {
             && Double(recent.troubled) > Limits.breakerDeferredShare * Double(recent.answers)
     }
 }
-

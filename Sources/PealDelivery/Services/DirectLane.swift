@@ -72,7 +72,7 @@ final class DirectQueue: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.slices.isEmpty } }
     /// Whether slices of messages that are planned now can be taken.
-    var hasRoom: Bool { state.withLock { $0.slices.count < Limits.directSlicesWaitingMax / 2 } }
+    var hasRoom: Bool { state.withLock { $0.slices.count < Limits.directSlicesWaitingMax - 512 } }
 
     func finish() {
         let hasMore = state.withLock { state in

@@ -8,7 +8,7 @@ struct Dispatcher: Sendable {
     /// How many workers one route may hold, so that a slow one leaves room.
     private static let slicesPerRouteMax = Limits.slicesActiveMax * 3 / 4
     private static let expressInterval: Duration = .milliseconds(500)
-    private static let walksPerRound = 32
+    private static let walksPerRound = 128
 
     private struct Share {
         let route: ActiveRoute

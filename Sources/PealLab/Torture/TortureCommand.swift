@@ -87,7 +87,7 @@ package struct TortureCommand: AsyncParsableCommand {
         var plan = TortureSchedule.Plan()
         (plan.seed, plan.seconds, plan.messages, plan.devices) = (seed, seconds, messages, devices)
         (plan.kills, plan.nodes, plan.faults) = (kills, nodes, try chosenFaults())
-        let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+        let own = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent().path ?? "."
         var setting = TortureSetting(binaries: binaries ?? own)
         (setting.store, setting.pagesInFlight, setting.drainSeconds) = (store, pages, drain)
         let isQuiet = json

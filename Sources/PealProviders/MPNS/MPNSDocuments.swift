@@ -70,7 +70,7 @@ enum MPNSTile {
         }
 
         /// The elements for the image and body of the common fields; nil if the template has none.
-        var places: (image: String, body: String?) {
+        var commonElements: (image: String, body: String?) {
             switch self {
             case .plain, .flip: ("BackgroundImage", "BackContent")
             case .cycle: ("CycleImage1", nil)
@@ -110,8 +110,8 @@ enum MPNSTile {
         var values: [String: XMLText] = [:]
         values["Title"] = try fields.title()
         values["Count"] = fields.content.badge.map { XMLText(min(max($0, 0), 99)) }
-        values[template.places.image] = try fields.image()
-        if let place = template.places.body { values[place] = try fields.body() }
+        values[template.commonElements.image] = try fields.image()
+        if let element = template.commonElements.body { values[element] = try fields.body() }
         return template.elements.compactMap { name in values[name].map { XMLElement("wp:\(name)", text: $0) } }
     }
 }

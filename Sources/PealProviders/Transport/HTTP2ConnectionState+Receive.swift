@@ -81,10 +81,10 @@ extension HTTP2ConnectionState {
 
     /// Resets a stream that the peer misused. The other streams go on.
     mutating func resetStream(
-        _ place: Int, _ code: HTTP2Code, reason: String, into out: inout ByteBuffer, endings: inout StreamEndings
+        _ slotIndex: Int, _ code: HTTP2Code, reason: String, into out: inout ByteBuffer, endings: inout StreamEndings
     ) {
-        out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: streams[place].id, code.rawValue)
-        cutOff(place, .lost(reason), endings: &endings)
+        out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: streams[slotIndex].id, code.rawValue)
+        cutOff(slotIndex, .lost(reason), endings: &endings)
     }
 }
 
@@ -131,12 +131,12 @@ extension HTTP2ConnectionState {
             return
         }
         try requireBegun(header.streamID)
-        guard let place = streams.find(header.streamID) else { return }
-        streams[place].window += increment
+        guard let slotIndex = streams.find(header.streamID) else { return }
+        streams[slotIndex].window += increment
         if increment == 0 {
-            resetStream(place, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
-        } else if streams[place].window > HTTP2Frame.windowMax {
-            resetStream(place, .flowControlError, reason: "BadResponse", into: &out, endings: &endings)
+            resetStream(slotIndex, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
+        } else if streams[slotIndex].window > HTTP2Frame.windowMax {
+            resetStream(slotIndex, .flowControlError, reason: "BadResponse", into: &out, endings: &endings)
         }
     }
 
@@ -167,8 +167,8 @@ extension HTTP2ConnectionState {
         goAway = GoAway(
             lastStreamID: lastStreamID, code: code,
             reason: Self.reason(in: payload.readableBytesView) ?? goAway?.reason)
-        for place in streams.places(where: { $0 > lastStreamID }) {
-            cutOff(place, .unprocessed, endings: &endings)
+        for slotIndex in streams.slotIndices(where: { $0 > lastStreamID }) {
+            cutOff(slotIndex, .unprocessed, endings: &endings)
         }
     }
 

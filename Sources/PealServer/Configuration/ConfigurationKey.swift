@@ -117,6 +117,10 @@ extension ConfigurationKey {
     static let webhookHosts = ConfigurationKey(
         "webhooks.allowed.hosts", .hosts, "Private hosts that webhooks may be on; loopback hosts may use http")
 
+    static let webhookPorts = ConfigurationKey(
+        "webhooks.allowed.ports", .text, default: "443",
+        "Ports that webhooks may use, separated by commas; hosts in PEAL_WEBHOOKS_ALLOWED_HOSTS may name others")
+
     static let messageLife = ConfigurationKey(
         "limits.message.ttl.seconds", .integer(60...31_536_000, unit: "seconds"),
         default: String(Limits.messageLifeSecondsDefault),
@@ -175,11 +179,14 @@ extension ConfigurationKey {
             httpConnectionsPerAddress, httpTrustedProxies, httpHandshake, httpHead, httpIdle, httpAge, httpRate,
             metricsPort, metricsPortFile, storeURL, preparedStatements, adminToken, masterKey, masterKeyFile,
         ] + ServerNetwork.builtIn.flatMap(\.keys) + [
-            caFile, webhookHosts, messageLife, requestBodyBytes, jsonValues, authenticationFailures, requestsPerKey,
+            caFile, webhookHosts, webhookPorts, messageLife, requestBodyBytes, jsonValues, authenticationFailures,
+            requestsPerKey,
             requestsPerApp, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold,
             contextPushWindow, richieTopics, richieUsers, logLevel, logFormat,
         ]
 
     /// Variables of the client commands. They may be set in the server's environment too.
-    package static let clientEnvironmentNames: Set<String> = ["PEAL_SERVER_URL", "PEAL_API_KEY", "PEAL_APP"]
+    package static let clientEnvironmentNames: Set<String> = [
+        "PEAL_SERVER_URL", "PEAL_API_KEY", "PEAL_API_KEY_FILE", "PEAL_APP",
+    ]
 }

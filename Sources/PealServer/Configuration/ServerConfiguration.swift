@@ -85,7 +85,8 @@ extension ServerConfiguration {
             masterKeyFile: checked.optional(.masterKeyFile),
             caFile: checked.optional(.caFile),
             addressRules: addressRules(checked),
-            webhookRules: WebhookRules(allowedHosts: checked.list(.webhookHosts)),
+            webhookRules: WebhookRules(
+                allowedHosts: checked.list(.webhookHosts), allowedPorts: try webhookPorts(checked)),
             messageLifeSeconds: Int64(checked.integer(.messageLife)),
             requestBodyBytesMax: checked.integer(.requestBodyBytes),
             jsonValuesMax: checked.integer(.jsonValues),
@@ -103,7 +104,9 @@ extension ServerConfiguration {
             logLevel: checked.text(.logLevel),
             logFormat: LogFormat(rawValue: checked.text(.logFormat)) ?? .json,
             values: ConfigurationKey.all.map { key in
-                let value = source.text(key).map { key.isSecret ? "********" : key == .storeURL ? StorePlace.masked($0) : $0 }
+                let value = source.text(key).map {
+                    key.isSecret ? "********" : key == .storeURL ? StorePlace.masked($0) : $0
+                }
                 return (key, value, source.isGiven(key))
             },
             checked: checked)
@@ -124,6 +127,15 @@ extension ServerConfiguration {
         case (let certificate?, let key?): return TLSFiles(certificate: certificate, key: key)
         case (nil, _): throw ConfigurationFailure(.httpCertificate, "required when PEAL_HTTP_TLS_KEY is set")
         case (_, nil): throw ConfigurationFailure(.httpKey, "required when PEAL_HTTP_TLS_CERTIFICATE is set")
+        }
+    }
+
+    private static func webhookPorts(_ checked: ConfigurationValues) throws -> [Int] {
+        try checked.list(.webhookPorts).map { text in
+            guard let port = UInt16(text), port > 0 else {
+                throw ConfigurationFailure(.webhookPorts, "\(text) is not a port")
+            }
+            return Int(port)
         }
     }
 

@@ -14,8 +14,8 @@ internal import Synchronization
 
 /// The limit on open descriptors, which every connection needs one of.
 enum DescriptorLimit {
-    /// Raises the soft limit as far as the hard limit allows, at most to `Limits.descriptorsMax`. Returns the limit that
-    /// is in force.
+    /// Raises the soft limit as far as the hard limit allows, at most to `Limits.descriptorsMax`. Returns the limit
+    /// that is in force.
     static func raise() -> Int {
         var limit = rlimit()
         guard read(&limit) else { return 1024 }
@@ -83,12 +83,15 @@ final class Connections: Sendable {
     private static let warningInterval = Duration.seconds(10)
 
     let capacity: Capacity
+    private let proxies: Set<IPAddress>
     private let time: any TimeSource
     private let logger: Logger
     private let state = Mutex(State())
 
-    init(_ capacity: Capacity, time: any TimeSource, logger: Logger) {
+    /// - Parameter proxies: have no limit per address.
+    init(_ capacity: Capacity, proxies: [IPAddress] = [], time: any TimeSource, logger: Logger) {
         self.capacity = capacity
+        self.proxies = Set(proxies)
         self.time = time
         self.logger = logger
     }
@@ -101,7 +104,9 @@ final class Connections: Sendable {
     func admit(_ channel: any Channel) -> Bool {
         let peer = ClientNetwork.address(of: channel.remoteAddress)
         let address = ClientNetwork.name(of: peer)
-        let isLimited = capacity.limitsLoopback || !(peer.map { AddressGuard.isLoopback($0.bytes) } ?? true)
+        let isOwn = peer.map { AddressGuard.isLoopback($0.bytes) } ?? true
+        let isProxy = peer.map(proxies.contains) ?? false
+        let isLimited = !isProxy && (capacity.limitsLoopback || !isOwn)
         let isAdmitted = state.withLock { state in
             let own = state.byAddress[address, default: 0]
             guard state.served < capacity.total, !isLimited || own < capacity.perAddress else { return false }

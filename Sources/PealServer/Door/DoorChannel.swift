@@ -109,7 +109,8 @@ final class SurplusHandler: ChannelInboundHandler {
     private func answer(_ status: HTTPResponse.Status) {
         guard let context, !isAnswered else { return }
         isAnswered = true
-        let body = status == .ok ? #"{"status":"ok"}"# : #"{"error":{"code":"unavailable","message":"too many connections"}}"#
+        let body =
+            status == .ok ? #"{"status":"ok"}"# : #"{"error":{"code":"unavailable","message":"too many connections"}}"#
         var text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\nConnection: close\r\nCache-Control: no-store\r\n"
         if status != .ok { text += "Retry-After: 5\r\n" }
         text += "Content-Type: application/json; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"

@@ -4,8 +4,8 @@ internal import NIOHTTP1
 internal import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP1
 
-/// The requests of a connection, or the one request of an HTTP/2 stream: closes it when a body comes in, or an answer is
-/// read, more slowly than allowed, and answers `Expect: 100-continue`.
+/// The requests of a connection, or the one request of an HTTP/2 stream: closes it when a body comes in, or an answer
+/// is read, more slowly than allowed, and answers `Expect: 100-continue`.
 final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart

@@ -15,7 +15,7 @@ extension StoreSession {
     private func plan(_ message: Message, _ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan {
         guard message.state == .planning else { return Plan(state: message.state, leasedSlices: []) }
         let (app, id) = (message.app, message.id)
-        let environment = draft.options.resolved(for: .ios, in: draft.content).environment
+        let environment = draft.options.audienceEnvironment(in: draft.content)
         let resolved = try resolve(app: app, draft.audience, environment: environment, now: now)
         let slices = try cut(resolved, app: app, message: id)
         guard !slices.isEmpty else { return try endUnsent(message, now: now) }

@@ -6,7 +6,7 @@ package protocol SQLEngine: Sendable {
     var dialect: SQLDialect { get }
 
     /// Runs `body` on one consistent state. Cancelling the calling task does not stop it.
-    /// - Parameter lane: Reads of one lane never wait for those of another.
+    /// - Parameter lane: Reads of one lane do not wait for those of another.
     func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws -> R

@@ -12,10 +12,18 @@ struct TablePiece: Sendable {
         self.key = key.map { (name: $0.key, kind: $0.value) }
     }
 
+    /// The rows of an app in the order of the primary key: then neighbours go together, and a piece touches few pages.
+    func rows(of app: AppKey) -> SQL {
+        let mine: SQL = "app = \(app)"
+        return key.first?.name == "app" ? "\(mine) ORDER BY \(name: columns)" : mine
+    }
+
+    private var columns: String { key.map(\.name).joined(separator: ", ") }
+
     /// The keys of at most `limit` rows.
     /// - Parameter condition: an index should find its rows; may end with `ORDER BY`.
     func keys(where condition: SQL, limit: Int) -> SQL {
-        "SELECT \(name: key.map(\.name).joined(separator: ", ")) FROM \(name: table) WHERE \(condition) LIMIT \(limit)"
+        "SELECT \(name: columns) FROM \(name: table) WHERE \(condition) LIMIT \(limit)"
     }
 
     /// Deletes the row with that key.
@@ -101,8 +109,8 @@ extension TablePiece {
         experimentArm, experiment, routeGate,
     ]
 
-    /// Every table with rows of a message, the message last.
+    /// Every table with rows of a message, except `message` itself.
     static let ofMessage: [TablePiece] = [
-        logPage, receipt, receiptCount, address, keys, predicate, content, moment, slice, message,
+        logPage, receipt, receiptCount, address, keys, predicate, content, moment, slice,
     ]
 }

@@ -336,6 +336,7 @@ enum SchemaPruning {
             kind BIGINT NOT NULL, number BIGINT NOT NULL, app BIGINT NOT NULL, object BIGINT NOT NULL,
             name {text} NOT NULL, began_at BIGINT NOT NULL, due_at BIGINT NOT NULL, PRIMARY KEY (kind, number))
         """,
+        "CREATE INDEX remainder_due ON remainder (due_at)",
         "CREATE INDEX device_retired ON device (retired_at) WHERE retired_at IS NOT NULL",
         "CREATE INDEX topic_expiry ON topic (expires_at) WHERE expires_at IS NOT NULL",
         "CREATE INDEX moment_over ON moment (app, user_id, state) WHERE state >= 5",

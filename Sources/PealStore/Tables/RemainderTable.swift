@@ -102,7 +102,7 @@ extension StoreSession {
     private func complete(_ remainder: Remainder, limit: Int, now: Timestamp) throws -> Piece {
         let (app, object, name, beganAt) = (remainder.app, remainder.object, remainder.name, remainder.beganAt)
         switch remainder.kind {
-        case .app: return try piece(of: TablePiece.ofApp, limit) { _ in "app = \(app)" }
+        case .app: return try piece(of: TablePiece.ofApp, limit) { $0.rows(of: app) }
         case .device:
             return try piece(of: [.receipt, .trigger], limit) { _ in "app = \(app) AND seq = \(object)" }
         case .user: return try eraseUser(name, app: app, before: beganAt, limit: limit, now: now)

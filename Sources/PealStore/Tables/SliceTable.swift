@@ -140,7 +140,7 @@ enum SliceTable {
 
     /// The next route with slices in `state`, which is `ready` or `ending`, and from when on they may be leased.
     static func nextRoute(after app: AppKey, _ route: Int64, _ state: Slice.State) -> SQL {
-        let leasedFrom: SQL = state == .ready ? RouteTable.leasedFrom : "NULL"
+        let leasedFrom: SQL = state == .ready ? RouteTable.leasedFrom : "CAST(NULL AS BIGINT)"
         return """
             SELECT app, route, \(leasedFrom) FROM slice
             WHERE state = \(code: state) AND (app, route) > (\(app), \(route)) ORDER BY app, route LIMIT 1

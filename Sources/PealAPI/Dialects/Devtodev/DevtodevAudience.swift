@@ -13,7 +13,7 @@ struct DevtodevAudience {
     ]
     private static let users = ["userId", "customUid"]
 
-    /// The members of an element that are looked at.
+    /// The members of an element that are read.
     static let names = ["token"] + identifiers.map { $0.name } + users
 
     /// - Parameter content: contains the objects of the push's platforms.

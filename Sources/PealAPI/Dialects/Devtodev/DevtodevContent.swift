@@ -52,7 +52,7 @@ enum DevtodevApple {
         if !buttons.isEmpty { more["_interactive"] = ["buttons": .array(buttons)] }
     }
 
-    /// The app's service extension loads them, which iOS starts for `mutable-content` only.
+    /// The app's service extension loads them; iOS starts it only for `mutable-content`.
     private static func add(
         _ attachments: [DevtodevAttachment], _ aps: inout JSON.Members, _ more: inout JSON.Members
     ) {
@@ -81,7 +81,7 @@ enum DevtodevAndroid {
         return Content.PlatformContent(FCMContent(data: data(own, keys)), options: message.options.delivery)
     }
 
-    /// Buttons carry their texts with them.
+    /// Buttons contain their own texts.
     private static func buttons(_ given: [DevtodevAndroidButton]) -> JSON? {
         let buttons = given.map { button -> JSON in
             .compact([

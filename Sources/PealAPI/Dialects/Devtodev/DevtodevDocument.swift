@@ -39,7 +39,7 @@ enum DevtodevDocument {
             refusals: [.notFound, .idempotencyMismatch, .payloadTooLarge])
     }
 
-    /// What was left out of a push that is sent all the same.
+    /// What a push that is sent anyway leaves out.
     private static let warning = (
         name: "Warning", schema: Schema.text, text: "What the message leaves out (code 299)."
     )

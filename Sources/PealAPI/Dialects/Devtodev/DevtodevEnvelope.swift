@@ -38,7 +38,7 @@ enum DevtodevRefusals {
 
 /// The names that a request's members have for the fields of a message.
 struct DevtodevSpelling {
-    /// What the request calls its Windows object.
+    /// The name of the request's Windows object.
     var windowsName = "uwp"
 
     func path(of field: MessageField) -> String {

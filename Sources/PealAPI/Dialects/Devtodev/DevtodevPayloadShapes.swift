@@ -60,9 +60,9 @@ enum DevtodevOptionsShapes {
     }
 }
 
-/// What several payloads take.
+/// The members that several payloads share.
 enum DevtodevPartShapes {
-    /// What a tap does: the first of the three that is given, under the key that the vendor's SDKs read.
+    /// What a tap does: the first of the three members, under the key that the vendor's SDKs read.
     static let action = ObjectShape(
         "DevtodevAction", DevtodevAction(), "If several are given, the first one applies."
     ) {
@@ -264,7 +264,7 @@ enum DevtodevAndroidShapes {
 }
 
 extension Rule {
-    /// A text to show must be there.
+    /// Requires a text to show.
     fileprivate static func text(
         _ names: [String], _ isThere: @escaping @Sendable (Root) -> Bool
     ) -> Rule {
@@ -278,7 +278,7 @@ extension Rule {
         }
     }
 
-    /// None of these members may be there; the reader has already refused them.
+    /// Refuses these members; only for the schema, because the reader has already refused them.
     fileprivate static func nothing(_ names: [String]) -> Rule {
         Rule(
             "Without \(names.map { "`\($0)`" }.joined(separator: ", ")).",

@@ -17,7 +17,7 @@ struct DevtodevPush: Sendable {
         let given = try DevtodevShapes.caller.value(of: body, .tolerant, now: call.now)
         let named = try await app(given.app)
         let caller = try await Gatekeeper(services).admit(
-            // The body's where both are given.
+            // The one in the body takes precedence.
             secret: given.userToken ?? call.query["user_token"], .userToken, for: named, from: call.address,
             now: call.now)
         let app = try Self.app(given.app, named, caller)
@@ -26,7 +26,7 @@ struct DevtodevPush: Sendable {
         do {
             return try await send(body, app: app, VerbCall(actor: caller.name, now: call.now, request: pack))
         } catch let refusal as PealError where refusal.code.httpStatus < 500 && refusal.code != .idempotencyMismatch {
-            // A repetition that is invalid by now still gets the first answer.
+            // A repeated push that has become invalid still gets the first answer.
             guard let pack, let kept = try await services.store.answer(keptFor: pack, now: call.now) else {
                 throw refusal
             }
@@ -61,7 +61,7 @@ struct DevtodevPush: Sendable {
         return Answer(.ok, json)
     }
 
-    /// If this fails, a repetition waits for the message again.
+    /// If this fails, a repeated push waits for the message again.
     private func keep(_ json: JSON, for pack: IdempotentRequest, start: Timestamp) async {
         do {
             try await services.store.write(.rest) { store in
@@ -72,7 +72,7 @@ struct DevtodevPush: Sendable {
         }
     }
 
-    /// The app that the request names; nil for none, or one that there is not.
+    /// The app that the request names; nil if it names none or an unknown one.
     private func app(_ name: String?) async throws -> App? {
         guard let name else { return nil }
         return try await services.store.read { store in
@@ -84,8 +84,8 @@ struct DevtodevPush: Sendable {
         app.dialectIDs[.devtodev]?.lowercased() == name.lowercased() || AppID(name) == app.id
     }
 
-    /// - Throws: `not_found` for an app that there is not, `forbidden` for one that is not the key's.
-    /// Of several apps of that name it is the key's.
+    /// - Throws: `not_found` for an unknown app, `forbidden` for one that is not the key's.
+    /// - Returns: the key's app if several apps have that name.
     private static func app(_ name: String?, _ named: App?, _ caller: Caller) throws(PealError) -> App {
         if let app = caller.app, let name, isNamed(name, app) { return app }
         guard let named else {
@@ -98,12 +98,12 @@ struct DevtodevPush: Sendable {
     }
 }
 
-/// `pack_id`: the name under which a client that lost the answer asks again. Until the message ends, the stored answer
+/// `pack_id`: the id with which a client repeats a push whose answer it lost. Until the message ends, the stored answer
 /// contains its id, so that a repetition waits for the same message, even after a restart of the server.
 enum DevtodevPack {
     private static let acceptedStatus = 202
 
-    /// nil where the request names itself not.
+    /// nil if the request has no `pack_id`.
     static func request(_ name: String?, _ call: Call, app: App) -> IdempotentRequest? {
         guard let name else { return nil }
         let scope = SHA256.hash(data: Array("devtodev\n\(app.id)".utf8))

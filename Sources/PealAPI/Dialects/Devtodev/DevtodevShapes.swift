@@ -1,21 +1,21 @@
 internal import PealCore
 internal import PealShapes
 
-/// What a push may be. Everything but the audience goes into the objects of the platforms.
+/// The shape of a push. Everything except the audience is in the platforms' objects.
 enum DevtodevShapes {
-    /// Who asks, and for which app: read before anything else, and never refused here.
+    /// The caller and the app: read first, and never refused here.
     static let caller = ObjectShape("DevtodevCaller", DevtodevCaller()) {
         Entry("user_token", scalar) { $0.userToken = $1 ?? nil }
         Entry("app_id", scalar) { $0.app = $1 ?? nil }
     }
 
-    /// Read before the rest: a repetition gets its first answer whatever else it says.
+    /// Read before the rest: a repeated push gets its first answer, whatever else it contains.
     static let pack = ObjectShape("DevtodevPackID", String?.none) {
         Entry("pack_id", .text()) { $0 = $1 }
     }
 
     static let push = ObjectShape("DevtodevPush", DevtodevRequest(), rules: [namesPlatform]) {
-        // A key of dialect devtodev; it wins over the query's.
+        // A key of dialect devtodev. It takes precedence over the one in the query.
         Entry("user_token", .anything) { _, _ in }
         Entry(required: "app_id", .anyText) { _, _ in }
         Entry(including: pack, \.pack)
@@ -73,7 +73,7 @@ enum DevtodevShapes {
         "DevtodevAndroid", DevtodevOptionsShapes.android, shown: DevtodevAndroidShapes.shown,
         hidden: DevtodevAndroidShapes.hidden, visible: DevtodevAndroidShapes.visible)
 
-    /// One platform's message: what its payload may be depends on whether it is hidden.
+    /// One platform's message. The shape of its payload depends on whether it is hidden.
     private static func message<Payload>(
         _ name: String, _ options: ObjectShape<DevtodevOptions>, shown: ObjectShape<Payload>,
         hidden: ObjectShape<Payload>, visible: [String], environment: Environment? = nil

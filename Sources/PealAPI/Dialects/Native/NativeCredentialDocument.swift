@@ -15,9 +15,9 @@ extension NativeDocument {
                 // `verify` is not a fingerprint.
                 refusals: [.methodNotAllowed]),
         ]
-        + ProviderName.allCases.flatMap(place)
+        + ProviderName.allCases.flatMap(operations)
 
-    private static func place(_ provider: ProviderName) -> [APIOperation] {
+    private static func operations(_ provider: ProviderName) -> [APIOperation] {
         let suffix = provider.network.title
         let path = "\(app)/credentials/\(provider.rawValue)" + (provider.hasEnvironments ? "/:environment" : "")
         return [

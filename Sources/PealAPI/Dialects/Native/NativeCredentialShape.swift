@@ -29,7 +29,7 @@ struct NativeCredentialShape: Sendable {
     }
 
     /// A provider's error with the field's path from the root of the body.
-    func placed(_ error: PealError) -> PealError {
+    func prefixed(_ error: PealError) -> PealError {
         guard let object = form.object, error.code == .invalidField, error.field?.hasPrefix(object) == false else {
             return error
         }

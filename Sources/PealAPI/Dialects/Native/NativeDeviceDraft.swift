@@ -100,8 +100,9 @@ enum NativeDeviceShapes {
 
 extension NativeDeviceDraft {
     func registration(id: DeviceID, _ rules: AddressRules) throws(PealError) -> DeviceRegistration {
+        guard let platform else { throw .missing("platform") }
         let address = try rules.address(
-            self.address ?? .null, platform: platform ?? .ios, environment: environment ?? .production)
+            self.address ?? .null, platform: platform, environment: environment ?? .production)
         return registration(id: id, address: address)
     }
 

@@ -73,12 +73,12 @@ struct NativeDevices: Sendable {
         case .success(let result):
             ["id": .string(result.device.id.description), "status": result.isNew ? "created" : "updated"]
         case .failure(let error):
-            ["index": .integer(index), "error": NativeEnvelope.json(placed(error, index: index))]
+            ["index": .integer(index), "error": NativeEnvelope.json(prefixed(error, index: index))]
         }
     }
 
     /// Adds the path from the body's root to an error that the verb reports for an address.
-    private static func placed(_ error: PealError, index: Int) -> PealError {
+    private static func prefixed(_ error: PealError, index: Int) -> PealError {
         error.field?.hasPrefix("address") == true ? error.under("devices[\(index)]") : error
     }
 

@@ -21,6 +21,11 @@ struct NativeKeys: Sendable {
         guard draft.scopesInForce.isSubset(of: call.caller.scopes) else {
             throw PealError(.forbidden, "a key cannot grant a scope that it lacks", field: "scopes")
         }
+        let weak = Self.weakValue(draft)
+        if let weak, !call.caller.isAdmin {
+            throw PealError.invalid(
+                weak, "\(weak) is too easy to guess: let the server make it, or ask the admin to create the key")
+        }
         let reply = try await services.keys.create(draft, app: try call.app().key, call.verb) { made in
             let key = made.stored.key
             let shown = Self.facts(key) + Self.values(made)
@@ -30,7 +35,18 @@ struct NativeKeys: Sendable {
                 repetition: .init(status: 200, body: repetition.bytes))
         }
         services.keyRing.forget()
-        return Answer(reply)
+        var answer = Answer(reply)
+        if let weak {
+            answer.headers[.warning] = "299 - \"\(weak) is easy to guess; replace this key after the migration\""
+        }
+        return answer
+    }
+
+    /// The given value that somebody could guess: only the admin may bring one, for clients that cannot change.
+    private static func weakValue(_ draft: KeyDraft) -> String? {
+        let kind = Dialects.key(draft.rules.dialect)
+        let given = [(kind?.secret, draft.secret), (kind?.sharedSecret, draft.sharedSecret)]
+        return given.first { $1.map { !SecretStrength.isStrong($0) } ?? false }.flatMap { $0.0 }
     }
 
     private func list(_ call: Call) async throws -> Answer {
@@ -130,7 +146,8 @@ extension NativeDocument {
             APIOperation(
                 id: "createKey", method: .post, path: "\(app)/keys",
                 summary: "Create a key; the secret is shown only once",
-                text: "You may supply the values, so that existing clients need only a new host name.",
+                text: "You may supply the values, so that existing clients need only a new host name. "
+                    + "A secret that is easy to guess is accepted from the admin only, with a `Warning`.",
                 body: APIBody(
                     schema: NativeKeyShapes.draft.describe(describing),
                     examples: [("native", ["dialect": "native", "scopes": ["send", "read"]])]),

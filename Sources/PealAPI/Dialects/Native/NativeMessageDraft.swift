@@ -19,7 +19,8 @@ struct NativeAudience: Sendable {
 }
 
 struct NativeAddress: Sendable {
-    var platform: Platform = .ios
+    /// Required in requests.
+    var platform = Platform.addressable[0]
     var address = JSON.null
     var environment: Environment?
 }

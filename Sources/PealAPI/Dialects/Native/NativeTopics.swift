@@ -33,7 +33,8 @@ struct NativeTopics: Sendable {
 
     private func get(_ call: Call) async throws -> Answer {
         let (app, name) = (try call.app().key, try Self.name(call))
-        guard let topic = try await services.store.read({ try $0.topic(app: app, name: name, now: call.now) }) else {
+        guard let topic = try await services.store.read(.heavy, { try $0.topic(app: app, name: name, now: call.now) })
+        else {
             throw PealError.notFound("topic")
         }
         return Answer(.ok, Self.json(topic))

@@ -20,7 +20,7 @@ struct PivotalAnalytics: Sendable {
         let events = try call.object()["events"]?.arrayValue ?? []
         let facts = events.prefix(Limits.analyticsEventsMax).compactMap { Self.fact($0, now: call.now) }
         let family = PivotalPlatform.family(platform)
-        try await ReceiptVerbs(store: services.store).record(facts, app: app.key, now: call.now) { device in
+        try await services.receipts.record(facts, app: app.key, now: call.now) { device in
             family.contains(device.platform)
         }
         return Answer(.ok, .object(.init()))

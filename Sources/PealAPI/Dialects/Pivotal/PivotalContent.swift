@@ -196,10 +196,10 @@ enum PivotalWindows {
     private static func templateFields(_ given: JSON.Members, text fallback: String?) -> JSON {
         var (texts, images, others): ([JSON], [JSON], [(String, JSON)]) = ([], [], [])
         for (name, value) in given.pairs {
-            if let place = place(name, prefix: "textfield") {
-                put(text(value), at: place, in: &texts)
-            } else if let place = place(name, prefix: "imagefield") {
-                put(value, at: place, in: &images)
+            if let index = index(name, prefix: "textfield") {
+                put(text(value), at: index, in: &texts)
+            } else if let index = index(name, prefix: "imagefield") {
+                put(value, at: index, in: &images)
             } else {
                 others.append((name, value))
             }
@@ -210,7 +210,7 @@ enum PivotalWindows {
     }
 
     /// The index N − 1 for a name that ends with N; nil for other names and for a number that no template has.
-    private static func place(_ name: String, prefix: String) -> Int? {
+    private static func index(_ name: String, prefix: String) -> Int? {
         let name = name.lowercased()
         guard name.hasPrefix(prefix), let number = Int(name.dropFirst(prefix.count)),
             (1...Limits.templateFieldsMax).contains(number)
@@ -218,9 +218,9 @@ enum PivotalWindows {
         return number - 1
     }
 
-    private static func put(_ value: JSON, at place: Int, in list: inout [JSON]) {
-        while list.count <= place { list.append(.null) }
-        list[place] = value
+    private static func put(_ value: JSON, at index: Int, in list: inout [JSON]) {
+        while list.count <= index { list.append(.null) }
+        list[index] = value
     }
 
     private static func text(_ value: JSON) -> JSON {

@@ -136,8 +136,8 @@ struct PivotalRegistration: Sendable {
 /// A user's id signed by the app's backend: a compact JWS (RFC 7515) with HS256 over `{"custom_user_id":"…"}`. The key
 /// is the shared secret, decoded from hexadecimal digits.
 enum CustomUserID {
-    /// The id in `signed`, if one of the secrets signed it and it has not expired according to `exp` (RFC 7519 §4.1.4).
-    /// Tokens with critical extensions (`crit`, RFC 7515 §4.1.11) are refused.
+    /// The id in `signed`, if one of the secrets signed it and it is valid according to `exp` and `nbf` (RFC 7519
+    /// §4.1). Tokens with critical extensions (`crit`, RFC 7515 §4.1.11) are refused.
     /// - Parameter secrets: hexadecimal text.
     static func verified(_ signed: String, secrets: [String], now: Timestamp) -> String? {
         let parts = signed.split(separator: ".", omittingEmptySubsequences: false)
@@ -154,9 +154,12 @@ enum CustomUserID {
         return isSigned ? id : nil
     }
 
+    /// Not after `exp` and not before `nbf`, both in seconds since 1970.
     private static func isCurrent(_ payload: JSON, now: Timestamp) -> Bool {
-        guard let end = payload["exp"] else { return true }
-        return end.doubleValue.map { Double(now.milliseconds) < $0 * 1000 } ?? false
+        let seconds = Double(now.milliseconds) / 1000
+        let hasEnded = payload["exp"].map { $0.doubleValue.map { seconds >= $0 } ?? true } ?? false
+        let hasBegun = payload["nbf"].map { $0.doubleValue.map { seconds >= $0 } ?? false } ?? true
+        return hasBegun && !hasEnded
     }
 
     private static func json(_ part: Substring) -> JSON? {

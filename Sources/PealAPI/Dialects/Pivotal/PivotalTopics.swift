@@ -180,7 +180,7 @@ struct PivotalTags: Sendable {
     private func devices(_ call: Call) async throws -> Answer {
         let (app, tag) = (try call.app().key, try Self.tag(call))
         let page = PageNumber(number: 1, size: Limits.unpagedItemsMax)
-        let found = try await services.store.read { store in
+        let found = try await services.store.read(.heavy) { store in
             let search = DeviceSearch(routes: PivotalPlatform.allRoutes, topic: tag)
             return try store.devices(app: app, search, page, now: call.now)
         }

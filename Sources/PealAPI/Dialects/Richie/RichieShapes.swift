@@ -161,9 +161,9 @@ extension RichieShapes {
     )
 
     private static func hasBody<Root>(
-        _ places: [JSON], missing: String, _ isThere: @escaping @Sendable (Root) -> Bool
+        _ alternatives: [JSON], missing: String, _ isThere: @escaping @Sendable (Root) -> Bool
     ) -> Rule<Root> {
-        Rule("A body is required.", violation: { _ in ["not": ["anyOf": .array(places)]] }) {
+        Rule("A body is required.", violation: { _ in ["not": ["anyOf": .array(alternatives)]] }) {
             root, _, reading throws(PealError) in
             guard isThere(root) else { throw .missing(reading.path(missing)) }
         }
