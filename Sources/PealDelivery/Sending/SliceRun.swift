@@ -213,8 +213,8 @@ struct SliceRun: Sendable {
         run.isFollowing = true
         run.pages[0].openSince = context.time.uptime
         if isBulk, !isFollowing {
-            run.pages[0].awaitedUntil = min(
-                page.awaitedUntil, askedAt + .seconds(Limits.requestTimeoutSeconds + 2))
+            run.pages[0].awaitedUntil = askedAt + .seconds(Limits.requestTimeoutSeconds + 2)
+            run.pages[0].lag = context.time.lag
         }
         run.life = SliceLife(
             following: SliceLife.Page(through: page.through, isLast: true, isProbe: false))

@@ -138,7 +138,7 @@ extension StoreSession {
         _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp
     ) throws -> Settlement.Result {
         var result = Settlement.Result(isApplied: false)
-        // The outcomes of alerts must reach their moments, so they are not passed over.
+        // Outcomes of alerts must reach their moments, so they are never skipped.
         let keepsAnswers = keepsAnswers && !settlement.slice.isMoment
         let statement = SliceTable.quarantine(settlement, reason: reason, keepsAnswers: keepsAnswers)
         guard try connection.execute(statement) == 1 else { return result }
