@@ -188,8 +188,8 @@ extension ConfigurationKey {
         apnsProductionManagementURL, apnsSandboxManagementURL, apnsProductionBroadcastURL, apnsSandboxBroadcastURL,
         apnsConnectionsMax, fcmURL, fcmTokenHosts, fcmConnectionsMax, fcmRate, fcmStartRate, wnsTokenURL,
         wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts, webPushOpen, caFile, webhookHosts, messageLife,
-        requestBodyBytes, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold, contextPushWindow,
-        richieTopics, richieUsers, logLevel, logFormat,
+        requestBodyBytes, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold,
+        contextPushWindow, richieTopics, richieUsers, logLevel, logFormat,
     ]
 
     /// Variables of the client commands. They may be set in the server's environment too.
