@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup build release test demo bench fuzz torture sbom format lint clean
+.PHONY: help setup build release test demo bench fuzz attack torture sbom format lint clean
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard SDK)
@@ -37,6 +37,14 @@ fuzz: ## Fuzz the HTTP/2 connection for an hour, or for FUZZ_SECONDS, using a re
 	@Scripts/setup.sh build
 	$(SWIFT_BUILD) -c release --product peal-lab
 	@exec .build/release/peal-lab fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_OPTIONS)
+
+ATTACK_SECONDS ?= 60
+
+attack: setup ## Attack a release build for two minutes and print what held (ATTACK_SECONDS, ATTACK_OPTIONS).
+	$(SWIFT_BUILD) -c release --product peal
+	@[ -x .venv/bin/python ] || python3 -m venv .venv
+	@.venv/bin/python -m pip install --quiet --requirement Tests/Clients/requirements.txt
+	@exec .venv/bin/python Tests/Clients/attack.py --seconds $(ATTACK_SECONDS) $(ATTACK_OPTIONS)
 
 TORTURE_RUNS ?= 20
 TORTURE_SEED ?= $(shell date +%s)

@@ -82,9 +82,10 @@ let package = Package(
         .target(
             name: "PealServer",
             dependencies: [
-                "PealAPI", "PealCore", "PealDelivery", "PealNetwork", "PealProviders", "PealReports", "PealSQLite",
-                "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, httpTypes,
-                logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, serviceLifecycle,
+                "PealAPI", "PealCore", "PealDelivery", "PealNetwork", "PealPostgres", "PealProviders", "PealReports",
+                "PealSQLite", "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2,
+                httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS,
+                serviceLifecycle,
                 unixSignals,
                 yams,
             ],
@@ -100,6 +101,10 @@ let package = Package(
         .target(name: "PealStore", dependencies: ["PealCore", crypto], swiftSettings: settings),
         .target(
             name: "PealSQLite", dependencies: ["PealCore", "PealStore", grdb, grdbSQLite], swiftSettings: settings),
+        .systemLibrary(
+            name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .target(
+            name: "PealPostgres", dependencies: ["CPostgreSQL", "PealCore", "PealStore"], swiftSettings: settings),
         .target(
             name: "PealDelivery", dependencies: ["PealCore", logging, serviceLifecycle],
             swiftSettings: settings),
@@ -136,7 +141,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "PealTesting", dependencies: ["PealCore", "PealSQLite", "PealStore"], swiftSettings: settings),
+            name: "PealTesting", dependencies: ["CPostgreSQL", "PealCore", "PealPostgres", "PealSQLite", "PealStore"],
+            swiftSettings: settings),
 
         .testTarget(
             name: "PealCommandsTests", dependencies: ["PealCommands", "PealCore", nioCore, nioHTTP1, nioPosix],
@@ -147,7 +153,8 @@ let package = Package(
         .testTarget(name: "PealShapesTests", dependencies: ["PealCore", "PealShapes"], swiftSettings: settings),
         .testTarget(name: "PealCoreTests", dependencies: ["PealCore", "PealTesting"], swiftSettings: settings),
         .testTarget(
-            name: "PealStoreTests", dependencies: ["PealCore", "PealStore", "PealSQLite", "PealTesting"],
+            name: "PealStoreTests",
+            dependencies: ["PealCore", "PealPostgres", "PealStore", "PealSQLite", "PealTesting"],
             exclude: ["Golden"], swiftSettings: settings),
         .testTarget(
             name: "PealDeliveryTests", dependencies: ["PealCore", "PealDelivery", "PealStore", "PealTesting", logging],

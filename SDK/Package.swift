@@ -14,11 +14,16 @@ let package = Package(
     name: "peal-sdk",
     platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9)],
     products: [
+        .library(name: "PealSDK", targets: ["PealSDK"]),
+        .library(name: "PealExtension", targets: ["PealExtension"]),
+        .library(name: "PealWire", targets: ["PealWire"]),
         .library(name: "PealMoments", targets: ["PealMoments"]),
         .library(name: "PealMomentTraining", targets: ["PealMomentTraining"]),
         .library(name: "PealNotifications", targets: ["PealNotifications"]),
     ],
     targets: [
+        .target(name: "PealWire", swiftSettings: settings),
+        .testTarget(name: "PealWireTests", dependencies: ["PealWire"], swiftSettings: settings),
         .target(name: "PealMoments", swiftSettings: settings),
         .testTarget(name: "PealMomentsTests", dependencies: ["PealMoments"], swiftSettings: settings),
         .target(name: "PealMomentTraining", dependencies: ["PealMoments"], swiftSettings: settings),
@@ -28,5 +33,16 @@ let package = Package(
         .target(name: "PealNotifications", swiftSettings: settings),
         .testTarget(
             name: "PealNotificationsTests", dependencies: ["PealNotifications"], swiftSettings: settings),
+        // What app and notification service extension share: the ledger and the way to the server.
+        .target(name: "PealDevice", dependencies: ["PealMoments", "PealWire"], swiftSettings: settings),
+        .target(
+            name: "PealExtension", dependencies: ["PealDevice", "PealNotifications", "PealWire"],
+            swiftSettings: settings),
+        .target(
+            name: "PealSDK", dependencies: ["PealDevice", "PealMoments", "PealWire"], swiftSettings: settings),
+        .testTarget(
+            name: "PealSDKTests",
+            dependencies: ["PealSDK", "PealDevice", "PealExtension", "PealMoments", "PealNotifications", "PealWire"],
+            swiftSettings: settings),
     ]
 )

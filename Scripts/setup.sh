@@ -4,7 +4,7 @@
 set -euo pipefail
 
 build=(ca-certificates git libsqlite3-dev python3 zlib1g-dev)
-test=(curl nghttp2-client nghttp2-server nginx openssl python3-venv)
+test=(chromium curl nghttp2-client nghttp2-server nginx openssl python3-venv)
 
 packages=("${build[@]}")
 if [ "${1:-test}" = test ]; then packages+=("${test[@]}"); fi

@@ -31,6 +31,12 @@ clients() {
     .venv/bin/python -m pytest -rfE --numprocesses "${PYTEST_PROCESSES:-2}" --dist loadfile Tests/Clients
 }
 
+# The SDK's web files, in Chromium.
+browser() {
+    .venv/bin/python -m pip install --quiet --requirement Tests/Browser/requirements.txt || return
+    .venv/bin/python -m pytest -rfE Tests/Browser
+}
+
 # Run eight tests at a time: with more, tests that use real sockets and programs starve, and it is no faster.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 
@@ -39,18 +45,21 @@ if step build swift build --build-tests --explicit-target-dependency-import-chec
     step swift-test swift test --skip-build --disable-xctest
     if [ -f SDK/Package.swift ]; then step sdk-test swift test --package-path SDK --disable-xctest; fi
     step pytest clients
+    step browser browser
 fi
 
 echo "== result"
 closing swift-test '(Test run with|error:)'
 closing sdk-test '(Test run with|error:)'
 closing pytest '(passed|failed|error|no tests ran)'
+closing browser '(passed|failed|error|no tests ran)'
 if [ ${#failures[@]} -gt 0 ]; then
     complaints build 'error:'
     complaints dependencies '^error:'
     complaints swift-test '(recorded an issue|✘ Test ".*failed)'
     complaints sdk-test '(recorded an issue|✘ Test ".*failed)'
     complaints pytest '^(FAILED|ERROR) '
+    complaints browser '^(FAILED|ERROR) '
     echo "FAILED: ${failures[*]}"
     exit 1
 fi

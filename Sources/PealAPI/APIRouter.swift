@@ -1,11 +1,15 @@
 package import Hummingbird
+internal import NIOCore
 internal import PealCore
 
 /// What Hummingbird carries along with a request.
 package struct APIContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
+    /// Of the connection.
+    let peer: SocketAddress?
 
     package init(source: ApplicationRequestContextSource) {
+        peer = source.channel.remoteAddress
         coreContext = CoreRequestContextStorage(source: source)
     }
 }

@@ -19,12 +19,20 @@ package struct APIServices: Sendable {
     package let logger: Logger
     /// Shared, so that a key that is revoked through one route is forgotten everywhere.
     let keyRing: KeyRing
+    let failures: AuthenticationFailures
+    let quotas: RequestQuotas
+    let bodies = BodyBudget()
+    let parsing = ParsingTurns()
+    private let examinations: CredentialExaminations
+    private let receiptGatherer: ReceiptGatherer
 
+    /// - Parameter failures: also read by the server's metrics; by default nothing is limited.
     package init(
         store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider],
         channels: any ChannelDirectory, time: any TimeSource, randomness: any Randomness, hasher: any KeyHasher,
         adminTokenHash: [UInt8], addressRules: AddressRules, webhookRules: WebhookRules = WebhookRules(),
-        options: APIOptions, operations: any Operations, logger: Logger
+        options: APIOptions, operations: any Operations, failures: AuthenticationFailures? = nil,
+        examinations: CredentialExaminations = CredentialExaminations(), logger: Logger
     ) {
         self.store = store
         self.engine = engine
@@ -39,11 +47,18 @@ package struct APIServices: Sendable {
         self.options = options
         self.operations = operations
         self.logger = logger
+        self.failures = failures ?? AuthenticationFailures(perMinute: Int(Int32.max), time: time, logger: logger)
+        self.examinations = examinations
+        quotas = RequestQuotas(
+            perKey: options.requestsPerKeyPerSecond, perApp: options.requestsPerAppPerSecond, time: time)
         keyRing = KeyRing(store: store, hasher: hasher, time: time)
+        receiptGatherer = ReceiptGatherer(store: store)
     }
 
     var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
-    var credentials: CredentialVerbs { CredentialVerbs(store: store, engine: engine, providers: providers) }
+    var credentials: CredentialVerbs {
+        CredentialVerbs(store: store, engine: engine, providers: providers, examinations: examinations)
+    }
     var keys: KeyVerbs {
         KeyVerbs(
             store: store, hasher: hasher, randomness: randomness, adminTokenHash: adminTokenHash,
@@ -52,6 +67,8 @@ package struct APIServices: Sendable {
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
     var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
     var topics: TopicVerbs { TopicVerbs(store: store) }
+    var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
+    var routes: RouteVerbs { RouteVerbs(store: store) }
     var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
     var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
     var moments: MomentVerbs { MomentVerbs(store: store, engine: engine) }
@@ -87,6 +104,12 @@ package struct APIOptions: Sendable {
     package var richieUsersMax: Int
     /// The server's version, for the OpenAPI document.
     package var version: String
+    /// How many JSON values a body may hold.
+    package var jsonValuesMax: Int
+    /// Reverse proxies, whose `X-Forwarded-For` names the client.
+    package var trustedProxies: [IPAddress]
+    package var requestsPerKeyPerSecond: Int
+    package var requestsPerAppPerSecond: Int
 
     package init(
         messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault,
@@ -94,7 +117,9 @@ package struct APIOptions: Sendable {
         contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds,
         contextPushWindowSecondsMax: Int64 = Limits.windowSecondsMax,
         richieTopicsMax: Int = Limits.richieTopicsMax, richieUsersMax: Int = Limits.richieUsersMax,
-        version: String = "0"
+        version: String = "0", jsonValuesMax: Int = Limits.jsonValuesMax, trustedProxies: [IPAddress] = [],
+        requestsPerKeyPerSecond: Int = Limits.requestsPerKeyPerSecond,
+        requestsPerAppPerSecond: Int = Limits.requestsPerAppPerSecond
     ) {
         self.messageLifeSeconds = messageLifeSeconds
         self.requestBodyBytesMax = requestBodyBytesMax
@@ -104,6 +129,10 @@ package struct APIOptions: Sendable {
         self.richieTopicsMax = richieTopicsMax
         self.richieUsersMax = richieUsersMax
         self.version = version
+        self.jsonValuesMax = jsonValuesMax
+        self.trustedProxies = trustedProxies
+        self.requestsPerKeyPerSecond = requestsPerKeyPerSecond
+        self.requestsPerAppPerSecond = requestsPerAppPerSecond
     }
 }
 

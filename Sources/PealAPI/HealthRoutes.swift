@@ -37,7 +37,7 @@ struct HealthRoutes: Sendable {
             ("status", isReady ? "ok" : "failed"), ("subsystems", .object(JSON.Members(states))),
             ("stopped_apps", .integer(await services.operations.stoppedApps())),
         ])
-        if gatekeeper.isAdmin(call.headers) {
+        if gatekeeper.isAdmin(call.headers, from: call.address) {
             let reasons = subsystems.compactMap { name, failure in failure.map { (name, JSON.string($0)) } }
             members["failures"] = .object(JSON.Members(reasons))
             members["stopped"] = .array(await services.operations.stoppedCredentials().map(Self.json))
@@ -81,7 +81,7 @@ enum OperationsDocument {
 
     private static let metrics = APIOperation(
         id: "metrics", method: .get, path: "/metrics", summary: "Metrics for Prometheus",
-        answers: [APIAnswer(200, "The text exposition.", .text, mediaType: "text/plain")])
+        answers: [APIAnswer(200, "Metrics in Prometheus text format.", .text, mediaType: "text/plain")])
 
     private static let openAPI = APIOperation(
         id: "openapi", method: .get, path: "/openapi.json", summary: "This document",
@@ -89,7 +89,7 @@ enum OperationsDocument {
         answers: [
             APIAnswer(
                 200, "The document.", .object([.required("openapi", .text)]),
-                headers: [(name: "ETag", schema: .text, text: "Changes with the document.")]),
+                headers: [(name: "ETag", schema: .text, text: "Identifies this version of the document.")]),
             APIAnswer(304, "It has not changed."),
         ])
 

@@ -118,7 +118,7 @@ struct APIClient: Sendable {
             return "the server answered \(head.status.code) \(head.status.reasonPhrase)"
         }
         let names = [error["code"]?.stringValue, error["field"]?.stringValue].compactMap { $0 }
-        let wait = head.headers.first(name: "retry-after").map { "; try again in \($0) s" } ?? ""
+        let wait = head.headers.first(name: "retry-after").map { "; retry in \($0) s" } ?? ""
         return message + (names.isEmpty ? "" : " (\(names.joined(separator: ", ")))") + wait
     }
 }

@@ -1,13 +1,22 @@
 internal import ArgumentParser
-internal import PealCore
+internal import Foundation
+package import PealCore
+internal import PealServer
 
 /// The options of every client command: the server, the API key and the output format.
 struct ClientOptions: ParsableArguments {
     @Option(help: "Base URL of the server. Default: PEAL_SERVER_URL, or http://127.0.0.1:8080.")
     var server: String?
 
-    @Option(help: "API key or admin token. Default: PEAL_API_KEY, or PEAL_ADMIN_TOKEN.")
+    @Option(
+        help: """
+            API key or admin token; other users of this machine can see it. Default: --api-key-file, PEAL_API_KEY, or \
+            PEAL_ADMIN_TOKEN.
+            """)
     var apiKey: String?
+
+    @Option(help: "File with the API key, or - for standard input. Default: PEAL_API_KEY_FILE.")
+    var apiKeyFile: String?
 
     @Flag(help: "Print JSON instead of a table.")
     var json = false
@@ -23,13 +32,27 @@ struct ClientOptions: ParsableArguments {
         guard base.contains(#/^https?://[^/?#]/#) else {
             throw .usage("\(base) is not a valid server URL, such as http://127.0.0.1:8080")
         }
-        guard let key = apiKey ?? value("PEAL_API_KEY") ?? value("PEAL_ADMIN_TOKEN") ?? secret else {
-            throw .usage("no API key: give --api-key, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN")
+        guard let key = try ownKey() ?? value("PEAL_ADMIN_TOKEN") ?? secret else {
+            throw .usage("no API key: give --api-key-file, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN")
         }
         guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw .usage("the API key may contain only printable ASCII characters without spaces")
         }
         return APIClient(base: base, apiKey: key)
+    }
+
+    private func ownKey() throws(CommandFailure) -> String? {
+        guard apiKey == nil || apiKeyFile == nil else { throw .usage("give either --api-key or --api-key-file") }
+        if let apiKey { return apiKey }
+        if let apiKeyFile { return try firstLine(apiKeyFile) }
+        if let key = value("PEAL_API_KEY") { return key }
+        guard let file = value("PEAL_API_KEY_FILE") else { return nil }
+        return try firstLine(file)
+    }
+
+    private func firstLine(_ path: String) throws(CommandFailure) -> String {
+        let text = String(decoding: try BodyOptions.bytes(path), as: UTF8.self)
+        return text.split(whereSeparator: \.isNewline).first.map { String($0) } ?? ""
     }
 
     /// Prints a document in the chosen format.
@@ -133,4 +156,43 @@ extension JSON {
 
     /// `{}`.
     static let empty = JSON.object(Members())
+}
+
+/// What a command reads and writes: environment, files, standard output and standard error.
+package struct Surroundings: Sendable {
+    package var environment: [String: String]
+    /// Writes a line to standard output.
+    package var print: @Sendable (String) -> Void
+    /// Writes a line to standard error.
+    package var warn: @Sendable (String) -> Void
+    /// Reads a file, or standard input for `-`; nil when it cannot be read.
+    package var read: @Sendable (_ path: String) -> [UInt8]?
+    /// Times long commands.
+    package var time: any TimeSource
+
+    package init(
+        environment: [String: String], print: @escaping @Sendable (String) -> Void,
+        warn: @escaping @Sendable (String) -> Void, read: @escaping @Sendable (_ path: String) -> [UInt8]?,
+        time: (any TimeSource)? = nil
+    ) {
+        self.environment = environment
+        self.print = print
+        self.warn = warn
+        self.read = read
+        self.time = time ?? SystemTime()
+    }
+
+    /// The surroundings of the running command.
+    @TaskLocal package static var current = Surroundings.process
+
+    /// The surroundings of this process.
+    package static let process = Surroundings(
+        environment: ProcessInfo.processInfo.environment,
+        print: { FileHandle.standardOutput.write(Data(($0 + "\n").utf8)) },
+        warn: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) },
+        read: { path in
+            guard path == "-" else { return FileManager.default.contents(atPath: path).map { Array($0) } }
+            guard let data = try? FileHandle.standardInput.readToEnd() else { return [] }
+            return Array(data)
+        })
 }

@@ -32,6 +32,9 @@ struct CredentialName: ParsableArguments {
     @Argument(help: "production or sandbox, for apns.")
     var environment: String?
 
+    /// How the network's credential is supplied; nil for an unknown network.
+    var form: CredentialForm? { ProviderName(rawValue: provider)?.network.credentials }
+
     /// The path of the credential.
     /// - Throws: `CommandFailure.usage` for APNs without an environment.
     func path(_ app: AppOptions, adding part: String? = nil) throws(CommandFailure) -> APIPath {
@@ -92,7 +95,7 @@ struct CredentialPutCommand: AsyncParsableCommand {
     private func document() throws(CommandFailure) -> JSON {
         try body.body(
             [
-                ("kind", name.provider == ProviderName.apns.rawValue ? .text(files.kind) : nil),
+                ("kind", name.form?.choice == .named("kind") ? .text(files.kind) : nil),
                 ("key_id", .text(keyID)), ("team_id", .text(teamID)), ("bundle_id", .text(bundleID)),
                 ("package_sid", .text(packageSID)), ("tenant_id", .text(tenantID)), ("client_id", .text(clientID)),
                 ("subject", .text(subject)),
@@ -196,8 +199,9 @@ struct CredentialDeleteCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        guard fingerprint == nil || name.provider == ProviderName.webpush.rawValue else {
-            throw CommandFailure.usage("--fingerprint is only for webpush")
+        guard fingerprint == nil || name.form?.keepsEarlierKeys == true else {
+            let names = ProviderName.allCases.filter(\.network.credentials.keepsEarlierKeys).map(\.rawValue)
+            throw CommandFailure.usage("--fingerprint is only for \(names.joined(separator: ", "))")
         }
         let path = try name.path(app, adding: fingerprint)
         options.showDone(try await options.client().send(.delete, path), "Credential deleted.")

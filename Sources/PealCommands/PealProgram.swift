@@ -46,7 +46,7 @@ struct PealCommand: AsyncParsableCommand {
         abstract: "A self-hosted push notification server.",
         discussion: """
             Client commands talk to a running server. Name it with --server or PEAL_SERVER_URL, and authenticate with \
-            --api-key, PEAL_API_KEY or PEAL_ADMIN_TOKEN.
+            --api-key-file, PEAL_API_KEY or PEAL_ADMIN_TOKEN.
             Exit codes: 0 success, 1 refused or failed, 2 invalid usage, 3 server unreachable.
             """,
         groupedSubcommands: [

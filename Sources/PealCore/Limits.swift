@@ -2,9 +2,18 @@
 package enum Limits {
     // Requests
     package static let requestBodyBytesMax = 4 * 1024 * 1024
-    /// How long a connection without TLS stays open between requests.
-    package static let httpIdleSeconds: Int64 = 180
     package static let jsonDepthMax = 64
+    package static let jsonValuesMax = 200_000
+    /// How much of a body is read before its caller is known, where the body itself names the caller.
+    package static let unknownCallerBodyBytesMax = 256 * 1024
+    /// A body up to this size is parsed at once: larger ones take turns.
+    package static let parsedAtOnceBytesMax = 64 * 1024
+    package static let parsingsAtOnceMax = 2
+    package static let parsingsWaitingMax = 256
+    /// For all bodies that are being received, and for those of callers that are not known yet.
+    package static let bodyBytesHeldMax = 256 * 1024 * 1024
+    package static let unknownBodyBytesHeldMax = 32 * 1024 * 1024
+    package static let credentialExaminationsWaitingMax = 64
     package static let idempotencyKeyCharactersMax = 255
     package static let idempotencyLifeSeconds: Int64 = 24 * 3600
     package static let listItemsMax = 200
@@ -79,11 +88,16 @@ package enum Limits {
     package static let pagesStalledMax = 48
     package static let slicesStalledMax = 48
     package static let directDevicesMax = 128
+    package static let directPageDevicesMax = 16
+    package static let directPagesInFlightPerSliceMax = 8
+    package static let directDevicesInFlightMax = 1024
+    package static let directDevicesStalledMax = 4096
     package static let listSliceKeysMax = 8192
     package static let leaseSeconds: Int64 = 30
     package static let heartbeatSeconds: Int64 = 10
     package static let requestTimeoutSeconds: Int64 = 15
     package static let stragglerMilliseconds: Int64 = 500
+    package static let directSettleMilliseconds: Int64 = 200
     package static let attemptsMax = 12
     package static let drainSeconds: Int64 = 20
     package static let logRowBytesMax = 3900
@@ -93,9 +107,14 @@ package enum Limits {
     package static let slicesExpressMax = 8
     package static let directSlicesActiveMax = 256
     package static let directSlicesWaitingMax = 4096
-    package static let stragglerPagesMax = 64
-    package static let probeDevicesMax = 64
-    package static let parkSecondsMax: Int64 = 60
+    package static let stragglerPageDevicesMax = 65_536
+    package static let probeDevicesMax = 16
+    package static let probeMessagesMax = 4
+    package static let probeSeconds: Int64 = 30
+    package static let routesPerWalk = 64
+    package static let routeSlicesRead = 10_000
+    package static let routesMeasured = 100
+    package static let censusMax = 100_000
     package static let messagesCachedMax = 64
     package static let oneAttemptSeconds: Int64 = 900
 
@@ -115,6 +134,32 @@ package enum Limits {
     // Writer
     package static let writerItemsWaitingMax = 4096
     package static let writerItemsPerCommitMax = 512
+}
+
+extension Limits {
+    // Connections to the server
+    package static let httpHandshakeSeconds = 10
+    package static let httpHeadSeconds = 10
+    package static let httpIdleSeconds = 180
+    /// How long an HTTP/2 connection lives before the client must open another.
+    package static let httpAgeSeconds = 3600
+    package static let httpBytesPerSecondMin = 1024
+    /// How long a body or an answer may fall short of that rate.
+    package static let httpGraceSeconds = 10
+    /// How long a closing connection may take.
+    package static let httpCloseSeconds = 20
+    package static let httpConnectionsMax = 10_000
+    package static let httpSurplusMax = 32
+    package static let httpSurplusSeconds = 2
+    package static let descriptorsMax = 65_536
+
+    // Guessing and quotas
+    package static let authenticationFailuresPerMinute = 60
+    package static let requestsPerKeyPerSecond = 1000
+    package static let requestsPerAppPerSecond = 5000
+    /// Iterations of a key derivation in an archive.
+    package static let derivationIterationsMax = 1_000_000
+    package static let derivationsMax = 16
 }
 
 extension Limits {

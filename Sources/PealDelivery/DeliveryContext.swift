@@ -16,7 +16,12 @@ final class DeliveryContext: Sendable {
     let leases = LeaseBoard()
     let messages = MessageCache()
     let access = AccessCache()
+    /// Bulk pages in flight.
     let budget: PageBudget
+    /// Devices in flight in small messages to several devices.
+    let directBudget: PageBudget
+    let gate: any PageGate
+    let health: StoreHealth
     let load = DispatchLoad()
     let settler: Settler
     let stragglers = StragglerQueue()
@@ -31,15 +36,23 @@ final class DeliveryContext: Sendable {
         store: any Store, providers: [ProviderName: any Provider], time: any TimeSource,
         randomness: any Randomness, logger: Logger, options: DeliveryOptions
     ) {
+        let store = DeliveryReads(store: store)
         self.store = store
         self.providers = providers
         self.time = time
         self.randomness = randomness
         self.logger = logger
         owner = "peal-" + Hex.encode(randomness.bytes(8))
-        settler = Settler(store: store, time: time, logger: logger, metrics: metrics)
+        gate = options.gate
+        health = StoreHealth(time: time)
         stop = StopSwitch(time: time, drain: options.drain)
+        settler = Settler(
+            store: store, time: time, logger: logger, metrics: metrics, health: health, stop: stop)
         budget = PageBudget(options.pagesInFlightMax, lendable: Limits.pagesStalledMax)
+        // Single devices need no slot: the lanes' workers bound them.
+        directBudget = PageBudget(
+            Limits.directDevicesInFlightMax - Limits.directSlicesActiveMax - Limits.slicesActiveMax
+                - Limits.slicesExpressMax, lendable: Limits.directDevicesStalledMax)
     }
 
     /// When a lease that is taken now ends.
@@ -54,8 +67,30 @@ final class DeliveryContext: Sendable {
 
     /// Queues slices that were leased to this process at `askedAt`.
     func takeDirect(_ slices: [Slice], askedAt: Duration) {
-        let left = slices.isEmpty ? 0 : direct.put(slices, askedAt: askedAt)
+        guard !slices.isEmpty else { return }
+        // First, so that nobody takes them back while they wait.
+        for slice in slices { leases.add(slice, askedAt: askedAt) }
+        let left = direct.put(slices, askedAt: askedAt)
         guard left > 0 else { return }
+        for slice in slices.suffix(left) { leases.remove(slice) }
         logger.warning("the direct lane is full: slices wait for their leases to end", metadata: ["slices": "\(left)"])
+    }
+}
+
+/// The store as the engine sees it: it reads on connections of its own.
+struct DeliveryReads: Store {
+    let store: any Store
+
+    /// - Parameter lane: Every read of the engine is one of delivery.
+    func read<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
+    ) async throws -> R {
+        try await store.read(.delivery, body)
+    }
+
+    func write<R: Sendable>(
+        _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
+    ) async throws -> R {
+        try await store.write(lane, body)
     }
 }

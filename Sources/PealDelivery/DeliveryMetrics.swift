@@ -16,10 +16,16 @@ package final class DeliveryMetrics: Sendable {
         /// Settlements written, and those refused because the lease was lost.
         package internal(set) var settles = 0
         package internal(set) var settlesRefused = 0
+        /// Writes of settlements that failed, and were tried again.
+        package internal(set) var settlesFailed = 0
+        /// Slices that were taken out of work because their settlements could not be stored.
+        package internal(set) var slicesQuarantined = 0
         /// Devices deferred to be tried again.
         package internal(set) var retries = 0
         /// Devices whose page was settled before their answer came.
         package internal(set) var stragglers = 0
+        /// Devices sent to again although an earlier request may have reached them.
+        package internal(set) var resent = 0
         /// Stalled pages that lent their slot to other routes.
         package internal(set) var pagesLent = 0
         package internal(set) var breakerTrips = 0
@@ -65,8 +71,10 @@ extension DeliveryContext {
         guard let last = settlements.last else { return }
         count(last.counts, since: earlier, last.slice.route.provider)
         let (retries, stragglers) = (conclusion.retryCount, conclusion.stragglers.count)
-        guard retries + stragglers > 0 else { return }
+        let resent = conclusion.resentCount
+        guard retries + stragglers + resent > 0 else { return }
         metrics.change {
+            $0.resent += resent
             $0.retries += retries
             $0.stragglers += stragglers
         }

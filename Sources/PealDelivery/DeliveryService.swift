@@ -6,8 +6,8 @@ internal import Synchronization
 /// The delivery engine of one process: receives due messages from the store, and hands their devices to the providers
 /// page by page until every device has its outcome in the log.
 ///
-/// It holds no truth. If the process is killed, nothing is lost: what was in flight is sent again, which is at most
-/// `DeliveryOptions.pagesInFlightMax` pages of `Limits.pageDevicesMax` devices and the direct messages on the wire.
+/// It holds no truth. If the process is killed, nothing is lost: what was in flight is sent again. `docs/states.md`
+/// states how many devices that can be.
 package final class DeliveryService: DeliveryEngine, Service {
     private let context: DeliveryContext
     private let options: DeliveryOptions
@@ -29,6 +29,8 @@ package final class DeliveryService: DeliveryEngine, Service {
     package var metrics: DeliveryMetrics { context.metrics }
     /// Whether the services run.
     package var isRunning: Bool { running.load(ordering: .relaxed) }
+    /// Why the store cannot be relied on: it refuses writes, or wrote nothing lately. nil when it writes.
+    package var storeFailure: String? { context.health.failure }
 
     /// Runs until the calling task is cancelled or a graceful shutdown begins. Then it begins nothing more, waits at
     /// most `DeliveryOptions.drain` for answers to requests on the wire, settles them and releases its leases.
@@ -49,6 +51,7 @@ package final class DeliveryService: DeliveryEngine, Service {
     private func serve() async {
         let rescuer = Rescuer(context, isOnlyProcess: options.isOnlyProcess)
         await rescuer.start()
+        await RouteKeeper(context: context, isOnlyProcess: options.isOnlyProcess).start()
         running.store(true, ordering: .relaxed)
         defer { running.store(false, ordering: .relaxed) }
         await withTaskGroup(of: Void.self) { outer in
@@ -68,6 +71,9 @@ package final class DeliveryService: DeliveryEngine, Service {
             await withDiscardingTaskGroup { inner in
                 inner.addTask { await Scheduler(context: self.context, pollInterval: poll).run() }
                 inner.addTask { await rescuer.run() }
+                inner.addTask {
+                    await RouteKeeper(context: self.context, isOnlyProcess: self.options.isOnlyProcess).run()
+                }
                 inner.addTask { await Pruner(self.context).run() }
                 inner.addTask { await CredentialWatch(self.context).run() }
                 inner.addTask { await Dispatcher(context: self.context, pollInterval: poll).run() }
@@ -112,6 +118,8 @@ package struct DeliveryOptions: Sendable {
     package var pollInterval: Duration = .seconds(1)
     /// How long a stop waits for answers to requests on the wire.
     package var drain: Duration = .seconds(Limits.drainSeconds)
+    /// Which devices of a page are sent to now.
+    var gate: any PageGate = OpenGate()
 
     package init() {}
 }

@@ -141,11 +141,11 @@ package final class CheckedTransport: WebhookTransport {
     private static func failure(_ error: any Error) -> WebhookFailure {
         switch error {
         case let error as HTTPClientError:
-            let late: [HTTPClientError] = [
-                .deadlineExceeded, .readTimeout, .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout,
-            ]
-            return late.contains(error) ? .timeout : .connectionLost
-        case ChannelError.connectTimeout: return .timeout
+            // A closed port looks like an open one that does not answer.
+            let unconnected: [HTTPClientError] = [.connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout]
+            if unconnected.contains(error) { return .noConnection }
+            return [.deadlineExceeded, .readTimeout].contains(error) ? .timeout : .connectionLost
+        case ChannelError.connectTimeout: return .noConnection
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: return .tlsFailed
         case is NIOConnectionError, is IOError: return .noConnection
         default: return .connectionLost

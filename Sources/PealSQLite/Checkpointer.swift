@@ -68,6 +68,10 @@ final class Checkpointer: Sendable {
         }
     }
 
+    /// Empties the log into the database and truncates it, because the disk is full. Called by the writer outside a
+    /// transaction.
+    func makeRoom() { connection.writeWithoutTransaction { checkpoint(.truncate, $0) } }
+
     private func checkpoint(_ mode: Database.CheckpointMode, _ database: Database) {
         let pagesBefore = state.withLock(\.pages)
         // A truncation makes writers wait while it moves pages, so almost all are moved before it.

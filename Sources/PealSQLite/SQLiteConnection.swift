@@ -179,10 +179,20 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         }
     }
 
+    /// Whether a page that the statement needed is damaged. Statements that do not need it still work.
+    var isDamage: Bool { code & 0xFF == SQLITE_CORRUPT }
+    /// Whether there is no room to write.
+    var isFull: Bool { code & 0xFF == SQLITE_FULL }
+
+    /// The failure behind an error; nil when the database is not at fault.
+    static func of(_ error: any Error) -> SQLiteFailure? {
+        error as? SQLiteFailure ?? (error as? DatabaseError).map(SQLiteFailure.init)
+    }
+
     /// The error that a caller receives.
     static func refusal(_ error: any Error) -> any Error {
-        let failure = error as? SQLiteFailure ?? (error as? DatabaseError).map(SQLiteFailure.init)
-        guard let failure else { return error }
+        guard let failure = of(error) else { return error }
+        if failure.isDamage { return PealError(.internal, "the database is damaged: \(failure)") }
         if failure.concernsDatabase { return unavailable }
         return PealError(.internal, "the database rejected a statement: \(failure)")
     }

@@ -14,6 +14,7 @@ package import PealStore
 /// Only one process may open a file; a second one is refused.
 package final class SQLiteEngine: SQLEngine {
     private let pool: DatabasePool
+    private let admission = ReadAdmission()
     private let writer: Writer
     private let checkpointer: Checkpointer
     private let lock: FileLock
@@ -37,9 +38,11 @@ package final class SQLiteEngine: SQLEngine {
     }
 
     package func read<R: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> R
+        _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws -> R {
-        try await withCheckedThrowingContinuation { continuation in
+        await admission.enter(lane)
+        defer { admission.leave(lane) }
+        return try await withCheckedThrowingContinuation { continuation in
             pool.asyncRead { access in
                 do {
                     let result = try body(SQLiteConnection(try access.get()))
@@ -57,6 +60,11 @@ package final class SQLiteEngine: SQLEngine {
         try await writer.write(lane, body)
     }
 
+    /// The file lock keeps other processes away.
+    package func migrate(_ body: @escaping @Sendable (any SQLConnection) throws -> Void) async throws {
+        try await write(.control, body)
+    }
+
     package func close() throws {
         writer.close()
         try pool.close()
@@ -67,13 +75,11 @@ package final class SQLiteEngine: SQLEngine {
 
 /// Creates and opens the database file.
 enum SQLiteFile {
-    private static let readersMax = 4
-
     static func open(_ path: String) throws -> DatabasePool {
         var configuration = Configuration()
         configuration.label = "peal.store"
         configuration.foreignKeysEnabled = false
-        configuration.maximumReaderCount = readersMax
+        configuration.maximumReaderCount = ReadAdmission.readersMax
         configuration.busyMode = .timeout(10)
         configuration.prepareDatabase { database in
             if !database.configuration.readonly {

@@ -48,26 +48,52 @@ final class Writer: Sendable {
             for item in batch { item.fail(SQLiteFailure.unavailable) }
             return
         }
-        var outcomes: [Result<@Sendable () -> Void, any Error>] = []
         do {
-            try Self.run("BEGIN IMMEDIATE", database)
-            for item in batch {
-                outcomes.append(try run(item, database))
-            }
-            try Self.run("COMMIT", database)
+            finish(batch, try outcomes(of: batch, database))
         } catch {
-            // Nothing of the batch is in the database, whichever write failed.
-            if sqlite3_get_autocommit(database.sqliteConnection) == 0 { try? Self.run("ROLLBACK", database) }
-            for item in batch { item.fail(SQLiteFailure.unavailable) }
+            handle(error, of: batch, database)
+        }
+        if batch.contains(where: { $0.lane == .rest }) { Self.giveBackPages(database) }
+    }
+
+    /// Nothing of the batch is in the database, whichever write failed.
+    private func handle(_ error: any Error, of batch: [WriteItem], _ database: Database) {
+        let failure = SQLiteFailure.of(error)
+        if failure?.isFull == true {
+            checkpointer.makeRoom()
+            if let outcomes = try? outcomes(of: batch, database) { return finish(batch, outcomes) }
+        }
+        // Only writes that need the damaged page fail: each is tried alone.
+        if failure?.isDamage == true, batch.count > 1 {
+            for item in batch { commit([item], database) }
             return
         }
+        for item in batch { item.fail(failure.map(SQLiteFailure.refusal) ?? SQLiteFailure.unavailable) }
+    }
+
+    /// Runs a batch as one transaction and makes it durable.
+    /// - Throws: when the database itself failed; then nothing was written.
+    private func outcomes(
+        of batch: [WriteItem], _ database: Database
+    ) throws -> [Result<@Sendable () -> Void, any Error>] {
+        do {
+            try Self.run("BEGIN IMMEDIATE", database)
+            let outcomes = try batch.map { try run($0, database) }
+            try Self.run("COMMIT", database)
+            return outcomes
+        } catch {
+            if sqlite3_get_autocommit(database.sqliteConnection) == 0 { try? Self.run("ROLLBACK", database) }
+            throw error
+        }
+    }
+
+    private func finish(_ batch: [WriteItem], _ outcomes: [Result<@Sendable () -> Void, any Error>]) {
         for (item, outcome) in zip(batch, outcomes) {
             switch outcome {
             case .success(let wake): wake()
             case .failure(let error): item.fail(SQLiteFailure.refusal(error))
             }
         }
-        if batch.contains(where: { $0.lane == .rest }) { Self.giveBackPages(database) }
     }
 
     /// Pages returned to the file system at a time, a few milliseconds of work.
@@ -89,8 +115,7 @@ final class Writer: Sendable {
             try Self.run("RELEASE item", database)
             return .success(wake)
         } catch {
-            let failure = error as? SQLiteFailure ?? (error as? DatabaseError).map(SQLiteFailure.init)
-            if let failure, failure.concernsDatabase { throw failure }
+            if let failure = SQLiteFailure.of(error), failure.concernsDatabase { throw failure }
             try Self.run("ROLLBACK TO item", database)
             try Self.run("RELEASE item", database)
             return .failure(error)
@@ -102,23 +127,43 @@ final class Writer: Sendable {
     }
 }
 
-/// The writes that wait, by lane.
+/// The writes that wait, by lane. Each lane has its own bound, so that none can fill the queue for another.
 final class WriteQueue: Sendable {
+    private struct Lane {
+        private var items: [WriteItem] = []
+        private var first = 0
+
+        var count: Int { items.count - first }
+
+        mutating func append(_ item: WriteItem) { items.append(item) }
+
+        mutating func take(_ limit: Int) -> ArraySlice<WriteItem> {
+            let taken = items[first..<min(items.count, first + limit)]
+            first = taken.endIndex
+            if first == items.count {
+                (items, first) = ([], 0)
+            } else if first > 4096 {
+                items.removeFirst(first)
+                first = 0
+            }
+            return taken
+        }
+    }
+
     private struct State {
-        var lanes: [[WriteItem]] = Array(repeating: [], count: WriteLane.allCases.count)
+        var lanes: [Lane] = WriteLane.allCases.map { _ in Lane() }
         var isDraining = false
         var isClosed = false
-        var count: Int { lanes.reduce(0) { $0 + $1.count } }
     }
 
     private let state = Mutex(State())
 
     /// Adds a write. Returns whether the caller must start the drain.
-    /// - Throws: `rate_limited` when too many wait; `unavailable` when the store is closed.
+    /// - Throws: `rate_limited` when too many of the lane wait; `unavailable` when the store is closed.
     func put(_ item: WriteItem) throws(PealError) -> Bool {
         let result = state.withLock { state -> Result<Bool, PealError> in
             if state.isClosed { return .failure(SQLiteFailure.unavailable) }
-            guard state.count < Limits.writerItemsWaitingMax else {
+            if let most = Self.waitingMax(item.lane), state.lanes[item.lane.rawValue].count >= most {
                 return .failure(PealError(.rateLimited, "too many writes are waiting", retryAfterSeconds: 1))
             }
             state.lanes[item.lane.rawValue].append(item)
@@ -134,9 +179,7 @@ final class WriteQueue: Sendable {
             var batch: [WriteItem] = []
             for lane in WriteLane.allCases {
                 let room = min(Self.countMax(lane), Limits.writerItemsPerCommitMax - batch.count)
-                let taken = state.lanes[lane.rawValue].prefix(room)
-                batch.append(contentsOf: taken)
-                state.lanes[lane.rawValue].removeFirst(taken.count)
+                batch.append(contentsOf: state.lanes[lane.rawValue].take(room))
             }
             if batch.isEmpty { state.isDraining = false }
             return batch
@@ -146,11 +189,19 @@ final class WriteQueue: Sendable {
     /// Refuses every later write.
     func close() { state.withLock { $0.isClosed = true } }
 
+    /// The most items of a lane that may wait; nil for no bound, because what was sent must be settled.
+    private static func waitingMax(_ lane: WriteLane) -> Int? {
+        switch lane {
+        case .intake, .rest: Limits.writerItemsWaitingMax
+        case .control, .settle: nil
+        }
+    }
+
     /// The most items of a lane in one commit. A settle carries up to a thousand devices and background work may read a
     /// lot, so a commit takes few of them; but it always leaves room for them, however busy the intake is.
     private static func countMax(_ lane: WriteLane) -> Int {
         switch lane {
-        case .intake: Limits.writerItemsPerCommitMax - 64
+        case .intake: Limits.writerItemsPerCommitMax - 64 - 32 - 4
         case .control: 64
         case .settle: 32
         case .rest: 4

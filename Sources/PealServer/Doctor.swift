@@ -46,20 +46,22 @@ package struct Doctor: Sendable {
 extension Doctor {
     /// Opens the store as a server would and checks its content. Creates nothing.
     func checkStore(_ diagnosis: inout Diagnosis) async {
-        let path = configuration.databasePath
-        guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size > 0 else {
-            return diagnosis.add(.warning, "store", "no database at \(path) yet; the first start creates it")
+        let place = configuration.store
+        if case .sqlite(let path) = place {
+            guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size > 0 else {
+                return diagnosis.add(.warning, "store", "no database at \(path) yet; the first start creates it")
+            }
         }
         do {
             let masterKey = try Storage.checkedKey(configuration)
             diagnosis.add(.ok, "master key", "readable")
-            let store = SQLStore(engine: try SQLiteEngine(path: path), masterKey: masterKey)
-            diagnosis.add(.ok, "store", "\(path) can be opened")
+            let store = SQLStore(engine: try Storage.engine(configuration), masterKey: masterKey)
+            diagnosis.add(.ok, "store", "\(place) can be opened")
             await look(into: store, &diagnosis)
             try store.close()
         } catch let failure as StoreStartFailure where failure.isInUse {
             diagnosis.isStoreInUse = true
-            diagnosis.add(.ok, "store", "in use by a running server: \(path)")
+            diagnosis.add(.ok, "store", "in use by a running server: \(place)")
         } catch {
             diagnosis.add(.failed, "store", "\(error)")
         }
@@ -67,7 +69,10 @@ extension Doctor {
 
     private func look(into store: SQLStore, _ diagnosis: inout Diagnosis) async {
         guard let version = try? await store.schemaVersion() else {
-            return diagnosis.add(.failed, "schema", "\(configuration.databasePath) is not a Peal database")
+            let isNew = if case .postgres = configuration.store { true } else { false }
+            return diagnosis.add(
+                isNew ? .warning : .failed, "schema",
+                "\(configuration.store) is not a Peal database\(isNew ? " yet; the first start makes it one" : "")")
         }
         let newest = SQLStore.newestSchemaVersion
         guard version == newest else {
@@ -82,8 +87,18 @@ extension Doctor {
                 return diagnosis.add(.failed, "master key", "does not match the database")
             }
             try await checkCredentials(in: store, &diagnosis)
+            try await checkSlices(in: store, &diagnosis)
         } catch {
             diagnosis.add(.failed, "store", "\(error)")
+        }
+    }
+
+    /// Names the messages with devices whose results cannot be stored.
+    private func checkSlices(in store: SQLStore, _ diagnosis: inout Diagnosis) async throws {
+        for slice in try await store.read({ try $0.quarantinedSlices(limit: Limits.listItemsMax) }) {
+            diagnosis.add(
+                .failed, "quarantined slice of message \(slice.message)",
+                "app \(slice.app), \(slice.route), \(slice.devices) devices: \(slice.reason)")
         }
     }
 
@@ -163,7 +178,7 @@ extension Doctor {
     /// an unreachable one is only a warning.
     package func reach(_ diagnosis: inout Diagnosis) async {
         let known = diagnosis.credentials ?? []
-        let hosts = ProviderHost.all(configuration).filter { host in
+        let hosts = ServerNetwork.builtIn.flatMap { $0.hosts(configuration) }.filter { host in
             known.isEmpty || known.contains(where: host.isNeeded)
         }
         let failures = await withTaskGroup(of: (Int, String?).self) { group in
@@ -190,50 +205,5 @@ extension Doctor {
         } catch {
             return "\(error)"
         }
-    }
-}
-
-/// A host of a push network that a server must reach.
-struct ProviderHost: Sendable {
-    let provider: ProviderName
-    /// nil for every environment.
-    let environment: Environment?
-    /// The kind of credential that needs it; nil for every kind.
-    let kind: String?
-    let host: String
-    let port: Int
-
-    /// nil for a URL without a host.
-    private init?(_ provider: ProviderName, _ url: String, environment: Environment? = nil, kind: String? = nil) {
-        // A placeholder such as {tenant_id} is not valid in a URL.
-        let parts = URLComponents(string: url.replacing("{", with: "").replacing("}", with: ""))
-        guard let parts, let host = parts.host else { return nil }
-        self.provider = provider
-        self.environment = environment
-        self.kind = kind
-        self.host = host.trimmingCharacters(in: ["[", "]"])
-        port = parts.port ?? (parts.scheme == "http" ? 80 : 443)
-    }
-
-    func isNeeded(by record: CredentialRecord) -> Bool {
-        record.provider == provider && (environment ?? record.environment) == record.environment
-            && (kind ?? record.kind) == record.kind
-    }
-
-    /// The hosts that are known without a device. Channel URIs and Web Push endpoints name their own.
-    static func all(_ configuration: ServerConfiguration) -> [ProviderHost] {
-        let google = "https://fcm.googleapis.com"
-        let fcm = configuration.value(of: .fcmURL) ?? google
-        return [
-            ProviderHost(.apns, configuration.value(of: .apnsProductionURL) ?? "", environment: .production),
-            ProviderHost(.apns, configuration.value(of: .apnsSandboxURL) ?? "", environment: .sandbox),
-            ProviderHost(.fcm, fcm),
-            // Google's token endpoint. A service account for another FCM has a token endpoint of its own.
-            fcm.hasPrefix(google) ? ProviderHost(.fcm, "https://oauth2.googleapis.com") : nil,
-            ProviderHost(.wns, configuration.value(of: .wnsTokenURL) ?? "https://login.live.com", kind: "package"),
-            ProviderHost(
-                .wns, configuration.value(of: .wnsTenantTokenURL) ?? "https://login.microsoftonline.com",
-                kind: "tenant"),
-        ].compactMap { $0 }
     }
 }

@@ -1,20 +1,41 @@
 package import Logging
 package import NIOCore
 package import PealCore
-internal import PealProviders
 
-/// A push network as a server runs it: what it is, and how its provider is made.
+/// A push network as a server runs it: what it is, its configuration keys, and how its provider is made.
 package struct ServerNetwork: Sendable {
     package let network: Network
+    /// In the order of the documentation.
+    let keys: [ConfigurationKey]
+    /// The key for hosts of device URIs besides the vendor's own.
+    let hostsKey: ConfigurationKey?
+    /// The key that allows device URIs on any public host.
+    let openKey: ConfigurationKey?
+    /// The hosts that are known without a device. Channel URIs and Web Push endpoints name their own.
+    let hosts: @Sendable (ServerConfiguration) -> [ProviderHost]
     /// - Throws: `ConfigurationFailure`, naming the key.
     package let makeProvider: @Sendable (ServerConfiguration, Surroundings) throws -> any Provider
 
+    init(
+        _ network: Network, keys: [ConfigurationKey], hostsKey: ConfigurationKey? = nil,
+        openKey: ConfigurationKey? = nil,
+        hosts: @escaping @Sendable (ServerConfiguration) -> [ProviderHost] = { _ in [] },
+        makeProvider: @escaping @Sendable (ServerConfiguration, Surroundings) throws -> any Provider
+    ) {
+        self.network = network
+        self.keys = keys
+        self.hostsKey = hostsKey
+        self.openKey = openKey
+        self.hosts = hosts
+        self.makeProvider = makeProvider
+    }
+
+    /// A network without configuration keys.
     package init(
         _ network: Network,
         makeProvider: @escaping @Sendable (ServerConfiguration, Surroundings) throws -> any Provider
     ) {
-        self.network = network
-        self.makeProvider = makeProvider
+        self.init(network, keys: [], makeProvider: makeProvider)
     }
 
     /// What every provider is given besides its own configuration.
@@ -53,82 +74,5 @@ struct ProviderSet {
         }
         self.all = all
         channels = all.values.lazy.compactMap(\.channelDirectory).first ?? NoChannels()
-    }
-}
-
-extension ServerNetwork {
-    static let apns = ServerNetwork(.apns) { configuration, surroundings in
-        do {
-            return try APNsProvider(
-                configuration: APNsConfiguration(
-                    production: .init(configuration.apnsProduction), sandbox: .init(configuration.apnsSandbox),
-                    caFile: configuration.caFile, connectionsPerPoolMax: configuration.apnsConnectionsMax),
-                eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time,
-                randomness: surroundings.randomness, logger: surroundings.logger)
-        } catch let error as APNsConfigurationError {
-            throw ConfigurationFailure(error.key, "\(error)")
-        }
-    }
-
-    static let fcm = ServerNetwork(.fcm) { configuration, surroundings in
-        do {
-            return try FCMProvider(
-                configuration: FCMConfiguration(
-                    url: configuration.fcmURL, tokenAllowedHosts: configuration.fcmTokenHosts,
-                    caFile: configuration.caFile, connectionsPerPoolMax: configuration.fcmConnectionsMax,
-                    ratePerSecond: configuration.fcmRatePerSecond,
-                    startRatePerSecond: configuration.fcmStartRatePerSecond),
-                eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time,
-                randomness: surroundings.randomness, logger: surroundings.logger)
-        } catch let error as FCMConfigurationError {
-            throw ConfigurationFailure(.fcmURL, "\(error)")
-        }
-    }
-
-    static let wns = ServerNetwork(.wns) { configuration, surroundings in
-        do {
-            return try WNSProvider(
-                configuration: WNSConfiguration(
-                    tokenURL: configuration.wnsTokenURL, tenantTokenURL: configuration.wnsTenantTokenURL,
-                    addressRules: configuration.addressRules, caFile: configuration.caFile),
-                eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time,
-                randomness: surroundings.randomness, logger: surroundings.logger)
-        } catch let error as WNSConfigurationError {
-            throw ConfigurationFailure(error.isTenant ? .wnsTenantTokenURL : .wnsTokenURL, "\(error)")
-        }
-    }
-
-    static let mpns = ServerNetwork(.mpns) { configuration, surroundings in
-        MPNSProvider(
-            configuration: MPNSConfiguration(addressRules: configuration.addressRules, caFile: configuration.caFile),
-            eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time, logger: surroundings.logger)
-    }
-
-    static let webPush = ServerNetwork(.webPush) { configuration, surroundings in
-        try WebPushProvider(
-            configuration: WebPushConfiguration(
-                addressRules: configuration.addressRules, caFile: configuration.caFile),
-            eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time, randomness: surroundings.randomness,
-            logger: surroundings.logger)
-    }
-}
-
-extension APNsConfiguration.URLs {
-    fileprivate init(_ urls: ServerConfiguration.APNsURLs) {
-        self.init(send: urls.send, broadcast: urls.broadcast, management: urls.management)
-    }
-}
-
-extension APNsConfigurationError {
-    /// The key that brought the URL.
-    fileprivate var key: ConfigurationKey {
-        switch (environment, purpose) {
-        case (.production, .send): .apnsProductionURL
-        case (.production, .broadcast): .apnsProductionBroadcastURL
-        case (.production, .management): .apnsProductionManagementURL
-        case (.sandbox, .send): .apnsSandboxURL
-        case (.sandbox, .broadcast): .apnsSandboxBroadcastURL
-        case (.sandbox, .management): .apnsSandboxManagementURL
-        }
     }
 }

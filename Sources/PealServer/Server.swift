@@ -14,14 +14,21 @@ internal import PealStore
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// The composition root: the only place that knows every part and connects them.
+/// The composition root: the only part that knows all others and connects them.
 struct Server {
     let configuration: ServerConfiguration
     let networks: [ServerNetwork]
     let logger: Logger
     let time: any TimeSource = SystemTime()
     let randomness: any Randomness = SystemRandomness()
+    /// For the HTTP server and webhooks.
     let eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+    /// Threads that check credentials; they live as long as the process.
+    private static let examiners: NIOThreadPool = {
+        let pool = NIOThreadPool(numberOfThreads: 2)
+        pool.start()
+        return pool
+    }()
 
     init(_ configuration: ServerConfiguration, networks: [ServerNetwork]) {
         self.configuration = configuration
@@ -31,25 +38,42 @@ struct Server {
 
     /// Opens the store, serves until a signal or a failure, and closes the store.
     func run() async throws {
-        let storage = try Storage.open(configuration)
-        let result = await Result { try await serve(storage) }
+        PrivateFiles.fromNowOn()
+        let descriptors = DescriptorLimit.raise()
+        let storage = try Storage.open(configuration) { [logger] in logger.warning("\($0)") }
+        let result = await Result { try await serve(storage, descriptors: descriptors) }
         try storage.close()
         try result.get()
     }
 
-    private func serve(_ storage: Storage) async throws {
+    private func serve(_ storage: Storage, descriptors: Int) async throws {
+        // Sending has event loops of its own, so that no request and no webhook delays a socket of a push network.
+        let senders = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+        let result = await Result { try await serve(storage, senders, descriptors) }
+        try await senders.shutdownGracefully()
+        try result.get()
+    }
+
+    private func serve(_ storage: Storage, _ senders: any EventLoopGroup, _ descriptors: Int) async throws {
         try await storage.migrate(configuration)
         let adminTokenHash = try await AdminToken.hash(
             configuration, storage: storage, randomness: randomness, time: time)
         let providers = try ProviderSet(
             networks, configuration,
-            .init(eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger))
+            .init(eventLoopGroup: senders, time: time, randomness: randomness, logger: logger))
         var options = DeliveryOptions()
         options.pagesInFlightMax = configuration.pagesInFlightMax
         let delivery = DeliveryService(
             store: storage.store, providers: providers.all, time: time, randomness: randomness, logger: logger,
             options: options)
         let courier = try makeCourier(storage)
+        let connections = Connections(
+            .init(
+                total: configuration.connectionsMax, perAddress: configuration.connectionsPerAddressMax,
+                descriptors: descriptors),
+            proxies: configuration.trustedProxies, time: time, logger: logger)
+        let failures = AuthenticationFailures(
+            perMinute: configuration.authenticationFailuresPerMinute, time: time, logger: logger)
         let services = APIServices(
             store: storage.store, engine: delivery, providers: providers.all, channels: providers.channels, time: time,
             randomness: randomness, hasher: storage.masterKey, adminTokenHash: adminTokenHash,
@@ -61,12 +85,23 @@ struct Server {
                 contextPushHoldSeconds: Int64(configuration.contextPushHoldSeconds),
                 contextPushWindowSecondsMax: Int64(configuration.contextPushWindowHoursMax) * 3600,
                 richieTopicsMax: configuration.richieTopicsMax, richieUsersMax: configuration.richieUsersMax,
-                version: PealVersion.current),
-            operations: ServerOperations(store: storage.store, delivery: delivery, courier: courier), logger: logger)
-        let listeners = try HTTPListeners(configuration, services: services, group: eventLoopGroup, logger: logger)
+                version: PealVersion.current, jsonValuesMax: configuration.jsonValuesMax,
+                trustedProxies: configuration.trustedProxies,
+                requestsPerKeyPerSecond: configuration.requestsPerKeyPerSecond,
+                requestsPerAppPerSecond: configuration.requestsPerAppPerSecond),
+            operations: ServerOperations(
+                store: storage.store, delivery: delivery, courier: courier, connections: connections,
+                failures: failures, time: time),
+            failures: failures,
+            examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
+        let listeners = try HTTPListeners(
+            configuration, services: services, connections: connections, group: eventLoopGroup, logger: logger)
         // Services stop in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
         var group = ServiceGroupConfiguration(
-            services: [courier, delivery, HeartbeatService(heartbeat: PivotalHeartbeat(services))] + listeners.services,
+            services: [
+                LagService(), courier, delivery, BackgroundService(functions: dialectBackground(services)),
+            ]
+                + listeners.services,
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
@@ -75,9 +110,9 @@ struct Server {
         do {
             try result.get()
         } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
-            let place = "\(configuration.httpHost):\(configuration.httpPort)"
+            let address = "\(configuration.httpHost):\(configuration.httpPort)"
             throw ConfigurationFailure(
-                .httpPort, "cannot listen on \(place): \(String(cString: strerror(error.errnoCode)))")
+                .httpPort, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))")
         } catch is SocketAddressError.UnknownHost {
             throw ConfigurationFailure(.httpHost, "\(configuration.httpHost) has no address")
         }
@@ -110,7 +145,8 @@ extension Result where Failure == any Error {
 }
 
 /// Runs the server until SIGTERM or SIGINT.
-/// - Parameter networks: every network that the server sends to. Those that are not built in must be registered (`Networks`)
+/// - Parameter networks: every network that the server sends to. Those that are not built in must be registered
+/// (`Networks`)
 ///   before the configuration is read.
 /// - Throws: `ConfigurationFailure` when it cannot start as configured; otherwise the error that ended it.
 package func runServer(
@@ -121,6 +157,7 @@ package func runServer(
 
 /// Migrates the database to this program's schema. Returns a line to print.
 package func migrateStore(_ configuration: ServerConfiguration) async throws -> String {
+    PrivateFiles.fromNowOn()
     let storage = try Storage.open(configuration)
     try await storage.migrate(configuration)
     let version = try await storage.store.schemaVersion()
@@ -134,11 +171,15 @@ package let servedKeyKinds: [String] = keyKindNames
 /// The kinds of webhooks that the server can send to, for help texts.
 package let servedWebhookKinds: [String] = reportComposers.all.map(\.form.kind.rawValue)
 
-/// Runs the Pivotal heartbeat until the server stops.
-struct HeartbeatService: Service {
-    let heartbeat: PivotalHeartbeat
+/// Runs what the dialects do without being asked, until the server stops.
+struct BackgroundService: Service {
+    let functions: [@Sendable () async -> Void]
 
     func run() async {
-        await cancelWhenGracefulShutdown { await heartbeat.run() }
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                for function in functions { group.addTask(operation: function) }
+            }
+        }
     }
 }

@@ -3,22 +3,29 @@ internal import PealCore
 internal import PealDelivery
 internal import PealReports
 internal import PealStore
+internal import Synchronization
 
 /// Readiness, health and metrics of the running server.
 struct ServerOperations: Operations {
     let store: SQLStore
     let delivery: DeliveryService
     let courier: WebhookCourier
+    let connections: Connections
+    let failures: AuthenticationFailures
+    let time: any TimeSource
+    private let recent = RecentCounts()
 
     func readiness() async -> [(subsystem: String, failure: String?)] {
-        [
-            ("store", await store.isReady() ? nil : "the store does not respond, or is not migrated"),
-            ("delivery", delivery.isRunning ? nil : "the workers are not running"),
+        // First, because a locked store answers late.
+        var failure = delivery.isRunning ? delivery.storeFailure : nil
+        if failure == nil, await !store.isReady() { failure = "the store does not respond, or is not migrated" }
+        return [
+            ("store", failure), ("delivery", delivery.isRunning ? nil : "the workers are not running"),
         ]
     }
 
     func stoppedApps() async -> Int {
-        ((try? await store.read { try $0.census() })?.appsStopped) ?? 0
+        await counts(.request)?.census.appsStopped ?? 0
     }
 
     func stoppedCredentials() async -> [(app: AppID, record: CredentialRecord)] {
@@ -26,11 +33,48 @@ struct ServerOperations: Operations {
     }
 
     func metrics() async -> String {
-        let census = try? await store.read { try $0.census() }
-        let credentials = try? await store.read { try CredentialMetrics($0) }
+        let counts = await counts(.request)
         return MetricsText.render(
-            delivery.metrics.snapshot, webhooks: courier.metrics.snapshot, census: census, credentials: credentials)
+            delivery.metrics.snapshot, webhooks: courier.metrics.snapshot, census: counts?.census,
+            credentials: counts?.credentials)
+            + RouteMetrics(parked: counts?.parked ?? [], now: time.now).text
+            + MetricsText.door(connections.snapshot, failures.snapshot)
     }
+}
+
+extension ServerOperations {
+    /// Counts of the store; nil when it does not respond. Anybody may request metrics and health as often as they like,
+    /// so counts are used again for half a second.
+    private func counts(_ lane: ReadLane) async -> RecentCounts.Counts? {
+        let now = time.uptime
+        if let known = recent.counts(at: now) { return known }
+        let counts = try? await store.read(lane) { store in
+            RecentCounts.Counts(
+                census: try store.census(), credentials: try CredentialMetrics(store),
+                parked: try store.parkedRoutes(limit: Limits.routesMeasured))
+        }
+        if let counts { recent.keep(counts, at: now) }
+        return counts
+    }
+}
+
+/// The last counts of the store.
+final class RecentCounts: Sendable {
+    struct Counts: Sendable {
+        let census: StoreCensus
+        let credentials: CredentialMetrics
+        let parked: [ParkedRoute]
+    }
+
+    private static let lasts = Duration.milliseconds(500)
+
+    private let kept = Mutex<(counts: Counts, at: Duration)?>(nil)
+
+    func counts(at now: Duration) -> Counts? {
+        kept.withLock { kept in kept.flatMap { now - $0.at < Self.lasts ? $0.counts : nil } }
+    }
+
+    func keep(_ counts: Counts, at now: Duration) { kept.withLock { $0 = (counts, now) } }
 }
 
 /// Prometheus' text format, version 0.0.4. Labels contain no names, users, addresses or provider texts.
@@ -49,6 +93,12 @@ enum MetricsText {
         single(
             "peal_settles_refused_total", "counter", "Settlements refused because the lease was lost.",
             delivery.settlesRefused, into: &text)
+        single(
+            "peal_settles_failed_total", "counter", "Writes of settlements that failed and were tried again.",
+            delivery.settlesFailed, into: &text)
+        single(
+            "peal_resent_total", "counter",
+            "Devices sent to again although an earlier request may have reached them.", delivery.resent, into: &text)
         single("peal_retries_total", "counter", "Devices scheduled for another attempt.", delivery.retries, into: &text)
         single(
             "peal_stragglers_total", "counter", "Devices whose answer came after their page was settled.",
@@ -76,6 +126,22 @@ enum MetricsText {
         return text
     }
 
+    /// Connections and authentication.
+    static func door(_ connections: Connections.Snapshot, _ failures: AuthenticationFailures.Snapshot) -> String {
+        var text = ""
+        single("peal_http_connections", "gauge", "Connections of clients.", connections.served, into: &text)
+        single(
+            "peal_http_connections_refused_total", "counter", "Connections refused because there were too many.",
+            connections.refusedTotal, into: &text)
+        single(
+            "peal_authentication_failures_total", "counter", "Requests with an unknown key or a wrong secret.",
+            failures.failures, into: &text)
+        single(
+            "peal_authentication_refused_total", "counter", "Requests refused because of earlier failures.",
+            failures.refused, into: &text)
+        return text
+    }
+
     private static func render(_ webhooks: WebhookMetrics.Snapshot, into text: inout String) {
         let name = "peal_webhook_deliveries_total"
         family(name, "counter", "Delivery attempts to webhooks, by outcome.", into: &text)
@@ -90,6 +156,15 @@ enum MetricsText {
         single("peal_slices_ready", "gauge", "Slices ready to be leased.", census.slicesReady, into: &text)
         single("peal_slices_waiting", "gauge", "Slices that are due later.", census.slicesWaiting, into: &text)
         single("peal_slices_leased", "gauge", "Leased slices.", census.slicesLeased, into: &text)
+        single(
+            "peal_slices_parked", "gauge", "Slices that wait for their route to open.", census.slicesParked, into: &text
+        )
+        single(
+            "peal_slices_ending", "gauge", "Slices of ended messages, ready to be leased.", census.slicesEnding,
+            into: &text)
+        single(
+            "peal_slices_quarantined", "gauge", "Slices whose results cannot be stored.", census.slicesQuarantined,
+            into: &text)
         single("peal_apps_stopped", "gauge", "Apps with a stopped provider.", census.appsStopped, into: &text)
     }
 
@@ -107,6 +182,34 @@ enum MetricsText {
 
     private static func name(_ series: DeliveryMetrics.Series) -> String {
         "provider=\"\(series.provider?.rawValue ?? "none")\",outcome=\"\(series.outcome.name)\""
+    }
+}
+
+/// Metrics of closed routes on which something waits, by app id: at most `Limits.routesMeasured` of them, so that the
+/// number of series is bounded.
+struct RouteMetrics {
+    let parked: [ParkedRoute]
+    let now: Timestamp
+
+    /// In Prometheus' format.
+    var text: String {
+        var text = ""
+        var name = "peal_route_slices_parked"
+        MetricsText.family(name, "gauge", "Slices that wait for one route to open.", into: &text)
+        for route in parked { text += "\(name){\(Self.labels(route))} \(route.slices)\n" }
+        name = "peal_route_oldest_pending_seconds"
+        MetricsText.family(
+            name, "gauge", "How long ago the oldest message that waits for the route was accepted.", into: &text)
+        for route in parked {
+            let seconds = max(0, (now - route.oldestAt).components.seconds)
+            text += "\(name){\(Self.labels(route))} \(seconds)\n"
+        }
+        return text
+    }
+
+    private static func labels(_ parked: ParkedRoute) -> String {
+        "app=\"\(parked.app)\",provider=\"\(parked.route.provider?.rawValue ?? "none")\""
+            + ",environment=\"\(parked.route.environment.rawValue)\",platform=\"\(parked.route.platform)\""
     }
 }
 
@@ -133,7 +236,7 @@ struct CredentialMetrics: Sendable {
             text += "\(name){\(Self.labels(listed))} \(listed.record.expiresAt?.seconds ?? 0)\n"
         }
         name = "peal_credential_stopped"
-        MetricsText.family(name, "gauge", "1 for each credential that its provider rejects.", into: &text)
+        MetricsText.family(name, "gauge", "1 for each credential that its push network rejects.", into: &text)
         for listed in stopped { text += "\(name){\(Self.labels(listed))} 1\n" }
         return text
     }

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import PealAPI
 internal import PealCore
+internal import PealPostgres
 internal import PealSQLite
 internal import PealStore
 
@@ -9,17 +10,22 @@ struct Storage {
     let store: SQLStore
     let masterKey: MasterKey
 
+    /// - Parameter report: receives a line when the database is lost and when it is back.
     /// - Throws: `ConfigurationFailure` when the key file or the database cannot be used.
-    static func open(_ configuration: ServerConfiguration) throws -> Storage {
-        let path = configuration.databasePath
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        guard FileManager.default.fileExists(atPath: folder) else {
-            throw ConfigurationFailure(.storeURL, "the directory \(folder) does not exist")
+    static func open(
+        _ configuration: ServerConfiguration, report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws -> Storage {
+        if case .sqlite(let path) = configuration.store {
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            guard FileManager.default.fileExists(atPath: folder) else {
+                throw ConfigurationFailure(.storeURL, "the directory \(folder) does not exist")
+            }
+            try checkFile(path)
+            PrivateFiles.closeToOthers([path, path + "-wal", path + "-shm"])
         }
-        try checkFile(path)
         let masterKey = try masterKey(configuration)
         do {
-            let engine = try SQLiteEngine(path: path)
+            let engine = try engine(configuration, report: report)
             return Storage(
                 store: SQLStore(
                     engine: engine, masterKey: masterKey,
@@ -29,7 +35,22 @@ struct Storage {
                     composers: reportComposers),
                 masterKey: masterKey)
         } catch {
-            throw ConfigurationFailure(.storeURL, "cannot open \(path): \(error)")
+            throw ConfigurationFailure(.storeURL, "cannot open \(configuration.store): \(error)")
+        }
+    }
+
+    /// The database that the configuration names, open.
+    /// - Throws: `StoreStartFailure`.
+    static func engine(
+        _ configuration: ServerConfiguration, report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws -> any SQLEngine {
+        switch configuration.store {
+        case .sqlite(let path): return try SQLiteEngine(path: path)
+        case .postgres(let url):
+            let engine = PostgresEngine(
+                PostgresSettings(url: url, preparesStatements: configuration.preparesStatements, report: report))
+            try engine.check()
+            return engine
         }
     }
 
@@ -38,7 +59,7 @@ struct Storage {
         do {
             try await store.migrate()
         } catch let failure as StoreStartFailure {
-            throw ConfigurationFailure(.storeURL, "\(configuration.databasePath): \(failure)")
+            throw ConfigurationFailure(.storeURL, "\(configuration.store): \(failure)")
         }
     }
 
@@ -58,7 +79,7 @@ struct Storage {
     /// The master key of an existing store.
     /// - Throws: `ConfigurationFailure` when the file is not a database or its key cannot be read.
     static func checkedKey(_ configuration: ServerConfiguration) throws -> MasterKey {
-        try checkFile(configuration.databasePath)
+        if case .sqlite(let path) = configuration.store { try checkFile(path) }
         return try masterKey(configuration)
     }
 
@@ -66,9 +87,28 @@ struct Storage {
         do {
             if let text = configuration.masterKey, let key = MasterKey(base64: text) { return key }
             if let file = configuration.masterKeyFile { return try MasterKey.load(file) }
-            return try MasterKey.loadOrCreate(besideDatabase: configuration.databasePath)
+            switch configuration.store {
+            case .sqlite(let path): return try MasterKey.loadOrCreate(besideDatabase: path)
+            case .postgres:
+                throw StoreStartFailure("required with PostgreSQL: every server on the database needs the same key")
+            }
         } catch {
             throw ConfigurationFailure(configuration.masterKey == nil ? .masterKeyFile : .masterKey, "\(error)")
+        }
+    }
+}
+
+/// Files of the server are for its own user only.
+enum PrivateFiles {
+    /// New files of this process get mode 0600, new directories 0700.
+    static func fromNowOn() { _ = umask(0o077) }
+
+    /// Takes the rights of others from files that an earlier version or somebody else created.
+    static func closeToOthers(_ paths: [String]) {
+        for path in paths {
+            let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int
+            guard let mode, mode & 0o077 != 0 else { continue }
+            try? FileManager.default.setAttributes([.posixPermissions: mode & 0o700], ofItemAtPath: path)
         }
     }
 }
@@ -85,7 +125,13 @@ enum AdminToken {
         if let stored = try await storage.store.read({ try $0.setting(settingName) }) { return stored }
         let made = "peal-admin-" + Base64URL.encode(randomness.bytes(32))
         let hash = storage.masterKey.hash(made)
-        try await storage.store.write(.control) { try $0.setSetting(settingName, hash) }
+        // Another server may start for the first time too.
+        let kept = try await storage.store.write(.control) { store in
+            if let stored = try store.setting(settingName) { return stored }
+            try store.setSetting(settingName, hash)
+            return hash
+        }
+        guard kept == hash else { return kept }
         let note = "The admin token of this server, which is shown only this once: \(made)\n"
         FileHandle.standardError.write(Data(note.utf8))
         return hash

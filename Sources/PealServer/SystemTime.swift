@@ -1,15 +1,67 @@
 internal import Foundation
 package import PealCore
+internal import ServiceLifecycle
+internal import Synchronization
 
 /// The system's clocks. `uptime` is `ContinuousClock`, which goes on while the machine sleeps.
 package struct SystemTime: TimeSource {
     private static let start = ContinuousClock.now
+    private static let meter = LagMeter()
 
     package init() {}
 
     package var now: Timestamp { Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))) }
     package var uptime: Duration { ContinuousClock.now - Self.start }
+    package var lag: Duration { Self.meter.lag(at: uptime) }
     package func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
+}
+
+extension SystemTime {
+    /// Measures the process's lag until it is cancelled.
+    func watchLag() async {
+        while !Task.isCancelled {
+            Self.meter.tick(at: uptime)
+            try? await sleep(for: LagMeter.interval)
+        }
+    }
+}
+
+/// Measures how long the process could not run: receives ticks at a fixed interval, and counts what they are late by.
+final class LagMeter: Sendable {
+    private struct State {
+        var tickedAt: Duration?
+        var lag = Duration.zero
+
+        /// How late the next tick is by now.
+        func delay(at uptime: Duration) -> Duration {
+            guard let tickedAt else { return .zero }
+            let delay = uptime - tickedAt - LagMeter.interval
+            return delay > LagMeter.tolerance ? delay : .zero
+        }
+    }
+
+    static let interval: Duration = .milliseconds(50)
+    /// A timer may be late by this on a machine that is not overloaded.
+    private static let tolerance: Duration = .milliseconds(100)
+
+    private let state = Mutex(State())
+
+    func tick(at uptime: Duration) {
+        state.withLock { state in
+            state.lag += state.delay(at: uptime)
+            state.tickedAt = uptime
+        }
+    }
+
+    /// The sum of all delays, with the one that is going on: after a stop, whoever asks first already knows of it.
+    func lag(at uptime: Duration) -> Duration { state.withLock { $0.lag + $0.delay(at: uptime) } }
+}
+
+/// Runs `SystemTime.watchLag` until the server stops.
+struct LagService: Service {
+    func run() async {
+        await cancelWhenGracefulShutdown { await SystemTime().watchLag() }
+    }
 }
 
 /// The system's cryptographically secure generator.

@@ -13,7 +13,7 @@ extension Shape where Value == String {
                     reading.policy.isTolerant
                         ? "must be at most \(max) \(unit) long" : "must be 1 to \(max) \(unit) long")
             }
-            guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            guard text.isPrintable else {
                 throw reading.refusal("must not contain control characters")
             }
             return text
@@ -190,8 +190,7 @@ extension Shape {
             return words[index].1
         } describe: { describing in
             guard describing.policy.isTolerant else { return .component(name, .words(list)) }
-            let caseless = list.map { $0.map { $0.isLetter ? "[\($0.uppercased())\($0.lowercased())]" : "\($0)" } }
-            return .text(pattern: "(?:\(caseless.map { $0.joined() }.joined(separator: "|")))")
+            return .caseless(list)
         }
     }
 
@@ -218,6 +217,9 @@ extension JSON {
 }
 
 extension String {
+    /// Whether it contains no control character (C0, DEL).
+    package var isPrintable: Bool { utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+
     /// The string without leading and trailing blanks, tabs and line ends.
     fileprivate var trimmedBlanks: String {
         let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
@@ -256,12 +258,12 @@ extension Timestamp {
 
 extension String {
     /// The extended form of a date or time of day: `20261121` with dashes, `0230` or `023000` with colons.
-    fileprivate func punctuated(with mark: Character, at places: [Int]) -> String {
+    fileprivate func punctuated(with mark: Character, at positions: [Int]) -> String {
         let digits = prefix { $0.isNumber }.count
-        guard !contains(mark), digits > places[0] else { return self }
+        guard !contains(mark), digits > positions[0] else { return self }
         var text = self
-        for place in places.reversed() where place < digits {
-            text.insert(mark, at: text.index(text.startIndex, offsetBy: place))
+        for position in positions.reversed() where position < digits {
+            text.insert(mark, at: text.index(text.startIndex, offsetBy: position))
         }
         return text
     }

@@ -169,6 +169,12 @@ extension Schema {
         words(Choice.allCases.map(\.rawValue))
     }
 
+    /// One of these words in any letter case.
+    package static func caseless(_ words: [String]) -> Schema {
+        let patterns = words.map { $0.map { $0.isLetter ? "[\($0.uppercased())\($0.lowercased())]" : "\($0)" } }
+        return text(pattern: "(?:\(patterns.map { $0.joined() }.joined(separator: "|")))")
+    }
+
     /// Only this word.
     package static func word(_ word: String) -> Schema { Schema([("type", "string"), ("const", .string(word))]) }
 }

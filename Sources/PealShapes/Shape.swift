@@ -109,7 +109,8 @@ package struct Policy: Sendable {
     package static let strict = Policy()
     package static let tolerant = Policy(isTolerant: true)
 
-    func isAbsent(_ json: JSON) -> Bool {
+    /// Whether the value counts as absent: null, and "" for tolerant readers.
+    package func isAbsent(_ json: JSON) -> Bool {
         switch json {
         case .null: true
         case .string(let text): isTolerant && text.utf8.isEmpty
@@ -171,7 +172,7 @@ package struct Reading: ~Copyable {
     package func refusal(_ text: String) -> PealError { .invalid(path, "\(path) \(text)") }
 
     /// Adds the current path to an error of the core, whose field is relative, such as `address.keys`.
-    package func placed(_ error: PealError) -> PealError { steps.isEmpty ? error : error.under(written) }
+    package func prefixed(_ error: PealError) -> PealError { steps.isEmpty ? error : error.under(written) }
 
     package func wrongType(_ json: JSON, _ expected: String) -> PealError {
         let subject = steps.isEmpty && policy.isTolerant ? "the body" : path

@@ -160,7 +160,7 @@ struct ControlRequest {
     func integer(_ name: String, in range: ClosedRange<Int>, standard: Int) throws -> Int {
         guard let text = query[name] else { return standard }
         guard let number = Int(text), range.contains(number) else {
-            throw SimulatorError("\(name): not a whole number of \(range.lowerBound) to \(range.upperBound)")
+            throw SimulatorError("\(name): not a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }

@@ -103,8 +103,14 @@ extension MasterKey {
     }
 
     /// Reads a key file.
-    /// - Throws: `StoreStartFailure` when it cannot be read or does not contain 32 bytes in base64.
+    /// - Throws: `StoreStartFailure` when it cannot be read, others can read it too, or it does not contain 32 bytes in
+    ///   base64.
     package static func load(_ file: String) throws -> MasterKey {
+        let mode = (try? FileManager.default.attributesOfItem(atPath: file))?[.posixPermissions] as? Int ?? 0
+        guard mode & 0o077 == 0 else {
+            let shown = String(mode & 0o777, radix: 8)
+            throw StoreStartFailure("the master key \(file) is open to others (mode \(shown)): run chmod 600 \(file)")
+        }
         guard let data = FileManager.default.contents(atPath: file) else {
             throw StoreStartFailure("the master key \(file) cannot be read")
         }

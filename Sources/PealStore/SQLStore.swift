@@ -19,9 +19,9 @@ package final class SQLStore: Store {
     }
 
     package func read<R: Sendable>(
-        _ body: @escaping @Sendable (any StoreReading) throws -> R
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
     ) async throws -> R {
-        try await engine.read { [context] in try body(StoreSession($0, context)) }
+        try await engine.read(lane) { [context] in try body(StoreSession($0, context)) }
     }
 
     package func write<R: Sendable>(
@@ -34,7 +34,7 @@ package final class SQLStore: Store {
     /// - Throws: `StoreStartFailure` when the database is newer than the program or belongs to another key.
     package func migrate() async throws {
         let migrator = Migrator(dialect: engine.dialect)
-        try await engine.write(.control) { [context] connection in
+        try await engine.migrate { [context] connection in
             try migrator.migrate(connection)
             try context.masterKey.check(connection)
         }

@@ -11,6 +11,7 @@ package final class ManualTime: TimeSource {
     private struct State {
         var now: Timestamp
         var uptime = Duration.zero
+        var lag = Duration.zero
         var sleepers: [UInt64: Sleeper] = [:]
         var cancelled: Set<UInt64> = []
         var lastNumber: UInt64 = 0
@@ -24,6 +25,13 @@ package final class ManualTime: TimeSource {
 
     package var now: Timestamp { state.withLock { $0.now } }
     package var uptime: Duration { state.withLock { $0.uptime } }
+    package var lag: Duration { state.withLock { $0.lag } }
+
+    /// Moves both clocks as if the process had been stopped meanwhile.
+    package func stall(for duration: Duration) {
+        state.withLock { $0.lag += duration }
+        advance(by: duration)
+    }
 
     /// Moves both clocks and wakes the tasks that are due, earliest first.
     package func advance(by duration: Duration) {

@@ -1,40 +1,92 @@
 internal import FoundationEssentials
 package import PealCore
-package import PealSQLite
+internal import PealPostgres
+internal import PealSQLite
 package import PealStore
 
 /// A store on a temporary database, which is deleted with this object.
 package final class TestStore: Sendable {
     package let store: SQLStore
-    package let engine: SQLiteEngine
+    package let engine: any SQLEngine
     package let masterKey: MasterKey
-    private let directory: Directory
+    private let database: Database
     private let composers: ReportComposers
 
-    /// The directory is deleted with the last store in it.
-    private final class Directory: Sendable {
-        let path: String
+    /// A database that is deleted with the last store on it.
+    private final class Database: Sendable {
+        enum Place {
+            case file(directory: String)
+            case postgres(PostgresServer, name: String)
+        }
 
-        init(_ path: String) { self.path = path }
+        let place: Place
 
-        deinit { try? FileManager.default.removeItem(atPath: path) }
+        init(_ place: Place) { self.place = place }
+
+        deinit {
+            switch place {
+            case .file(let directory): try? FileManager.default.removeItem(atPath: directory)
+            case .postgres(let server, let name): server.dropDatabase(name)
+            }
+        }
+
+        /// Path of the file; empty for PostgreSQL.
+        var path: String {
+            switch place {
+            case .file(let directory): directory + "/peal.db"
+            case .postgres: ""
+            }
+        }
+
+        /// What `PEAL_STORE_URL` names it.
+        var url: String {
+            switch place {
+            case .file(let directory): "sqlite:\(directory)/peal.db"
+            case .postgres(let server, let name): server.url(name)
+            }
+        }
+
+        func open() throws -> any SQLEngine {
+            switch place {
+            case .file: try SQLiteEngine(path: path)
+            case .postgres: PostgresEngine(PostgresSettings(url: url))
+            }
+        }
+
+        func masterKey() throws -> MasterKey {
+            switch place {
+            case .file: try MasterKey.loadOrCreate(besideDatabase: path)
+            case .postgres: PostgresTemplate.masterKey
+            }
+        }
     }
 
-    /// Path of the database file.
-    package var path: String { directory.path + "/peal.db" }
+    /// Path of the database file; empty for PostgreSQL.
+    package var path: String { database.path }
+
+    /// What `PEAL_STORE_URL` names the database.
+    package var url: String { database.url }
 
     convenience init(directory: String, composers: ReportComposers) async throws {
-        try await self.init(Directory(directory), composers)
+        try await self.init(Database(.file(directory: directory)), composers)
     }
 
-    private init(_ directory: Directory, _ composers: ReportComposers) async throws {
-        self.directory = directory
+    convenience init(_ server: PostgresServer, name: String, composers: ReportComposers) async throws {
+        try await self.init(Database(.postgres(server, name: name)), composers)
+    }
+
+    private init(_ database: Database, _ composers: ReportComposers) async throws {
+        self.database = database
         self.composers = composers
-        let path = directory.path + "/peal.db"
-        masterKey = try MasterKey.loadOrCreate(besideDatabase: path)
-        engine = try SQLiteEngine(path: path)
+        masterKey = try database.masterKey()
+        engine = try database.open()
         store = SQLStore(engine: engine, masterKey: masterKey, composers: composers)
         try await store.migrate()
+    }
+
+    /// Ends the engine's threads, which would go on without it.
+    deinit {
+        if engine.dialect.isShared { try? store.close() }
     }
 
     static func freshDirectory() throws -> String {
@@ -46,11 +98,19 @@ package final class TestStore: Sendable {
     /// Closes the database and opens it again, as a restart would.
     package func reopened() async throws -> TestStore {
         try store.close()
-        return try await TestStore(directory, composers)
+        return try await TestStore(database, composers)
     }
+
+    /// The same database as another process sees it. SQLite has none.
+    package func anotherNode() async throws -> TestStore { try await TestStore(database, composers) }
 
     /// Closes the database. Its files stay until this object goes away.
     package func close() throws { try store.close() }
+
+    /// Runs a statement beside the store's own, such as one that makes others fail.
+    package func execute(_ statement: String) async throws {
+        try await engine.write(.control) { _ = try $0.execute(statement, []) }
+    }
 
     /// Stores an app and returns it.
     package func makeApp(_ name: String = "Test", randomness: SeededRandomness = .init()) async throws -> App {
@@ -63,13 +123,46 @@ package final class TestStore: Sendable {
 package enum StoreUnderTest: String, CaseIterable, Sendable {
     /// A file in a temporary directory.
     case sqlite
+    /// A database of a server that the test process starts.
+    case postgres
+
+    /// The engine of suites that run on one at a time: `PEAL_TEST_STORE` names it; SQLite otherwise.
+    package static let selected =
+        ProcessInfo.processInfo.environment["PEAL_TEST_STORE"].flatMap(StoreUnderTest.init) ?? .sqlite
 
     /// A fresh database with this program's schema.
     /// - Parameter composers: compose the reports and events for webhooks.
     package func open(composers: ReportComposers = .test) async throws -> TestStore {
         switch self {
-        case .sqlite: try await TestStore(directory: TestStore.freshDirectory(), composers: composers)
+        case .sqlite: return try await TestStore(directory: TestStore.freshDirectory(), composers: composers)
+        case .postgres:
+            let server = try PostgresServer.shared()
+            let name = try server.createDatabase(from: await PostgresTemplate.shared.name(on: server))
+            return try await TestStore(server, name: name, composers: composers)
         }
+    }
+}
+
+/// The database with this program's schema that those of tests are copied from.
+private actor PostgresTemplate {
+    static let shared = PostgresTemplate()
+    static let masterKey = MasterKey(bytes: Array(1...32)).unsafelyUnwrapped
+
+    private var creation: Task<String, any Error>?
+
+    func name(on server: PostgresServer) async throws -> String {
+        // One creation, for which all tests wait.
+        let task =
+            creation
+            ?? Task {
+                let name = try server.createDatabase()
+                let engine = PostgresEngine(PostgresSettings(url: server.url(name)))
+                try await SQLStore(engine: engine, masterKey: Self.masterKey).migrate()
+                try engine.close()
+                return name
+            }
+        creation = task
+        return try await task.value
     }
 }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import secrets
 import signal
 import subprocess
@@ -51,12 +52,13 @@ class Peal:
 
     `environment` adds to its configuration, for example `PEAL_PROVIDERS_APNS_PRODUCTION_URL`. Paths of `get`, `put`,
     `post`, `patch` and `delete` are below `/peal/v1`; they return the decoded answer and raise `Refused` for anything
-    but 2xx. `log` is the text that the program wrote so far.
+    but 2xx. `log` is the text that the program wrote so far. With `descriptors`, the program may open only so many files.
     """
 
-    def __init__(self, directory, environment=None):
+    def __init__(self, directory, environment=None, descriptors=None):
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
+        self.descriptors = descriptors
         self.environment = {key: str(value) for key, value in (environment or {}).items()}
         self.admin_token = secrets.token_hex(24)
         self.start()
@@ -72,6 +74,8 @@ class Peal:
             "PEAL_HTTP_PORT_FILE": str(port_file),
             "PEAL_ADMIN_TOKEN": self.admin_token,
             "PEAL_LOG_LEVEL": "debug",
+            # Tests may fail to authenticate as often as they like; attack.py sets the limit.
+            "PEAL_LIMITS_AUTHENTICATION_FAILURES_PER_MINUTE": "100000",
         }
         with (self.directory / "peal.log").open("ab") as output:
             self.process = subprocess.Popen(
@@ -81,13 +85,18 @@ class Peal:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.directory,
+                preexec_fn=self.limit_descriptors if self.descriptors else None,
             )
 
         def port():
             assert self.is_running, f"peal ended before it was ready:\n{self.log[-2000:]}"
             return port_file.exists() and port_file.read_text().strip()
 
-        self.url = f"http://127.0.0.1:{wait_until(port, START_SECONDS_MAX, pause=0.02)}"
+        scheme = "https" if "PEAL_HTTP_TLS_KEY" in self.environment else "http"
+        self.url = f"{scheme}://127.0.0.1:{wait_until(port, START_SECONDS_MAX, pause=0.02)}"
+
+    def limit_descriptors(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, self.descriptors))
 
     @property
     def is_running(self):

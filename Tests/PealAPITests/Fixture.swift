@@ -43,9 +43,10 @@ struct Fixture: Sendable {
     /// Runs `body` against a fresh server; `.live` gives it a socket.
     static func open(
         options: APIOptions = APIOptions(), operations: FakeOperations = FakeOperations(),
-        over setup: TestingSetup = .router, _ body: @escaping @Sendable (Fixture) async throws -> Void
+        failures: AuthenticationFailures? = nil, over setup: TestingSetup = .router,
+        _ body: @escaping @Sendable (Fixture) async throws -> Void
     ) async throws {
-        let file = try await StoreUnderTest.sqlite.open(composers: reportComposers)
+        let file = try await StoreUnderTest.selected.open(composers: reportComposers)
         let store: any Store = file.store
         let (clock, engine) = (ManualTime(), RecordingEngine())
         let networks = Dictionary(uniqueKeysWithValues: ProviderName.allCases.map { ($0, FakeProvider($0)) })
@@ -55,7 +56,7 @@ struct Fixture: Sendable {
             randomness: SeededRandomness(), hasher: FakeHasher(),
             adminTokenHash: FakeHasher().hash(adminToken), addressRules: AddressRules(),
             webhookRules: WebhookRules(allowedHosts: ["localhost", "10.0.0.1:8443"]), options: options,
-            operations: operations, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            operations: operations, failures: failures, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let id = AppID("00000000-0000-4000-8000-00000000000a")!
         let app = App(id: id, key: 0, name: "Cheese", bundleID: "com.example.cheese", createdAt: clock.now)
         _ = try await store.write(.control) { try $0.insertApp(app) }

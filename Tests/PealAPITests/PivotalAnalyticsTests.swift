@@ -1,5 +1,5 @@
 import HTTPTypes
-import PealAPI
+@testable import PealAPI
 import PealCore
 import PealTesting
 import Testing

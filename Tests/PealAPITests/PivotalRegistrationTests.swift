@@ -161,10 +161,12 @@ struct PivotalRegistrationTests {
             let long = String(repeating: "x", count: 255)
             #expect(try await register(Self.signed(#"{"custom_user_id":"\#(long)"}"#)).status == 200)
             let now = fixture.clock.now.seconds
-            let current = Self.signed(#"{"custom_user_id":"ann","exp":\#(now + 1)}"#)
+            let current = Self.signed(#"{"custom_user_id":"ann","nbf":\#(now),"exp":\#(now + 1)}"#)
             #expect(try await register(current)["custom_user_id"] == "ann")
             let wrong = [
                 Self.signed(#"{"custom_user_id":"eve","exp":\#(now)}"#),
+                Self.signed(#"{"custom_user_id":"eve","nbf":\#(now + 1)}"#),
+                Self.signed(#"{"custom_user_id":"eve","nbf":"now"}"#),
                 Self.signed(#"{"custom_user_id":"eve","exp":"soon"}"#),
                 Self.signed(#"{"custom_user_id":"eve"}"#, header: #"{"alg":"HS256","crit":["b64"],"b64":false}"#),
                 Self.signed(#"{"custom_user_id":"eve"}"#, header: #"{"alg":"HS512"}"#),

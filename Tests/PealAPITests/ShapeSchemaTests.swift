@@ -17,14 +17,16 @@ struct ShapeSample: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     static let now = Timestamp(milliseconds: 1_780_000_000_000)
-    private static let describing = Describing(policy: .strict, now: now)
 
-    init<Value>(_ name: String, _ shape: Shape<Value>, _ body: JSON, excluding excluded: [String] = []) {
+    init<Value>(
+        _ name: String, _ shape: Shape<Value>, _ body: JSON, under policy: Policy = .strict,
+        excluding excluded: [String] = []
+    ) {
         (self.name, self.body, self.excluded) = (name, body, excluded)
-        schema = shape.describe(Self.describing)
+        schema = shape.describe(Describing(policy: policy, now: Self.now))
         refusal = { body in
             do throws(PealError) {
-                _ = try shape.value(of: body, .strict, now: Self.now)
+                _ = try shape.value(of: body, policy, now: Self.now)
                 return nil
             } catch {
                 return error
@@ -71,7 +73,9 @@ struct ShapeSample: Sendable, CustomTestStringConvertible {
 }
 
 extension ShapeSample {
-    static let all: [ShapeSample] = [
+    static let all = native + credentials + pivotal
+
+    private static let native: [ShapeSample] = [
         ShapeSample(
             "an app", NativeAppShapes.draft.shape,
             [
@@ -126,6 +130,79 @@ extension ShapeSample {
                 "schedule": ["window": ["until": "2026-05-29T00:00:00Z"]], "campaign_id": "spring",
             ], excluding: ["schedule.window.until"]),
     ]
+
+    /// One of each form. Members of which the schema also states what the provider checks are excluded.
+    private static let credentials: [ShapeSample] = CredentialTests.forms.enumerated().compactMap { index, form in
+        let name = String(form.path.prefix { $0 != "/" })
+        guard let network = Networks.all.first(where: { $0.name.rawValue == name }) else { return nil }
+        return ShapeSample(
+            "credential \(index) for \(network.title)", NativeCredentialShape(network).shape, form.body,
+            excluding: [
+                "data", "private_key", "package_sid", "tenant_id", "client_id", "client_secret", "subject",
+                "service_account.client_email", "service_account.private_key",
+            ])
+    }
+
+    private static let pivotal: [ShapeSample] = [
+        pivotal(
+            "a Pivotal push", PivotalPushShapes.push.shape,
+            [
+                "scheduleAt": 1_790_000_000_000, "expiryTime": "1790000500000",
+                "target": [
+                    "interactive-only": "true", "topics": ["news", "sport"], "tags": ["old"],
+                    "custom_user_ids": ["ann", 7], "platforms": ["ios", "android-fcm"],
+                ],
+                "message": [
+                    "body": "Hello",
+                    "custom": [
+                        "ios": [
+                            "alert": ["title": "Cheese", "loc-args": ["a", 5]], "badge": "1", "sound": "bell",
+                            "category": "news", "content-available": 1, "extra": ["a": ["b": "c"]],
+                        ],
+                        "android": ["collapse_key": "k", "n": 5], "windows8": ["toast": "x"],
+                        "windowsPhone": ["toast": "x"],
+                    ],
+                ],
+            ]),
+        pivotal(
+            "a Pivotal push to devices", PivotalPushShapes.push.shape,
+            [
+                "scheduleIn": 60, "target": ["devices": ["00000000-0000-4000-8000-00000000000a", "x"]],
+                "message": ["custom": ["ios": ["alert": "Hello"]]],
+            ], excluding: ["scheduleIn"]),
+        pivotal(
+            "a Pivotal registration", PivotalRegistrationShapes.whole.shape,
+            [
+                "registration_token": .string(String(repeating: "0a", count: 32)), "tags": ["news", "Sport"],
+                "custom_user_id": "ann", "os_version": 18, "device_alias": "kitchen", "device_model": "iPad",
+                "device_manufacturer": "Apple",
+            ]),
+        pivotal(
+            "a change of a Pivotal registration", PivotalRegistrationShapes.change.shape,
+            ["tags": ["subscribe": ["news"], "unsubscribe": ["old", 7]], "device_alias": ""]),
+        pivotal(
+            "a geofence", PivotalGeofenceShapes.geofence.shape,
+            [
+                "trigger_type": "ENTER", "expiry_time": 1_790_000_000_000, "locations": [7, "8", ["id": 9]],
+                "data": ["ios": ["alertBody": "Hello"]], "tags": ["news"], "start_time": 0, "platform": "android-fcm",
+            ], excluding: ["start_time"]),
+        pivotal(
+            "a location", PivotalGeofenceShapes.location.shape,
+            ["name": "Dairy", "lat": "48.2", "long": .number("16.37"), "rad": 100]),
+        pivotal(
+            "a group of locations", PivotalGeofenceShapes.group.shape,
+            ["name": "Dairies", "description": "All of them", "location_ids": [1, "2"]]),
+        pivotal(
+            "topics", PivotalTopicShapes.batch.shape,
+            ["topics": ["old", ["name": "news", "timeToLive": "864000"]], "returnTopics": "true"],
+            excluding: ["topics.name"]),
+    ]
+
+    private static func pivotal<Value>(
+        _ name: String, _ shape: Shape<Value>, _ body: JSON, excluding excluded: [String] = []
+    ) -> ShapeSample {
+        ShapeSample(name, shape, body, under: .pivotal, excluding: excluded)
+    }
 
     private static func webhook(_ kind: String, _ authentication: JSON) -> ShapeSample {
         ShapeSample(

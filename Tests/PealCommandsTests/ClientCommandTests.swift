@@ -250,7 +250,7 @@ import Testing
         let (code, terminal, _) = try await run(
             ["app", "show"], status: 429, body: #"{"error":{"code":"rate_limited","message":"slow down"}}"#,
             headers: [("Retry-After", "7")])
-        #expect(code == 1 && terminal.errors == "slow down (rate_limited); try again in 7 s\n")
+        #expect(code == 1 && terminal.errors == "slow down (rate_limited); retry in 7 s\n")
     }
 
     @Test("end with 3 when there is no server")
@@ -286,6 +286,8 @@ import Testing
         let none = Terminal()
         #expect(await none.run(["app", "list"]) == 2)
         #expect(none.errors.contains("PEAL_API_KEY"))
+        let both = Terminal(environment: [:])
+        #expect(await both.run(["app", "list", "--api-key", "a", "--api-key-file", "b"]) == 2)
         let noApp = Terminal(environment: ["PEAL_ADMIN_TOKEN": "t", "PEAL_APP": ""])
         #expect(await noApp.run(["app", "show"]) == 2)
         #expect(noApp.errors.contains("PEAL_APP"))

@@ -13,34 +13,35 @@ struct BreakerTests {
     func pauses() {
         var breaker = RouteBreaker()
         let bad = Tally(answers: 1000, accepted: 700, suspicious: 0, deferred: 300, troubled: 300)
-        #expect(breaker.enter(now: .zero) == .open)
-        #expect(breaker.judge(bad, isProbe: false, now: .zero).hasTripped)
-        #expect(breaker.enter(now: .seconds(9)) == .closed(until: .seconds(10)))
-        #expect(!breaker.judge(bad, isProbe: false, now: .seconds(9)).hasTripped)
-        #expect(breaker.enter(now: .seconds(10)) == .probe)
-        #expect(breaker.enter(now: .seconds(10)) == .closed(until: .seconds(11)))
-        _ = breaker.judge(bad, isProbe: true, now: .seconds(10))
-        #expect(breaker.enter(now: .seconds(39)) == .closed(until: .seconds(40)))
-        #expect(breaker.enter(now: .seconds(40)) == .probe)
+        #expect(breaker.enter(nil, now: .zero) == .open)
+        #expect(breaker.judge(bad, of: nil, isProbe: false, now: .zero).hasTripped)
+        #expect(breaker.enter(nil, now: .seconds(9)) == .closed(until: .seconds(10)))
+        #expect(!breaker.judge(bad, of: nil, isProbe: false, now: .seconds(9)).hasTripped)
+        #expect(breaker.enter(nil, now: .seconds(10)) == .probe)
+        #expect(breaker.enter(nil, now: .seconds(10)) == .closed(until: .seconds(11)))
+        _ = breaker.judge(bad, of: nil, isProbe: true, now: .seconds(10))
+        breaker.abandonProbe(of: nil)
+        #expect(breaker.enter(nil, now: .seconds(39)) == .closed(until: .seconds(40)))
+        #expect(breaker.enter(nil, now: .seconds(40)) == .probe)
         let good = Tally(answers: 64, accepted: 64, suspicious: 0, deferred: 0, troubled: 0)
-        #expect(breaker.judge(good, isProbe: true, now: .seconds(40)).hasReopened)
-        #expect(breaker.enter(now: .seconds(40)) == .open)
+        #expect(breaker.judge(good, of: nil, isProbe: true, now: .seconds(40)).hasReopened)
+        #expect(breaker.enter(nil, now: .seconds(40)) == .open)
     }
 
-    @Test("a probe that never reports is given to another after a minute")
+    @Test("a probe that never reports is given to another after half a minute")
     func lostProbe() {
         var breaker = RouteBreaker()
         breaker.hold(.seconds(5), now: .zero)
-        #expect(breaker.enter(now: .seconds(5)) == .probe)
-        #expect(breaker.enter(now: .seconds(64)) == .closed(until: .seconds(65)))
-        #expect(breaker.enter(now: .seconds(65)) == .probe)
+        #expect(breaker.enter(nil, now: .seconds(5)) == .probe)
+        #expect(breaker.enter(nil, now: .seconds(34)) == .closed(until: .seconds(35)))
+        #expect(breaker.enter(nil, now: .seconds(35)) == .probe)
     }
 
     @Test("doubts a mass of suspicious retirements, and believes them among successes or when they are few")
     func suspicion() {
         func trusts(_ tallies: [Tally]) -> Bool {
             var breaker = RouteBreaker()
-            return tallies.map { breaker.judge($0, isProbe: false, now: .zero).trustsSuspicious }.last ?? true
+            return tallies.map { breaker.judge($0, of: nil, isProbe: false, now: .zero).trustsSuspicious }.last ?? true
         }
         #expect(trusts([Tally(answers: 49, accepted: 0, suspicious: 49)]))
         #expect(!trusts([Tally(answers: 50, accepted: 0, suspicious: 50)]))
@@ -57,8 +58,8 @@ struct BreakerTests {
     func oneDevice() {
         var breaker = RouteBreaker()
         for _ in 0..<200 {
-            _ = breaker.judge(Tally(answers: 1, deferred: 1), isProbe: false, now: .zero)
-            #expect(breaker.enter(now: .zero) == .open)
+            _ = breaker.judge(Tally(answers: 1, deferred: 1), of: nil, isProbe: false, now: .zero)
+            #expect(breaker.enter(nil, now: .zero) == .open)
         }
     }
 
@@ -107,13 +108,13 @@ struct BreakerTests {
         let mixed = Tally(answers: 1000, accepted: 300, deferred: 700, troubled: 700)
         let dead = Tally(answers: 1000, deferred: 1000, troubled: 1000)
         var breaker = RouteBreaker(hasManyHosts: true)
-        #expect(!breaker.judge(mixed, isProbe: false, now: .zero).hasTripped)
-        #expect(breaker.judge(dead, isProbe: false, now: .zero).hasTripped)
+        #expect(!breaker.judge(mixed, of: nil, isProbe: false, now: .zero).hasTripped)
+        #expect(breaker.judge(dead, of: nil, isProbe: false, now: .zero).hasTripped)
         breaker.reset()
         let one = Tally(answers: 1, deferred: 1, troubled: 1)
-        _ = breaker.judge(Tally(answers: 50, accepted: 50), isProbe: false, now: .zero)
-        for _ in 0..<40 { #expect(!breaker.judge(one, isProbe: false, now: .zero).hasTripped) }
-        #expect((0..<100).contains { _ in breaker.judge(one, isProbe: false, now: .zero).hasTripped })
+        _ = breaker.judge(Tally(answers: 50, accepted: 50), of: nil, isProbe: false, now: .zero)
+        for _ in 0..<40 { #expect(!breaker.judge(one, of: nil, isProbe: false, now: .zero).hasTripped) }
+        #expect((0..<100).contains { _ in breaker.judge(one, of: nil, isProbe: false, now: .zero).hasTripped })
         #expect(Route.allCases.filter(\.hasManyHosts) == [.wns, .mpns, .webPush])
     }
 
@@ -129,7 +130,7 @@ struct BreakerTests {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.eventually {
                 let census = try await fixture.census()
-                return census.slicesWaiting > 0 && census.slicesReady + census.slicesLeased == 0
+                return census.slicesWaiting + census.slicesParked > 0 && census.slicesReady + census.slicesLeased == 0
             }
             #expect(try await fixture.health() == .stopped(at: fixture.now, reason: "MassRetirement"))
             let app = fixture.app
@@ -154,7 +155,7 @@ struct BreakerTests {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.eventually {
                 let census = try await fixture.census()
-                return census.slicesWaiting > 0 && census.slicesReady + census.slicesLeased == 0
+                return census.slicesWaiting + census.slicesParked > 0 && census.slicesReady + census.slicesLeased == 0
             }
             let tries = fixture.provider.sentCount(id) + fixture.provider.repeatCount(id)
             #expect(tries <= Limits.pagesInFlightMax * Limits.pageDevicesMax)

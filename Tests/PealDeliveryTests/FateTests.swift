@@ -75,7 +75,7 @@ struct FateTests {
         let service = fixture.service()
         try await fixture.running(service) {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
-            try await fixture.eventually { try await fixture.census().slicesWaiting > 0 }
+            try await fixture.eventually { try await fixture.census().slicesParked > 0 }
             try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
             #expect(try await fixture.health() == .stopped(at: fixture.now, reason: "InvalidProviderToken"))
             #expect(try await fixture.counts(id).settled == 0)

@@ -94,9 +94,9 @@ struct VerdictEffectTests {
             lane: .direct, deadline: .seconds(9), control: SendControl())
         order.flight.begin(1)
         order.flight.answer(accepted: [], others: [(0, answer)])
-        let sent = SentPage(
-            keys: page.keys, revisions: page.revisions, variantOf: [0], order: order, positions: nil, failures: [:],
-            through: 1, isLast: true, readAt: now, sentAt: now, isProbe: false)
+        let variant = Variants.Variant(locale: nil, notification: notification, failure: nil)
+        var sent = SentPage(page, .init(variants: [variant], failures: [], ofDevice: [0]), [], now: now)
+        sent.order = order
         return PageFates(sent, order.flight.snapshot, lostAnswer: .resend, isFinal: true)
     }
 
@@ -105,7 +105,11 @@ struct VerdictEffectTests {
         _ report: DeliveryContext.RouteReport
     ) async throws {
         let isStopped = context.routes.change(route) { $0.isStopped }
-        let wait = report.readyAt.map { ($0 - fixture.now).components.seconds }
+        #expect((report.readyAt == nil) == (expected == .open), "the gate holds what is released")
+        let closedUntil = context.routes.change(route) { $0.closedUntil }
+        let wait = closedUntil.map { ($0 - fixture.time.uptime).components.seconds }
+        let gate = try await fixture.store.read { try $0.gates(app: route.app).first }
+        #expect((gate?.state ?? .open) == (expected == .open ? .open : isStopped ? .stopped : .paused))
         let health = try await fixture.health()
         switch expected {
         case .open: #expect(wait == nil && !isStopped)
@@ -123,7 +127,7 @@ struct VerdictEffectTests {
             [fates], locales: [nil],
             terms: .init(
                 attempt: 0, life: life(from: now), now: now, readyAt: readyAt, suspiciousUntil: nil,
-                stragglersLeasedUntil: now, keepsTail: false, holdsAddresses: false),
+                stragglersLeasedUntil: now, holdsAddresses: false),
             chance: 0)
         #expect(conclusion.retirements.isEmpty == (row.address == .kept))
         if case .retired(let isSuspicious) = row.address {
@@ -142,8 +146,7 @@ struct VerdictEffectTests {
             #expect((deferral?.readyAt).map { ($0 - now).components.seconds } == seconds)
             #expect(deferral?.attempt == 0 && fates.tally == .init())
         case .returned:
-            #expect(deferral?.readyAt == readyAt)
-            #expect(deferral?.attempt == 0)
+            #expect(deferral == nil && !conclusion.isWhole && conclusion.log.count == 0, "it stays in its slice")
         }
     }
 

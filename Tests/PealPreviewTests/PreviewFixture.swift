@@ -33,7 +33,7 @@ struct PreviewFixture: Sendable {
     static func open(
         lifeSeconds: Int64, _ body: @escaping @Sendable (PreviewFixture) async throws -> Void
     ) async throws {
-        let file = try await StoreUnderTest.sqlite.open()
+        let file = try await StoreUnderTest.selected.open()
         let app = try await file.makeApp()
         let (time, randomness) = (ManualTime(), ReplayedRandomness())
         let apns = try RealNetworks.apns(time)

@@ -263,7 +263,7 @@ struct AccessTokenReplyTests {
 
     private static let grant = AccessTokenReply.granted(accessToken: "abc", life: .seconds(3599))
     private static let badAnswer = AccessTokenReply.failed(
-        trouble("BadTokenAnswer", 200, "the answer holds no access token"), retryAfter: nil)
+        trouble("BadTokenAnswer", 200, "the answer contains no access token"), retryAfter: nil)
 
     static let rows: [(Int, String, AccessTokenReply)] = [
         (200, #"{"access_token":"abc","expires_in":3599,"token_type":"Bearer"}"#, grant),

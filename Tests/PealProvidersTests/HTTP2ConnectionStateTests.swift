@@ -21,61 +21,62 @@ struct HTTP2ConnectionStateTests {
 
     @Test("acknowledges settings and obeys the stream limit as it changes")
     func streamLimit() throws {
-        var bench = try StateBench(settings: nil)
-        _ = bench.frames()
-        try bench.receive(ServerFrame.settings([(3, 2)]))
-        let written1 = bench.frames()
+        var fixture = try StateFixture(settings: nil)
+        _ = fixture.frames()
+        try fixture.receive(ServerFrame.settings([(3, 2)]))
+        let written1 = fixture.frames()
         #expect(written1.map(\.header.flags) == [1])
-        #expect(bench.state.streamRoom == 2)
-        bench.begin(0)
-        bench.begin(1)
-        #expect(bench.state.streamRoom == 0)
-        try bench.receive(ServerFrame.settings([(3, 1)]), ServerFrame.headers(1))
-        #expect(bench.state.streamRoom == 0)
-        try bench.receive(ServerFrame.headers(3))
-        #expect(bench.state.streamRoom == 1)
-        #expect(bench.endings.accepted.map(\.index) == [0, 1])
+        #expect(fixture.state.streamRoom == 2)
+        fixture.begin(0)
+        fixture.begin(1)
+        #expect(fixture.state.streamRoom == 0)
+        try fixture.receive(ServerFrame.settings([(3, 1)]), ServerFrame.headers(1))
+        #expect(fixture.state.streamRoom == 0)
+        try fixture.receive(ServerFrame.headers(3))
+        #expect(fixture.state.streamRoom == 1)
+        #expect(fixture.endings.accepted.map(\.index) == [0, 1])
     }
 
     @Test("writes one HEADERS and one DATA frame per request")
     func request() throws {
-        var bench = try StateBench()
-        let id = bench.begin(5)
-        let frames = bench.frames()
+        var fixture = try StateFixture()
+        let id = fixture.begin(5)
+        let frames = fixture.frames()
         #expect(id == 1)
         #expect(frames.map(\.header.kind) == [HTTP2Frame.Kind.headers, HTTP2Frame.Kind.data])
         #expect(frames.map(\.header.flags) == [HTTP2Frame.Flag.endHeaders, HTTP2Frame.Flag.endStream])
-        #expect(frames[1].payload == bench.notification.body.prefix)
-        #expect(bench.state.sendWindow == 65_535 - 300)
+        #expect(frames[1].payload == fixture.notification.body.prefix)
+        #expect(fixture.state.sendWindow == 65_535 - 300)
     }
 
     @Test("answers in parts: HEADERS, CONTINUATION, padding, priority, DATA, trailers")
     func responseInParts() throws {
-        var bench = try StateBench()
-        for index in 0..<6 { bench.begin(Int32(index)) }
+        var fixture = try StateFixture()
+        for index in 0..<6 { fixture.begin(Int32(index)) }
         let block = ServerFrame.status(410, [("apns-id", "x")])
-        try bench.receive(
+        try fixture.receive(
             ServerFrame.headers(1, Array(block[..<3]), ends: false, endHeaders: false),
             ServerFrame.frame(HTTP2Frame.Kind.continuation, stream: 1, Array(block[3..<6])),
             ServerFrame.frame(HTTP2Frame.Kind.continuation, flags: 4, stream: 1, Array(block[6...])),
             ServerFrame.data(1, #"{"reason":"#, ends: false))
-        #expect(bench.endings.isEmpty)
+        #expect(fixture.endings.isEmpty)
         let padded = [2] + Array(#""Unregistered"}"#.utf8) + [0, 0]
-        try bench.receive(ServerFrame.frame(HTTP2Frame.Kind.data, flags: 0x1 | 0x8, stream: 1, padded))
+        try fixture.receive(ServerFrame.frame(HTTP2Frame.Kind.data, flags: 0x1 | 0x8, stream: 1, padded))
         // Padded and with priority octets.
         let wrapped = [1, 0, 0, 0, 0, 16] + ServerFrame.status(429) + [0]
-        try bench.receive(ServerFrame.frame(HTTP2Frame.Kind.headers, flags: 0x1 | 0x4 | 0x8 | 0x20, stream: 3, wrapped))
+        try fixture.receive(
+            ServerFrame.frame(HTTP2Frame.Kind.headers, flags: 0x1 | 0x4 | 0x8 | 0x20, stream: 3, wrapped))
         // An interim answer, the final one, a body and trailers.
-        try bench.receive(
+        try fixture.receive(
             ServerFrame.headers(5, ServerFrame.status(103), ends: false),
             ServerFrame.headers(5, ServerFrame.status(503, [("retry-after", "7")]), ends: false),
             ServerFrame.data(5, "busy", ends: false), ServerFrame.headers(5, [0x00, 1, 0x61, 1, 0x62]))
         // What time it is for the peer, of a 403 alone.
         let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT")
-        try bench.receive(ServerFrame.headers(9, ServerFrame.status(403, [date])))
-        try bench.receive(ServerFrame.headers(11, ServerFrame.status(400, [date])))
+        try fixture.receive(ServerFrame.headers(9, ServerFrame.status(403, [date])))
+        try fixture.receive(ServerFrame.headers(11, ServerFrame.status(400, [date])))
         // 200 with a body.
-        try bench.receive(ServerFrame.headers(7, ends: false), ServerFrame.data(7, "", ends: true))
+        try fixture.receive(ServerFrame.headers(7, ends: false), ServerFrame.data(7, "", ends: true))
         let expected: [StreamEndings.Kind] = [
             .response(ProviderResponse(status: 410, body: Array(#"{"reason":"Unregistered"}"#.utf8))),
             .response(ProviderResponse(status: 429)),
@@ -83,40 +84,40 @@ struct HTTP2ConnectionStateTests {
             .response(ProviderResponse(status: 403, date: Timestamp(seconds: 784_111_777))),
             .response(ProviderResponse(status: 400)),
         ]
-        #expect(bench.othersKinds == expected)
-        #expect(bench.endings.accepted.map(\.index) == [3])
-        #expect(bench.state.openCount == 0)
+        #expect(fixture.othersKinds == expected)
+        #expect(fixture.endings.accepted.map(\.index) == [3])
+        #expect(fixture.state.openCount == 0)
     }
 
     @Test("takes answers octet by octet")
     func dribble() throws {
-        var bench = try StateBench()
-        bench.begin(0)
+        var fixture = try StateFixture()
+        fixture.begin(0)
         for byte in ServerFrame.headers(1, ServerFrame.status(400), ends: false) + ServerFrame.data(1, "{}") {
-            try bench.receive([byte])
+            try fixture.receive([byte])
         }
-        #expect(bench.othersKinds == [.response(.init(status: 400, body: Array("{}".utf8)))])
+        #expect(fixture.othersKinds == [.response(.init(status: 400, body: Array("{}".utf8)))])
     }
 
     @Test("decodes blocks of streams that are gone, so that the table stays the peer's")
     func tableFollows() throws {
-        var bench = try StateBench()
-        bench.begin(0)
-        bench.begin(1)
-        bench.state.giveUp(before: 3, into: &bench.out, endings: &bench.endings)
+        var fixture = try StateFixture()
+        fixture.begin(0)
+        fixture.begin(1)
+        fixture.state.giveUp(before: 3, into: &fixture.out, endings: &fixture.endings)
         // The late answer puts `:status 418` into the table; the next one refers to it.
-        try bench.receive(ServerFrame.headers(1, [0x48, 3] + Array("418".utf8)), ServerFrame.headers(3, [0x80 | 62]))
-        #expect(bench.othersKinds == [.lost("Timeout"), .response(.init(status: 418))])
+        try fixture.receive(ServerFrame.headers(1, [0x48, 3] + Array("418".utf8)), ServerFrame.headers(3, [0x80 | 62]))
+        #expect(fixture.othersKinds == [.lost("Timeout"), .response(.init(status: 418))])
     }
 
     @Test("a reset after a complete answer changes nothing")
     func resetAfterAnswer() throws {
-        var bench = try StateBench()
-        bench.begin(0)
-        try bench.receive(ServerFrame.headers(1), ServerFrame.reset(1, .noError), ServerFrame.reset(1, .cancel))
-        #expect(bench.endings.accepted.count == 1)
-        #expect(bench.endings.others.isEmpty)
-        #expect(bench.state.openCount == 0)
+        var fixture = try StateFixture()
+        fixture.begin(0)
+        try fixture.receive(ServerFrame.headers(1), ServerFrame.reset(1, .noError), ServerFrame.reset(1, .cancel))
+        #expect(fixture.endings.accepted.count == 1)
+        #expect(fixture.endings.others.isEmpty)
+        #expect(fixture.state.openCount == 0)
     }
 
     @Test(
@@ -126,66 +127,66 @@ struct HTTP2ConnectionStateTests {
             (.enhanceYourCalm, .lost("StreamReset")), (.internalError, .lost("StreamReset")),
         ])
     func reset(code: HTTP2Code, kind: StreamEndings.Kind) throws {
-        var bench = try StateBench()
-        bench.begin(0)
-        try bench.receive(ServerFrame.reset(1, code))
-        #expect(bench.othersKinds == [kind])
+        var fixture = try StateFixture()
+        fixture.begin(0)
+        try fixture.receive(ServerFrame.reset(1, code))
+        #expect(fixture.othersKinds == [kind])
     }
 
     @Test("GOAWAY gives back what is above its id, awaits what is below and tells its reason")
     func goAway() throws {
-        var bench = try StateBench()
-        for index in 0..<4 { bench.begin(Int32(index)) }
-        try bench.receive(ServerFrame.goAway(0x7FFF_FFFF))
-        #expect(bench.endings.isEmpty)
-        #expect(bench.state.streamRoom == 0)
-        try bench.receive(ServerFrame.goAway(3, debug: #"{"reason":"Shutdown"}"#))
-        #expect(bench.othersKinds == [.unprocessed, .unprocessed])
-        #expect(bench.endings.others.map(\.ticket.index).sorted() == [2, 3])
-        #expect(bench.state.goAway?.reason == "Shutdown")
+        var fixture = try StateFixture()
+        for index in 0..<4 { fixture.begin(Int32(index)) }
+        try fixture.receive(ServerFrame.goAway(0x7FFF_FFFF))
+        #expect(fixture.endings.isEmpty)
+        #expect(fixture.state.streamRoom == 0)
+        try fixture.receive(ServerFrame.goAway(3, debug: #"{"reason":"Shutdown"}"#))
+        #expect(fixture.othersKinds == [.unprocessed, .unprocessed])
+        #expect(fixture.endings.others.map(\.ticket.index).sorted() == [2, 3])
+        #expect(fixture.state.goAway?.reason == "Shutdown")
         // It cannot be taken back.
-        try bench.receive(ServerFrame.goAway(7), ServerFrame.headers(1), ServerFrame.headers(3))
-        #expect(bench.state.goAway?.lastStreamID == 3)
-        #expect(bench.endings.accepted.map(\.index) == [0, 1])
+        try fixture.receive(ServerFrame.goAway(7), ServerFrame.headers(1), ServerFrame.headers(3))
+        #expect(fixture.state.goAway?.lastStreamID == 3)
+        #expect(fixture.endings.accepted.map(\.index) == [0, 1])
     }
 
     @Test("bodies wait for windows, the connection's and the stream's, also negative ones")
     func windows() throws {
-        var bench = try StateBench(notification: testNotification(bodyBytes: 1000), settings: [(4, 600)])
-        bench.begin(0)
-        let written2 = bench.frames()
+        var fixture = try StateFixture(notification: testNotification(bodyBytes: 1000), settings: [(4, 600)])
+        fixture.begin(0)
+        let written2 = fixture.frames()
         #expect(written2.map(\.header.payloadBytes).dropFirst() == [600])
         // 400 to go; the window shrinks to 100, so the stream's is -500.
-        try bench.receive(ServerFrame.settings([(4, 100)]))
-        try bench.receive(ServerFrame.windowUpdate(1, 500))
-        let written3 = bench.frames()
+        try fixture.receive(ServerFrame.settings([(4, 100)]))
+        try fixture.receive(ServerFrame.windowUpdate(1, 500))
+        let written3 = fixture.frames()
         #expect(written3.filter { $0.header.kind == HTTP2Frame.Kind.data }.isEmpty)
-        try bench.receive(ServerFrame.windowUpdate(1, 150))
-        try bench.receive(ServerFrame.windowUpdate(1, 1000))
-        let rest = bench.frames().filter { $0.header.kind == HTTP2Frame.Kind.data }
+        try fixture.receive(ServerFrame.windowUpdate(1, 150))
+        try fixture.receive(ServerFrame.windowUpdate(1, 1000))
+        let rest = fixture.frames().filter { $0.header.kind == HTTP2Frame.Kind.data }
         #expect(rest.map(\.header.payloadBytes) == [150, 250])
         #expect(rest.map(\.header.flags) == [0, 1])
-        #expect(bench.state.sendWindow == 65_535 - 1000)
+        #expect(fixture.state.sendWindow == 65_535 - 1000)
     }
 
     @Test("an answer before the body was sent ends both halves")
     func earlyAnswer() throws {
-        var bench = try StateBench(notification: testNotification(bodyBytes: 1000), settings: [(4, 0)])
-        bench.begin(0)
-        _ = bench.frames()
-        try bench.receive(ServerFrame.headers(1, ServerFrame.status(413)))
-        #expect(bench.othersKinds == [.response(.init(status: 413))])
-        let written4 = bench.frames()
+        var fixture = try StateFixture(notification: testNotification(bodyBytes: 1000), settings: [(4, 0)])
+        fixture.begin(0)
+        _ = fixture.frames()
+        try fixture.receive(ServerFrame.headers(1, ServerFrame.status(413)))
+        #expect(fixture.othersKinds == [.response(.init(status: 413))])
+        let written4 = fixture.frames()
         #expect(written4.map(\.header.kind) == [HTTP2Frame.Kind.reset])
-        #expect(bench.state.pendingBodies.isEmpty)
+        #expect(fixture.state.pendingBodies.isEmpty)
     }
 
     @Test("cuts bodies and header blocks at the peer's frame size")
     func frameSize() throws {
-        var bench = try StateBench(
+        var fixture = try StateFixture(
             notification: testNotification(bodyBytes: 40_000, topic: String(repeating: "t", count: 20_000)))
-        bench.begin(0)
-        let frames = bench.frames()
+        fixture.begin(0)
+        let frames = fixture.frames()
         #expect(frames.map(\.header.kind) == [1, 9, 0, 0, 0])
         #expect(frames.allSatisfy { $0.header.payloadBytes <= 16_384 })
         #expect(frames.map(\.header.flags) == [0, 4, 0, 0, 1])
@@ -194,96 +195,96 @@ struct HTTP2ConnectionStateTests {
             allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096, maxHeaderListSize: 100_000)
         let fields = try decoder.decodeHeaders(from: &block)
         #expect(fields.first(name: "apns-topic")?.utf8.count == 20_000)
-        #expect(frames.dropFirst(2).flatMap(\.payload) == bench.notification.body.prefix)
+        #expect(frames.dropFirst(2).flatMap(\.payload) == fixture.notification.body.prefix)
     }
 
     @Test("answers a PING, counts its own and tops the window up")
     func pingAndWindow() throws {
-        var bench = try StateBench()
-        bench.begin(0)
-        bench.state.ping(into: &bench.out)
-        _ = bench.frames()
-        try bench.receive(
+        var fixture = try StateFixture()
+        fixture.begin(0)
+        fixture.state.ping(into: &fixture.out)
+        _ = fixture.frames()
+        try fixture.receive(
             ServerFrame.frame(HTTP2Frame.Kind.ping, [1, 2, 3, 4, 5, 6, 7, 8]),
             ServerFrame.frame(HTTP2Frame.Kind.ping, flags: 1, [0, 0, 0, 0, 0, 0, 0, 1]))
         let pong = WireFrame(header: .init(payloadBytes: 8, kind: 6, flags: 1), payload: [1, 2, 3, 4, 5, 6, 7, 8])
-        let written5 = bench.frames()
+        let written5 = fixture.frames()
         #expect(written5 == [pong])
-        #expect(bench.state.pongCount == 1)
-        try bench.receive(ServerFrame.headers(1, ends: false))
-        for _ in 0..<17 { try bench.receive(ServerFrame.data(1, String(repeating: "x", count: 16_384), ends: false)) }
-        let written6 = bench.frames()
+        #expect(fixture.state.pongCount == 1)
+        try fixture.receive(ServerFrame.headers(1, ends: false))
+        for _ in 0..<17 { try fixture.receive(ServerFrame.data(1, String(repeating: "x", count: 16_384), ends: false)) }
+        let written6 = fixture.frames()
         // The body is too long to be read on; what comes of it nevertheless still uses the connection's window.
         #expect(written6.map(\.header.kind) == [HTTP2Frame.Kind.reset, HTTP2Frame.Kind.windowUpdate])
-        #expect(bench.state.receiveWindow > Limits.receiveWindowBytes - 256 * 1024)
+        #expect(fixture.state.receiveWindow > Limits.receiveWindowBytes - 256 * 1024)
     }
 
     @Test("an endless error body is cut off and the status counts")
     func endlessBody() throws {
-        var bench = try StateBench()
-        bench.begin(0)
-        _ = bench.frames()
-        try bench.receive(
+        var fixture = try StateFixture()
+        fixture.begin(0)
+        _ = fixture.frames()
+        try fixture.receive(
             ServerFrame.headers(1, ServerFrame.status(500), ends: false),
             ServerFrame.data(1, String(repeating: "x", count: 5000), ends: false))
-        guard case .response(let response) = bench.othersKinds.first else {
+        guard case .response(let response) = fixture.othersKinds.first else {
             Issue.record("no answer")
             return
         }
         #expect(response.status == 500)
         #expect(response.body.count == Limits.responseBodyBytesMax)
-        let written7 = bench.frames()
+        let written7 = fixture.frames()
         #expect(written7.map(\.header.kind) == [HTTP2Frame.Kind.reset])
     }
 
     @Test("stream ids pass over those still open and run out before the last")
     func streamIDs() throws {
-        var bench = try StateBench(streamIDMax: 30_001)
-        bench.begin(0)
+        var fixture = try StateFixture(streamIDMax: 30_001)
+        fixture.begin(0)
         var begun = 1
-        while bench.state.streamRoom > 0 {
-            let id = bench.begin(1)
+        while fixture.state.streamRoom > 0 {
+            let id = fixture.begin(1)
             begun += 1
-            try bench.receive(ServerFrame.headers(id))
-            _ = bench.frames()
+            try fixture.receive(ServerFrame.headers(id))
+            _ = fixture.frames()
         }
-        #expect(bench.state.openCount == 1)
-        #expect(bench.state.nextStreamID > 19_999 && bench.state.nextStreamID < 20_100)
+        #expect(fixture.state.openCount == 1)
+        #expect(fixture.state.nextStreamID > 19_999 && fixture.state.nextStreamID < 20_100)
         #expect(begun > 9_990 && begun < 10_000)
-        #expect(bench.endings.accepted.count == begun - 1)
+        #expect(fixture.endings.accepted.count == begun - 1)
     }
 
     @Test("overdue requests are given up with a reset, and their late answers ignored")
     func givenUp() throws {
-        var bench = try StateBench()
-        for index in 0..<3 { bench.begin(Int32(index)) }
-        _ = bench.frames()
-        bench.state.giveUp(before: 5, into: &bench.out, endings: &bench.endings)
-        #expect(bench.endings.others.map(\.ticket.index) == [0, 1])
-        #expect(bench.othersKinds == [.lost("Timeout"), .lost("Timeout")])
-        let written8 = bench.frames()
+        var fixture = try StateFixture()
+        for index in 0..<3 { fixture.begin(Int32(index)) }
+        _ = fixture.frames()
+        fixture.state.giveUp(before: 5, into: &fixture.out, endings: &fixture.endings)
+        #expect(fixture.endings.others.map(\.ticket.index) == [0, 1])
+        #expect(fixture.othersKinds == [.lost("Timeout"), .lost("Timeout")])
+        let written8 = fixture.frames()
         #expect(written8.map(\.header.kind) == [HTTP2Frame.Kind.reset, HTTP2Frame.Kind.reset])
-        try bench.receive(ServerFrame.headers(1), ServerFrame.headers(3), ServerFrame.headers(5))
-        #expect(bench.endings.accepted.map(\.index) == [2])
+        try fixture.receive(ServerFrame.headers(1), ServerFrame.headers(3), ServerFrame.headers(5))
+        #expect(fixture.endings.accepted.map(\.index) == [2])
     }
 
     @Test("unknown frames and settings are passed over")
     func unknown() throws {
-        var bench = try StateBench()
-        bench.begin(0)
-        try bench.receive(
+        var fixture = try StateFixture()
+        fixture.begin(0)
+        try fixture.receive(
             ServerFrame.frame(0x77, flags: 0xFF, stream: 99, [1, 2, 3]), ServerFrame.settings([(0xABCD, 1)]),
             ServerFrame.frame(HTTP2Frame.Kind.priority, stream: 1, [0, 0, 0, 0, 1]),
             ServerFrame.windowUpdate(1, 5), ServerFrame.headers(1), ServerFrame.windowUpdate(1, 5),
             ServerFrame.data(1, "late"))
-        #expect(bench.endings.accepted.count == 1)
+        #expect(fixture.endings.accepted.count == 1)
     }
 
     @Test("reads the remark of an acceptance where one is asked for", arguments: ["apns-unique-id", nil])
     func remark(name: String?) throws {
-        var bench = try StateBench(remarkName: name)
-        for index in 0..<5 { bench.begin(Int32(index)) }
-        try bench.receive(
+        var fixture = try StateFixture(remarkName: name)
+        for index in 0..<5 { fixture.begin(Int32(index)) }
+        try fixture.receive(
             ServerFrame.headers(1, ServerFrame.status(200, [("apns-id", "x"), ("apns-unique-id", "abc-1")])),
             ServerFrame.headers(3, ServerFrame.status(200, [("apns-id", "x")])),
             ServerFrame.headers(5, ServerFrame.status(200, [("apns-unique-id", "a b")])),
@@ -294,8 +295,8 @@ struct HTTP2ConnectionStateTests {
             .response(ProviderResponse(status: 200, remark: "abc-2")),
         ]
         let failure = StreamEndings.Kind.response(ProviderResponse(status: 400))
-        #expect(bench.othersKinds == (name == nil ? [failure] : remarks + [failure]))
-        #expect(bench.endings.accepted.map(\.index) == (name == nil ? [0, 1, 2, 3] : [1, 2]))
+        #expect(fixture.othersKinds == (name == nil ? [failure] : remarks + [failure]))
+        #expect(fixture.endings.accepted.map(\.index) == (name == nil ? [0, 1, 2, 3] : [1, 2]))
     }
 
     @Test(
@@ -305,23 +306,23 @@ struct HTTP2ConnectionStateTests {
             (#"{"reason":""}"#, nil), (#"{"reason":5}"#, nil),
         ])
     func goAwayReason(debug: String, reason: String?) throws {
-        var bench = try StateBench()
-        try bench.receive(ServerFrame.goAway(0, .noError, debug: debug))
-        #expect(bench.state.goAway?.reason == reason)
-        #expect(!bench.state.takesRequests)
+        var fixture = try StateFixture()
+        try fixture.receive(ServerFrame.goAway(0, .noError, debug: debug))
+        #expect(fixture.state.goAway?.reason == reason)
+        #expect(!fixture.state.takesRequests)
     }
 
     @Test("says when stream ids run short, and not of a connection that began with few")
     func nearEnd() throws {
-        var bench = try StateBench(streamIDMax: 50_001)
-        #expect(!bench.state.isNearEnd)
-        bench.state.nextStreamID = 30_001
-        #expect(!bench.state.isNearEnd)
-        bench.state.nextStreamID = 30_003
-        #expect(bench.state.isNearEnd && bench.state.takesRequests)
-        bench.state.nextStreamID = 40_003
-        #expect(!bench.state.takesRequests)
-        let short = try StateBench(streamIDMax: 10_401)
+        var fixture = try StateFixture(streamIDMax: 50_001)
+        #expect(!fixture.state.isNearEnd)
+        fixture.state.nextStreamID = 30_001
+        #expect(!fixture.state.isNearEnd)
+        fixture.state.nextStreamID = 30_003
+        #expect(fixture.state.isNearEnd && fixture.state.takesRequests)
+        fixture.state.nextStreamID = 40_003
+        #expect(!fixture.state.takesRequests)
+        let short = try StateFixture(streamIDMax: 10_401)
         #expect(!short.state.isNearEnd)
     }
 }

@@ -13,17 +13,17 @@ struct HeaderEncoderTests {
             + ["authorization \(authorization)", "apns-id 00000000-0000-0001-0000-000000000002"]
     }
 
-    private func headers(_ bench: inout StateBench) throws -> [String] {
-        let frames = bench.frames()
-        return try bench.decode(frames[0]).map { "\($0) \($1)" }
+    private func headers(_ fixture: inout StateFixture) throws -> [String] {
+        let frames = fixture.frames()
+        return try fixture.decode(frames[0]).map { "\($0) \($1)" }
     }
 
     @Test(
         "the first request fills the table, later ones of every variant refer to it",
         arguments: [4096, 65_536, 150, 40, 0])
     func variants(tableBytes: UInt32) throws {
-        var bench = try StateBench(settings: tableBytes == 4096 ? [] : [(UInt16(1), tableBytes)])
-        bench.decoder.maxDynamicTableLength = Int(tableBytes)
+        var fixture = try StateFixture(settings: tableBytes == 4096 ? [] : [(UInt16(1), tableBytes)])
+        fixture.decoder.maxDynamicTableLength = Int(tableBytes)
         let variants = [
             testNotification(), testNotification(expiration: "0"), testNotification(collapseID: "news"),
             testNotification(topic: "com.example.other"),
@@ -31,14 +31,14 @@ struct HeaderEncoderTests {
         ]
         for round in 0..<3 {
             for variant in variants {
-                bench.begin(0, notification: variant)
-                let fields = try headers(&bench)
+                fixture.begin(0, notification: variant)
+                let fields = try headers(&fixture)
                 #expect(fields == expected(variant, authorization: "bearer abc"), "round \(round)")
             }
         }
-        bench.authorization = Authorization(value: Array("bearer def".utf8), version: 2)
-        bench.begin(0)
-        let fields = try headers(&bench)
+        fixture.authorization = Authorization(value: Array("bearer def".utf8), version: 2)
+        fixture.begin(0)
+        let fields = try headers(&fixture)
         #expect(fields == expected(variants[0], authorization: "bearer def"))
     }
 
@@ -46,16 +46,16 @@ struct HeaderEncoderTests {
         "a header that takes the address comes last, whatever the table holds",
         arguments: [(UInt32(4096), 24), (4096, 200), (0, 24), (60, 3)])
     func addressHeader(tableBytes: UInt32, count: Int) throws {
-        var bench = try StateBench(settings: tableBytes == 4096 ? [] : [(UInt16(1), tableBytes)])
-        bench.decoder.maxDynamicTableLength = Int(tableBytes)
+        var fixture = try StateFixture(settings: tableBytes == 4096 ? [] : [(UInt16(1), tableBytes)])
+        fixture.decoder.maxDynamicTableLength = Int(tableBytes)
         let notification = Notification(
             route: .apnsBroadcastProduction, path: .init(Array("/4/broadcasts/apps/a".utf8)),
             headers: [.init("apns-priority", "5")], body: .init(Array("{}".utf8)), addressHeader: "apns-channel-id")
         for letter in "abc" {
             let channel = String(repeating: letter, count: count)
-            bench.begin(0, notification: notification, address: Array(channel.utf8))
-            let frames = bench.frames()
-            let fields = try bench.decode(frames[0]).map { "\($0) \($1)" }
+            fixture.begin(0, notification: notification, address: Array(channel.utf8))
+            let frames = fixture.frames()
+            let fields = try fixture.decode(frames[0]).map { "\($0) \($1)" }
             #expect(
                 fields == [
                     ":method POST", ":scheme https", ":authority api.push.apple.com", ":path /4/broadcasts/apps/a",
@@ -68,18 +68,18 @@ struct HeaderEncoderTests {
 
     @Test("a repeated request is small, and its authorization is never indexed")
     func size() throws {
-        var bench = try StateBench()
-        bench.begin(0)
-        let first = bench.frames()[0]
-        bench.begin(1)
-        let second = bench.frames()[0]
+        var fixture = try StateFixture()
+        fixture.begin(0)
+        let first = fixture.frames()[0]
+        fixture.begin(1)
+        let second = fixture.frames()[0]
         #expect(first.header.payloadBytes > 180)
         // Pseudo-header fields, path, four indexed fields, authorization, id.
         let bytes: [Int] = [3, 2 + 14, 4, 3 + 10, 3 + 36]
         #expect(second.header.payloadBytes == bytes.reduce(0, +))
         #expect(second.payload.suffix(37).first == 36)
         var buffer = ByteBuffer(bytes: first.payload)
-        let fields = try bench.decoder.decodeHeaders(from: &buffer)
+        let fields = try fixture.decoder.decodeHeaders(from: &buffer)
         let indexing = fields.first { $0.name == "authorization" }?.indexable
         #expect(indexing == .neverIndexed)
     }
@@ -112,27 +112,27 @@ struct HeaderEncoderTests {
 
     @Test("the table follows the peer's changes, announced at the next block")
     func tableChanges() throws {
-        var bench = try StateBench()
+        var fixture = try StateFixture()
         for size: UInt32 in [4096, 0, 4096, 200, 100, 4096, 60] {
-            try bench.receive(ServerFrame.settings([(1, size)]))
-            bench.decoder.maxDynamicTableLength = Int(size)
-            _ = bench.frames()
+            try fixture.receive(ServerFrame.settings([(1, size)]))
+            fixture.decoder.maxDynamicTableLength = Int(size)
+            _ = fixture.frames()
             for _ in 0..<3 {
-                bench.begin(0)
-                let fields = try headers(&bench)
-                #expect(fields == expected(bench.notification, authorization: "bearer abc"))
+                fixture.begin(0)
+                let fields = try headers(&fixture)
+                #expect(fields == expected(fixture.notification, authorization: "bearer abc"))
             }
         }
     }
 
     @Test("addresses of any length become hexadecimal paths", arguments: [1, 2, 3, 4, 7, 32, 57, 58, 59, 80, 200])
     func addresses(count: Int) throws {
-        var bench = try StateBench()
+        var fixture = try StateFixture()
         let address = SeededRandomness(UInt64(count)).bytes(count)
         for _ in 0..<2 {
-            bench.begin(0, address: address)
-            let frames = bench.frames()
-            let path = try bench.decode(frames[0]).first { $0.0 == ":path" }?.1
+            fixture.begin(0, address: address)
+            let frames = fixture.frames()
+            let path = try fixture.decode(frames[0]).first { $0.0 == ":path" }?.1
             #expect(path == "/3/device/" + Hex.encode(address))
         }
     }

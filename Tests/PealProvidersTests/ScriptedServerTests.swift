@@ -91,6 +91,39 @@ struct ScriptedServerTests {
         #expect(connections.value <= Limits.resendsMax + 1)
     }
 
+    @Test(
+        "a refused topic rejects the messages that chose it, and stops the app for the others",
+        .timeLimit(.minutes(10)), arguments: ["TopicDisallowed", "BadTopic", "MissingTopic"])
+    func refusedTopic(reason: String) async throws {
+        let server = try ScriptedServer { connection, frame in
+            if frame == nil {
+                connection.write(ServerFrame.settings([(3, 100)]) + ServerFrame.windowUpdate(0, 1_000_000))
+            }
+            Self.onRequest(frame) { stream in
+                let body = #"{"reason":"\#(reason)"}"#
+                connection.write(
+                    ServerFrame.headers(stream, ServerFrame.status(400), ends: false)
+                        + ServerFrame.data(stream, body, ends: true))
+            }
+        }
+        let provider = try provider(server, connections: 1)
+        var content = Content()
+        content.platforms[.ios] = .init(
+            fields: JSON.Members([("push_type", "voip"), ("payload", ["aps": [:]])]), options: .init())
+        let own = try provider.render(APNsRenderingTests.order(content))
+        #expect(own.hasOwnTopic)
+        let order = testOrder(count: 20, notifications: [own])
+        provider.send(order)
+        let answers = await order.flight.completed().exceptions.values
+        #expect(answers.count == 20 && answers.allSatisfy { $0.result == .verdict(.rejectMessage) })
+        #expect(answers.allSatisfy { $0.reason == reason })
+        let plain = testOrder(count: 20)
+        provider.send(plain)
+        let results = Set(await plain.flight.completed().exceptions.values.map(\.result))
+        #expect(results.contains(.verdict(.stopApp)))
+        await provider.close()
+    }
+
     @Test("the sandbox's unique id is kept for small messages and not for large ones", .timeLimit(.minutes(10)))
     func uniqueIDs() async throws {
         let server = try ScriptedServer { connection, frame in

@@ -16,7 +16,7 @@ struct ConfigurationTests {
         #expect(configuration.logLevel == "error")
         #expect(configuration.httpHost == "10.0.0.1")
         #expect(configuration.retentionDays == 7)
-        #expect(configuration.databasePath == "peal.db")
+        #expect(configuration.store == .sqlite(path: "peal.db"))
     }
 
     @Test(
@@ -24,16 +24,14 @@ struct ConfigurationTests {
         arguments: [
             (["PEAL_HTTP_PORT": "eighty"], "PEAL_HTTP_PORT: must be a whole number from 0 to 65535, not \"eighty\""),
             (["PEAL_HTTP_PORT": "65536"], "PEAL_HTTP_PORT: must be a whole number"),
-            (
-                ["PEAL_STORE_URL": "postgres://localhost/peal"],
-                "PEAL_STORE_URL: this version does not support PostgreSQL"
-            ),
-            (["PEAL_STORE_URL": "mysql:peal"], "PEAL_STORE_URL: must be sqlite:PATH"),
+            (["PEAL_STORE_URL": "mysql:peal"], "PEAL_STORE_URL: must be sqlite:PATH or postgres://"),
             (["PEAL_ADMIN_TOKEN": "short"], "PEAL_ADMIN_TOKEN: must be at least 32"),
             (["PEAL_MASTER_KEY": "AAAA"], "PEAL_MASTER_KEY: must be 32 bytes"),
             (["PEAL_LOG_FORMAT": "xml"], "PEAL_LOG_FORMAT: must be json or text"),
             (["PEAL_HTTP_TLS_KEY": "key.pem"], "PEAL_HTTP_TLS_CERTIFICATE: required"),
             (["PEAL_PROVIDERS_APNS_PRODUCTION_URL": "http://example.com"], "must be an https URL"),
+            (["PEAL_HTTP_TRUSTED_PROXIES": "10.0.0.1,proxy"], "PEAL_HTTP_TRUSTED_PROXIES: proxy is not an IP address"),
+            (["PEAL_WEBHOOKS_ALLOWED_PORTS": "443,https"], "PEAL_WEBHOOKS_ALLOWED_PORTS: https is not a port"),
             (["PEAL_CONFIG": "/nowhere/peal.yaml"], "PEAL_CONFIG: cannot read /nowhere/peal.yaml"),
         ])
     func refusals(environment: [String: String], message: String) async {

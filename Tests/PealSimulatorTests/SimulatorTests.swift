@@ -77,7 +77,7 @@ struct SimulatorTests {
         var options = SimulatorOptions(directory: directory())
         options.scriptYAML = "rules: [{status: 1}]"
         let options2 = options
-        await #expect(throws: SimulatorError("rules[0].status: not a whole number of 200 to 599")) {
+        await #expect(throws: SimulatorError("rules[0].status: not a whole number from 200 to 599")) {
             try await Simulator.start(options2)
         }
         #expect(!FileManager.default.fileExists(atPath: options.directory))

@@ -46,7 +46,10 @@ struct DeletionTests {
         let candidates = try await fixture.store.read { try $0.candidates(of: leased) }
         _ = try await fixture.send(.all)
         try await Self.delete(fixture)
-        #expect(try await fixture.store.read { try $0.readyRoutes() } == [])
+        let ready = try await fixture.store.read { [now = fixture.now] in
+            try $0.readyRoutes(after: nil, stepsMax: 100, now: now)
+        }
+        #expect(ready.routes == [])
         let worker = Worker(fixture: fixture)
         #expect(try await worker.page(of: leased).count == 0)
         // A worker that read its candidates before reads one more page in vain.

@@ -198,6 +198,11 @@ struct EngineTests {
         #expect(mode == 0o600)
         let again = try MasterKey.loadOrCreate(besideDatabase: test.path)
         #expect(again.hash("x") == test.masterKey.hash("x"))
+        for loose in [0o640, 0o604, 0o666] {
+            try FileManager.default.setAttributes([.posixPermissions: loose], ofItemAtPath: file)
+            let failure = #expect(throws: StoreStartFailure.self) { try MasterKey.load(file) }
+            #expect("\(failure)".contains("chmod 600"), "\(failure)")
+        }
         try FileManager.default.removeItem(atPath: file)
         #expect(throws: StoreStartFailure.self) { try MasterKey.loadOrCreate(besideDatabase: test.path) }
         try Data("short".utf8).write(to: URL(filePath: file))

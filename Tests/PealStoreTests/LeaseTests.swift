@@ -30,7 +30,10 @@ struct LeaseTests {
         let fixture = try await Fixture(engine)
         let other = Fixture(
             fixture.test, app: try await fixture.test.makeApp("Other", randomness: .init(seed: 2)).key)
-        #expect(try await fixture.store.read { try $0.readyRoutes() } == [])
+        #expect(
+            try await fixture.store.read {
+                try $0.readyRoutes(after: nil, stepsMax: .max, now: .init(milliseconds: 0)).routes
+            } == [])
         for each in [fixture, other] {
             try await each.registerMany(1...5000)
             try await each.register(5001, route: .baidu)
@@ -40,9 +43,15 @@ struct LeaseTests {
         let all = [fixture.app, other.app].flatMap { app in
             [Route.apnsProduction, .baidu].map { ActiveRoute(app: app, route: $0) }
         }
-        #expect(try await fixture.store.read { try $0.readyRoutes() } == all)
+        #expect(
+            try await fixture.store.read {
+                try $0.readyRoutes(after: nil, stepsMax: .max, now: .init(milliseconds: 0)).routes
+            } == all)
         _ = try await fixture.lease(limit: 100)
-        #expect(try await fixture.store.read { try $0.readyRoutes() } == Array(all.dropFirst()))
+        #expect(
+            try await fixture.store.read {
+                try $0.readyRoutes(after: nil, stepsMax: .max, now: .init(milliseconds: 0)).routes
+            } == Array(all.dropFirst()))
     }
 
     @Test(
@@ -96,7 +105,8 @@ struct LeaseTests {
             worker.pageLimit = limit
             let page = try await worker.page(of: slice)
             #expect(page.keys == (1...Int64(through)).map { $0 })
-            #expect(page.through == Int64(through))
+            // The last page covers the rest of the range, in which numbers may be given out but not used.
+            #expect(isLast ? page.through >= Int64(through) : page.through == Int64(through))
             #expect(page.isLast == isLast)
             #expect(page.addressRange(3) == 96..<128)
         }

@@ -92,7 +92,7 @@ struct ReportEventTests {
         try await move(draft.id, fixture, from: .planning, to: .paused)
         fixture.time.advance(by: .seconds(3600))
         _ = try await fixture.store.write(.control) { [now = fixture.now] in
-            try $0.endPausedMessages(now: now, limit: 9)
+            try $0.endExpiredMessages(now: now, limit: 9)
         }
         #expect(try await types(place, fixture) == ["message.expired"])
     }

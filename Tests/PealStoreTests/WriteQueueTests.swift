@@ -1,11 +1,14 @@
+import Foundation
 import PealCore
 @testable import PealSQLite
 import PealStore
+import PealTesting
+import Synchronization
 import Testing
 
 @Suite("Write queue")
 struct WriteQueueTests {
-    private func item(_ lane: WriteLane) -> WriteItem { WriteItem(lane: lane, run: { _ in {} }, fail: { _ in }) }
+    fileprivate func item(_ lane: WriteLane) -> WriteItem { WriteItem(lane: lane, run: { _ in {} }, fail: { _ in }) }
 
     @Test("a commit takes lanes in their order, and keeps room for the last however many wait in the first")
     func order() throws {
@@ -28,5 +31,67 @@ struct WriteQueueTests {
         queue.close()
         let error = #expect(throws: PealError.self) { try queue.put(item(.intake)) }
         #expect(error?.code == .unavailable)
+    }
+}
+
+extension WriteQueueTests {
+    @Test("a lane that is full refuses only its own writes, and settlements are never refused")
+    func bounds() throws {
+        let queue = WriteQueue()
+        for lane in [WriteLane.intake, .rest] {
+            for _ in 0..<Limits.writerItemsWaitingMax { _ = try queue.put(item(lane)) }
+            let error = #expect(throws: PealError.self) { try queue.put(item(lane)) }
+            #expect(error?.code == .rateLimited)
+        }
+        for _ in 0...Limits.writerItemsWaitingMax {
+            _ = try queue.put(item(.settle))
+            _ = try queue.put(item(.control))
+        }
+        var taken = 0
+        while true {
+            let batch = queue.takeBatch()
+            if batch.isEmpty { break }
+            #expect(batch.count <= Limits.writerItemsPerCommitMax)
+            taken += batch.count
+        }
+        #expect(taken == 4 * Limits.writerItemsWaitingMax + 2)
+    }
+}
+
+@Suite("Admission of reads")
+struct ReadAdmissionTests {
+    @Test("heavy reads wait for each other, while requests and delivery find a connection")
+    func lanes() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let gate = Gate()
+        let heavy = (0..<20).map { _ in
+            Task { try await test.store.read(.heavy) { _ in gate.wait() } }
+        }
+        for lane in [ReadLane.delivery, .request] {
+            for _ in 0..<20 { _ = try await test.store.read(lane) { try $0.census() } }
+        }
+        gate.open()
+        for read in heavy { try await read.value }
+        #expect(ReadAdmission.count(.heavy, processors: 1) == 1)
+        #expect(ReadAdmission.count(.heavy, processors: 64) == 4)
+    }
+
+    /// Blocks the thread of a read until it is opened.
+    private final class Gate: Sendable {
+        private let lock = NSCondition()
+        private let isOpen = Mutex(false)
+
+        func wait() {
+            lock.lock()
+            while !isOpen.withLock({ $0 }) { lock.wait() }
+            lock.unlock()
+        }
+
+        func open() {
+            lock.lock()
+            isOpen.withLock { $0 = true }
+            lock.broadcast()
+            lock.unlock()
+        }
     }
 }

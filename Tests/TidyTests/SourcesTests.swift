@@ -89,6 +89,8 @@ import Testing
             ("write the native API's field paths only in its dialect", "throw .invalid(\"content.android.ttl\")", true),
             ("write the native API's field paths only in its dialect", "// \"content.android.ttl\"", false),
             ("take no field path apart", "field.split(separator: \".\")", true),
+            ("know push networks as data outside their own files", "guard platform == .ios else { return }", true),
+            ("know push networks as data outside their own files", "platform.network.delivery.namesExpiry", false),
             ("know dialects below the API as data", "message.dialect == .richie", true),
             ("know dialects below the API as data", "let key = \"contextpush\"", true),
             ("know dialects below the API as data", "switch draft.dialect {", true),

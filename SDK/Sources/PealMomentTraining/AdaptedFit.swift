@@ -1,9 +1,10 @@
 internal import Foundation
 internal import PealMoments
 
-/// A fit that asks the labels how far to trust the prior. Some campaigns are like those before them, others are not,
-/// and a handful of earlier campaigns cannot tell how much they differ. So the prior's variances are tried at several
-/// scales, hours apart from the rest, and the weights are averaged by how well each scale explains the labels.
+/// A fit that estimates from the labels how far to trust the prior. Some campaigns resemble earlier ones, others do
+/// not, and a few earlier campaigns do not show how much campaigns differ. Therefore the prior's variances are tried at
+/// several scales, separately for hours and the rest, and the weights are averaged by how well each scale explains the
+/// labels.
 public struct AdaptedFit: Sendable {
     /// The weights.
     public let weights: [Double]
@@ -11,11 +12,11 @@ public struct AdaptedFit: Sendable {
     public let scales: (hours: Double, others: Double)
 
     private static let exponents = [-2.0, -1, 0, 1, 2]
-    /// How readily scales are believed: the standard deviation of their binary logarithm.
+    /// The prior of the scales: the standard deviation of their binary logarithm.
     private static let spread = 1.0
 
     /// - Parameters:
-    ///   - rows: standardised features, a constant 1 first.
+    ///   - rows: standardized features, a constant 1 first.
     ///   - hourFeatures: the weights that are scaled together.
     public init(
         _ rows: FeatureMatrix, opened: [Double], rowWeights: [Double]? = nil, prior: GaussianPrior,
@@ -24,7 +25,7 @@ public struct AdaptedFit: Sendable {
         let base = LogisticFit(rows, opened: opened, rowWeights: rowWeights, prior: prior).weights
         var problem = LogisticPosterior(rows: rows, opened: opened, rowWeights: rowWeights, prior: prior)
         let slope = problem.gradientAndCurvature(at: base)
-        // Around the base fit the likelihood is taken as a parabola.
+        // Near the base fit, the likelihood is approximated by a parabola.
         let gradient = base.indices.map { slope[$0] + prior.precisions[$0] * (base[$0] - prior.means[$0]) }
         var curvature = problem.curvature
         for index in base.indices { curvature[index, index] -= prior.precisions[index] }
@@ -63,12 +64,12 @@ private struct Parabola {
     let gradient: [Double]
     let curvature: SmallMatrix
 
-    /// The most likely weights under a prior, and the logarithm of how well the prior explains the labels.
+    /// The most likely weights under a prior, and the log-evidence of the prior.
     func top(under prior: GaussianPrior) -> (weights: [Double], evidence: Double)? {
         var bend = curvature
         for index in center.indices { bend[index, index] += prior.precisions[index] }
         guard bend.factor() else { return nil }
-        // Relative to the center, so that no large numbers cancel.
+        // Relative to the center, to avoid cancellation of large numbers.
         var step = center.indices.map { gradient[$0] - prior.precisions[$0] * (center[$0] - prior.means[$0]) }
         bend.solve(&step)
         var evidence = -0.5 * bend.logDeterminant()

@@ -1,8 +1,8 @@
 public import PealMoments
 
-/// What one campaign's labels say about the weights.
+/// The weights estimated from one campaign's labels.
 public struct CampaignEstimate: Sendable, Hashable {
-    /// The weights of standardised features.
+    /// The weights of standardized features.
     public let weights: [Double]
     /// Their sampling variances.
     public let variances: [Double]
@@ -13,7 +13,7 @@ public struct CampaignEstimate: Sendable, Hashable {
         self.variances = variances
     }
 
-    /// What a campaign alone says: a fit that hardly holds on to zero.
+    /// The estimate from one campaign alone: a fit with a weak pull towards zero.
     public init(_ rows: FeatureMatrix, opened: [Double], rowWeights: [Double]? = nil) {
         let fit = LogisticFit(
             rows, opened: opened, rowWeights: rowWeights, prior: .ridge(10, count: rows.width))
@@ -22,10 +22,10 @@ public struct CampaignEstimate: Sendable, Hashable {
 }
 
 extension GaussianPrior {
-    /// What a campaign may expect from those before it: a random-effects estimate of each weight, and how far campaigns
-    /// lie apart.
-    /// - Parameter hourFeatures: weights in which campaigns differ most. A handful of campaigns tells little about
-    ///   their spread, so that they get a wider prior: otherwise one with unusual hours learns them too slowly.
+    /// The prior from earlier campaigns: a random-effects estimate of each weight and of how much campaigns differ.
+    /// - Parameter hourFeatures: weights in which campaigns differ most. A few campaigns show little of their spread,
+    /// so
+    ///   these weights get a wider prior; otherwise a campaign with unusual hours would learn too slowly.
     public init(
         campaigns: [CampaignEstimate], hourFeatures: [Int] = FeatureSchema.hourFeatures
     ) {
@@ -37,7 +37,7 @@ extension GaussianPrior {
             let sampling = campaigns.reduce(0) { $0 + $1.variances[weight] } / count
             let mean = values.reduce(0, +) / count
             let squares = values.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
-            // One campaign does not show how campaigns differ.
+            // A single campaign does not show how campaigns differ.
             let between = campaigns.count > 1 ? squares / (count - 1) - sampling : Self.spreadOfOne
             let spread = max(between, 0.1 * sampling)
             let shares = campaigns.map { 1 / ($0.variances[weight] + spread) }
@@ -51,8 +51,8 @@ extension GaussianPrior {
         self.init(means: means, precisions: precisions)
     }
 
-    /// Draws the means of hour weights towards zero, as far as their size is no more than chance: what six campaigns
-    /// have in common in their hours says little about the seventh.
+    /// Shrinks the means of hour weights towards zero as far as they may be random: what six campaigns have in common
+    /// in their hours says little about the seventh.
     private static func shrink(_ means: inout [Double], _ errors: [Double], _ hourFeatures: [Int]) {
         guard !hourFeatures.isEmpty else { return }
         let surplus = hourFeatures.reduce(0) { $0 + means[$1] * means[$1] - errors[$1] } / Double(hourFeatures.count)
@@ -60,8 +60,8 @@ extension GaussianPrior {
         for weight in hourFeatures { means[weight] *= spread / (spread + errors[weight]) }
     }
 
-    /// The prior of an installation's first campaign: the built-in model's weights, held lightly, in the units of the
-    /// audience at hand.
+    /// The prior of an installation's first campaign: the built-in model's weights with wide variances, in the units of
+    /// the audience.
     public static func firstCampaign(_ builtIn: MomentModel, standardization: Standardization) -> Self {
         var means = builtIn.weights
         for index in 1..<means.count {

@@ -5,36 +5,36 @@ internal import Foundation
 public struct DriftWatch: Sendable, Hashable, Codable {
     /// Changes of the mean below this are tolerated.
     public let tolerance: Double
-    /// How much deviation has to gather for an alarm.
+    /// The accumulated deviation that raises an alarm.
     public let limit: Double
     private var rising = 0.0
     private var falling = 0.0
 
     /// - Parameters:
-    ///   - tolerance: in opens for each message.
+    ///   - tolerance: in opens per message.
     ///   - limit: in opens.
     public init(tolerance: Double = 0.005, limit: Double = 25) {
         self.tolerance = tolerance
         self.limit = limit
     }
 
-    /// Takes one matured message.
+    /// Adds one matured message.
     public mutating func record(expected: Double, opened: Bool) {
         let residual = (opened ? 1 : 0) - expected
         rising = max(0, rising + residual - tolerance)
         falling = max(0, falling - residual - tolerance)
     }
 
-    /// Whether opens have become clearly more, or fewer, than the model expects.
+    /// Whether there are clearly more, or fewer, opens than the model expects.
     public var hasDrifted: Bool { max(rising, falling) > limit }
 }
 
-/// How far the distribution of a feature has moved.
+/// How much the distribution of a feature has shifted.
 public enum PopulationStability {
-    /// Above this a feature has moved.
+    /// Above this value, a feature counts as shifted.
     public static let limit = 0.25
 
-    /// The population stability index of two samples over the tenths of the first. A sample without spread has none.
+    /// The population stability index of two samples over the deciles of the first; nil for a sample without spread.
     public static func index(reference: [Double], current: [Double]) -> Double {
         let sorted = reference.filter(\.isFinite).sorted()
         let fresh = current.filter(\.isFinite)

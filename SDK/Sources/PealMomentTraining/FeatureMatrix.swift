@@ -1,6 +1,6 @@
 public import PealMoments
 
-/// Rows of features, one after the other in memory. A feature that could not be read is NaN.
+/// Rows of features, contiguous in memory. A feature that could not be read is NaN.
 public struct FeatureMatrix: Sendable {
     /// Features in a row.
     public let width: Int
@@ -16,7 +16,7 @@ public struct FeatureMatrix: Sendable {
     /// One row.
     public subscript(row: Int) -> ArraySlice<Double> { values[row * width..<(row + 1) * width] }
 
-    /// Makes room for so many rows.
+    /// Reserves capacity for that many rows.
     public mutating func reserve(_ rows: Int) { values.reserveCapacity(rows * width) }
 
     /// Appends a row; `build` appends its values.
@@ -41,15 +41,15 @@ public struct FeatureMatrix: Sendable {
 /// Mean and standard deviation of features over an audience. Models of all campaigns share them, so that their weights
 /// can be compared.
 public struct Standardization: Sendable, Hashable {
-    /// Means of all features but the constant.
+    /// The means of all features except the constant.
     public let means: [Double]
-    /// Standard deviations of all features but the constant.
+    /// The standard deviations of all features except the constant.
     public let scales: [Double]
 
-    /// The means and scales that a model carries.
+    /// The means and scales in a model.
     public init(of model: MomentModel) { (means, scales) = (model.means, model.scales) }
 
-    /// What the rows show; what is NaN is left out.
+    /// The means and scales of the rows, ignoring NaN.
     public init(of rows: FeatureMatrix) {
         var (means, scales) = ([Double](), [Double]())
         for column in 1..<rows.width {
@@ -62,12 +62,12 @@ public struct Standardization: Sendable, Hashable {
             means.append(mean)
             scales.append((count > 0 ? max(squares / count - mean * mean, 0) : 1).squareRoot() + 1e-6)
         }
-        // What a model file carries, so that training and phones agree.
+        // Rounded as in a model file, so that training and phones agree.
         self.means = means.map { $0.rounded(significantDigits: 4) }
         self.scales = scales.map { $0.rounded(significantDigits: 4) }
     }
 
-    /// The rows with every feature but the constant standardised; what was NaN is 0, the mean.
+    /// The rows with every feature except the constant standardized; NaN becomes 0, the mean.
     public func callAsFunction(_ rows: FeatureMatrix) -> FeatureMatrix {
         var result = FeatureMatrix(width: rows.width)
         result.reserve(rows.count)

@@ -2,15 +2,15 @@ internal import Foundation
 public import PealMoments
 
 extension HourTemplate {
-    /// Rounds of the estimation: more change nothing that matters.
+    /// Rounds of the estimation; more make no relevant difference.
     private static let rounds = 5
-    /// Tastes differ by at least this much.
+    /// The minimum standard deviation of preferences.
     private static let spreadMin = 0.05
 
-    /// What the open counters of many people show: expectation and maximisation in turn, over each person's shift and
-    /// taste. A hundred people suffice.
-    /// - Parameter audience: for each person 24 counters of app opens.
-    /// - Returns: nil where nobody has opened the app.
+    /// Estimates the template from the open counters of many users by expectation maximization over each user's shift
+    /// and preference. A hundred users suffice.
+    /// - Parameter audience: 24 counters of app opens for each user.
+    /// - Returns: nil if no user has opened the app.
     public init?(learningFrom audience: [[Int]]) {
         let people = audience.filter { $0.count == 24 }.map { $0.map { Double(max($0, 0)) } }
         var hours = [Double](repeating: 1, count: 24)
@@ -54,7 +54,7 @@ extension HourTemplate {
             spreads: spreads)
     }
 
-    /// Adds one person's opens, moved back onto the unshifted day, and how many the person's taste made one expect.
+    /// Adds a user's opens, shifted back to the unshifted day, and the number expected from the user's preference.
     private func distribute(
         _ counts: [Double], _ shift: Int, _ entry: ShiftFit, _ opens: inout [Double], _ expected: inout [Double]
     ) {

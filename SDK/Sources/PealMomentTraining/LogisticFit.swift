@@ -1,21 +1,21 @@
 internal import Foundation
 internal import PealMoments
 
-/// What is believed of weights before any label: independent normal distributions.
+/// The prior of the weights: independent normal distributions.
 public struct GaussianPrior: Sendable, Hashable {
     /// Most likely weights.
     public var means: [Double]
-    /// One over the variances.
+    /// The reciprocals of the variances.
     public var precisions: [Double]
 
-    /// Means and precisions of the same number of weights.
+    /// A prior with as many precisions as means.
     public init(means: [Double], precisions: [Double]) {
         precondition(means.count == precisions.count)
         self.means = means
         self.precisions = precisions
     }
 
-    /// Weights near zero, but for the constant, which may be anything.
+    /// Weights near zero, except for the constant, which is unrestricted.
     public static func ridge(_ precision: Double, count: Int) -> Self {
         Self(
             means: [Double](repeating: 0, count: count),
@@ -30,17 +30,17 @@ public struct LogisticFit: Sendable {
     public private(set) var weights: [Double]
     /// Their variances.
     public private(set) var variances: [Double] = []
-    /// Steps that were taken.
+    /// The number of steps taken.
     public private(set) var stepCount = 0
-    /// Whether the last step was as small as it should be.
+    /// Whether the fit converged.
     public private(set) var hasConverged = false
 
     private static let stepsMax = 25
 
     /// - Parameters:
-    ///   - rows: standardised features, a constant 1 first.
-    ///   - opened: 1 for a message that was opened, 0 for another.
-    ///   - rowWeights: how much each row counts; all alike when nil.
+    ///   - rows: standardized features, a constant 1 first.
+    ///   - opened: 1 for a message that was opened, otherwise 0.
+    ///   - rowWeights: the weight of each row; nil for equal weights.
     public init(_ rows: FeatureMatrix, opened: [Double], rowWeights: [Double]? = nil, prior: GaussianPrior) {
         precondition(rows.count == opened.count && rows.width == prior.means.count)
         weights = prior.means
@@ -67,7 +67,7 @@ public struct LogisticFit: Sendable {
         }
     }
 
-    /// The scores of standardised rows.
+    /// The scores of standardized rows.
     public func scores(_ rows: FeatureMatrix) -> [Double] { rows.scores(weights) }
 
     private mutating func advance(by step: [Double], from value: Double, _ problem: LogisticPosterior) -> Double? {
@@ -90,13 +90,13 @@ public struct LogisticFit: Sendable {
     }
 }
 
-/// The logarithm of the posterior that a fit climbs.
+/// The log-posterior that a fit maximizes.
 struct LogisticPosterior {
     let rows: FeatureMatrix
     let opened: [Double]
     let rowWeights: [Double]?
     let prior: GaussianPrior
-    /// The negative second derivative, or its factor once that was asked for.
+    /// The negative second derivative, or its Cholesky factor once computed.
     var curvature: SmallMatrix
 
     init(rows: FeatureMatrix, opened: [Double], rowWeights: [Double]?, prior: GaussianPrior) {
@@ -111,14 +111,14 @@ struct LogisticPosterior {
             value -= 0.5 * prior.precisions[index] * distance * distance
         }
         for (row, score) in rows.scores(weights).enumerated() {
-            // log p for an open, log(1 - p) for none, without overflow.
+            // log p for an open, otherwise log(1 - p), without overflow.
             let sign = opened[row] > 0.5 ? score : -score
             value -= (rowWeights?[row] ?? 1) * (sign > 0 ? log1p(exp(-sign)) : log1p(exp(sign)) - sign)
         }
         return value
     }
 
-    /// Returns the gradient, and leaves the negative second derivative in `curvature`.
+    /// Returns the gradient and stores the negative second derivative in `curvature`.
     mutating func gradientAndCurvature(at weights: [Double]) -> [Double] {
         let width = rows.width
         var gradient = weights.indices.map { -prior.precisions[$0] * (weights[$0] - prior.means[$0]) }

@@ -3,14 +3,14 @@ public import PealMoments
 
 /// The matured messages of one campaign: what was known when each was shown, and whether it was opened.
 public struct CampaignLabels: Sendable {
-    /// Features as they were computed on the phones, 36 in a row.
+    /// The features as computed on the phones, 36 per row.
     public let features: FeatureMatrix
-    /// 1 for a message that was opened, 0 for another.
+    /// 1 for a message that was opened, otherwise 0.
     public let opened: [Double]
-    /// How many days ago each was shown.
+    /// Days since each was shown.
     public let ageDays: [Double]
 
-    /// Labels of as many messages as there are rows; without ages all are of today.
+    /// The labels of one message per row; without ages, all are from today.
     public init(features: FeatureMatrix, opened: [Double], ageDays: [Double]? = nil) {
         precondition(features.count == opened.count)
         self.features = features
@@ -18,7 +18,7 @@ public struct CampaignLabels: Sendable {
         self.ageDays = ageDays ?? [Double](repeating: 0, count: opened.count)
     }
 
-    /// After 28 days a label counts half.
+    /// The half-life of a label: 28 days.
     var rowWeights: [Double] { ageDays.map { pow(0.5, max($0, 0) / 28) } }
 
     func picking(_ rows: [Int]) -> Self {
@@ -26,14 +26,14 @@ public struct CampaignLabels: Sendable {
     }
 }
 
-/// What phones logged at their wakes, whether something was shown or not.
+/// What phones logged at their wakes, whether or not a message was shown.
 public struct LoggedWakes: Sendable {
-    /// Sensed features, 24 in a row.
+    /// The sensed features, 24 per row.
     public let sensed: FeatureMatrix
-    /// The hour of each wake on its person's own clock.
+    /// The hour of each wake on its user's own clock.
     public let ownHours: [OwnHour]
 
-    /// As many hours as rows.
+    /// One hour per row.
     public init(sensed: FeatureMatrix, ownHours: [OwnHour]) {
         precondition(sensed.count == ownHours.count)
         self.sensed = sensed
@@ -52,27 +52,27 @@ public struct Audience: Sendable, Hashable {
     /// The share of scheduled wakes that arrive.
     public let arrival: Double
 
-    /// The audience as it was measured.
+    /// The audience as measured.
     public init(standardization: Standardization, template: HourTemplate, audienceOpens: Double, arrival: Double) {
         (self.standardization, self.template) = (standardization, template)
         (self.audienceOpens, self.arrival) = (audienceOpens, arrival)
     }
 }
 
-/// Makes models: from labels to weights, and from weights to what a phone needs.
+/// Trains models: turns labels into weights, and weights into what a phone needs.
 public struct MomentTrainer: Sendable {
     /// What all models share.
     public let audience: Audience
-    /// What is believed before a campaign has labels.
+    /// The prior of a campaign without labels.
     public let prior: GaussianPrior
 
-    /// A trainer for campaigns of one audience.
+    /// A trainer for the campaigns of one audience.
     public init(audience: Audience, prior: GaussianPrior) {
         self.audience = audience
         self.prior = prior
     }
 
-    /// The prior of campaigns from the labels of earlier ones.
+    /// The prior of campaigns, from the labels of earlier ones.
     public static func prior(from campaigns: [CampaignLabels], standardization: Standardization) -> GaussianPrior {
         GaussianPrior(
             campaigns: campaigns.map {
@@ -80,7 +80,7 @@ public struct MomentTrainer: Sendable {
             })
     }
 
-    /// The weights that labels suggest. Without labels they are the prior's.
+    /// The weights fitted to labels; without labels, the prior's.
     public func weights(_ labels: CampaignLabels) -> [Double] {
         guard !labels.opened.isEmpty else { return prior.means }
         return AdaptedFit(
@@ -89,12 +89,12 @@ public struct MomentTrainer: Sendable {
         ).weights
     }
 
-    /// Factor on the scores by which phones decide. A model overrates what it waits for, since the best of many
-    /// uncertain moments is partly an error; halved scores make it wait less.
+    /// Factor on the scores that phones use for decisions. A model overestimates the value of waiting, because the best
+    /// of many uncertain estimates is partly an error; halved scores make it wait less.
     public static let caution = 0.5
 
-    /// The model with these weights, as phones get it.
-    /// - Parameter wakes: from which the distribution of the sensed score is taken.
+    /// The model with these weights, as sent to phones.
+    /// - Parameter wakes: provide the distribution of the sensed score.
     public func model(
         _ identity: ModelIdentity, weights: [Double], calibration: CalibrationMap = .identity, wakes: LoggedWakes
     ) throws -> MomentModel {
@@ -125,20 +125,20 @@ public struct MomentTrainer: Sendable {
     }
 }
 
-/// What a model is called.
+/// The identity of a model.
 public struct ModelIdentity: Sendable, Hashable {
-    /// Milliseconds after which a model expires: 60 days.
+    /// The lifetime of a model in milliseconds: 60 days.
     public static let lifetime: Int64 = 60 * 86_400_000
 
     /// The app.
     public let app: String
     /// The campaign; nil for the model of all campaigns.
     public let campaign: String?
-    /// Above that of every earlier model of the campaign.
+    /// Higher than that of every earlier model of the campaign.
     public let version: Int
     /// Milliseconds since 1970.
     public let trainedAt: Int64
-    /// What the model was derived from.
+    /// The model that this one was derived from.
     public let parent: String?
 
     /// A name for a model.
@@ -149,11 +149,11 @@ public struct ModelIdentity: Sendable, Hashable {
 }
 
 extension ScoreTable {
-    /// How often an hour counts as the audience's overall shares.
+    /// The weight of the overall shares in each hour, in observations.
     private static let overallWakes = 20.0
 
-    /// The distribution of scores that were seen: bins of equal counts, and for every hour the shares of the bins,
-    /// drawn towards the overall ones.
+    /// The distribution of observed scores: bins of equal counts, and for every hour the shares of the bins, shrunk
+    /// towards the overall ones.
     /// - Returns: nil without scores.
     public init?(scores: [Double], ownHours: [OwnHour], binCount: Int) {
         guard !scores.isEmpty, scores.count == ownHours.count else { return nil }
@@ -169,7 +169,7 @@ extension ScoreTable {
             overall[bin] += 1
             counts[hour.row * binCount + bin] += 1
         }
-        // A bin can be empty where many scores are alike; then its chance is zero and its value does not matter.
+        // A bin can be empty if many scores are equal; its probability is then zero and its value does not matter.
         let bins = (0..<binCount).map { overall[$0] > 0 ? sums[$0] / overall[$0] : 0 }
         for hour in 0..<48 {
             for bin in 0..<binCount {

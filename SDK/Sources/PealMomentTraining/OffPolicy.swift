@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// A message whose moment was chosen with known chances, and every wake of which was logged.
+/// A message whose moment was chosen with known probabilities and whose wakes were all logged.
 public struct LoggedMessage: Sendable {
-    /// What the model expects at each wake and, last, at the deadline: probabilities of an open.
+    /// The predicted probability of an open at each wake and, last, at the deadline.
     public let expected: [Double]
-    /// The chance that each of them was chosen.
+    /// The probability with which each of them was chosen.
     public let propensities: [Double]
     /// Which one was chosen.
     public let shown: Int
@@ -24,23 +24,23 @@ public struct OffPolicyEstimate: Sendable, Hashable {
     public let value: Double
     /// Its standard error.
     public let standardError: Double
-    /// As how many messages of the policy itself the logged ones count.
+    /// The effective sample size: as many messages of the policy itself.
     public let effectiveCount: Double
 }
 
-/// What another policy would have earned with logged messages: doubly robust estimates. They warn of a model that would
-/// do harm; whether a model is better, an experiment decides.
+/// Estimates what another policy would have achieved with logged messages (doubly robust). The estimates warn of a
+/// harmful model; whether a model is better is decided by an experiment.
 public enum OffPolicy {
-    /// No message counts more than this often.
+    /// The maximum weight of a message.
     public static let ratioMax = 20.0
 
     /// The value of a policy.
-    /// - Parameter target: for each message the chances with which the policy would choose among its moments.
+    /// - Parameter target: for each message, the probabilities with which the policy would choose among its moments.
     public static func value(_ messages: [LoggedMessage], target: [[Double]]) -> OffPolicyEstimate {
         estimate(messages, terms: zip(messages, target).map { term($0, $1) })
     }
 
-    /// What a policy gains over another, on the same messages.
+    /// The advantage of a policy over another on the same messages.
     public static func advantage(
         _ messages: [LoggedMessage], of target: [[Double]], over other: [[Double]]
     ) -> OffPolicyEstimate {
@@ -74,7 +74,7 @@ public enum OffPolicy {
 struct Moments {
     let count: Int
     let mean: Double
-    /// With one degree of freedom taken off.
+    /// With Bessel's correction.
     let variance: Double
 
     init(_ values: [Double]) {

@@ -1,32 +1,31 @@
 internal import Foundation
 public import PealMoments
 
-/// What decides whether a campaign's new model is shipped. Whatever does not pass leaves the model of all campaigns in
-/// its place.
+/// Decides whether a campaign's new model is shipped. If it does not pass, the model for all campaigns stays in use.
 public struct PromotionReport: Sendable {
     /// Why a model is not shipped.
     public enum Objection: Sendable, Hashable {
-        /// There are too few labels to tell.
+        /// There are too few labels.
         case tooFewLabels
-        /// It predicts held-out labels no better than the prior's weights do, by one standard error.
+        /// It does not predict held-out labels better than the prior's weights, by at least one standard error.
         case notBetter
         /// Its scores are too steep or too flat.
         case calibration
         /// A weight is not finite or too large.
         case weights
-        /// Off-policy evaluation expects fewer opens than from the incumbent, by two standard errors.
+        /// Off-policy evaluation predicts fewer opens than the current model gets, by two standard errors.
         case value
     }
 
     /// Empty for a model that is shipped.
     public internal(set) var objections: [Objection]
-    /// By how much the held-out log-loss of a label falls against the prior's weights.
+    /// How much lower the held-out log-loss per label is than with the prior's weights.
     public let gain: Double
     /// The standard error of `gain`.
     public let gainError: Double
-    /// From held-out scores to calibrated log-odds. The identity where it does not predict better.
+    /// Maps held-out scores to calibrated log-odds; the identity if that does not predict better.
     public let calibration: CalibrationMap
-    /// The slope that was found, whether it is used or not; 1 is perfect.
+    /// The fitted slope, whether or not it is used; 1 is perfect.
     public let slope: Double
 
     /// Whether the model is shipped.
@@ -35,12 +34,12 @@ public struct PromotionReport: Sendable {
 
 extension MomentTrainer {
     private static let folds = 5
-    /// Fewer opens than this, and no fold has enough.
+    /// With fewer opens, no fold has enough.
     private static let opensMin = 20.0
 
     /// Trains a campaign's model and judges it by five-fold cross-validation.
-    /// - Parameter valueAdvantage: what off-policy evaluation says about the new model against the incumbent, where
-    ///   soft messages were logged.
+    /// - Parameter valueAdvantage: the new model's advantage over the current one by off-policy evaluation, if soft
+    ///   messages were logged.
     public func judge(_ labels: CampaignLabels, valueAdvantage: OffPolicyEstimate? = nil) -> PromotionReport {
         let opens = labels.opened.reduce(0, +)
         guard opens >= Self.opensMin, Double(labels.opened.count) - opens >= Self.opensMin else {
@@ -66,8 +65,7 @@ extension MomentTrainer {
             calibration: platt.isUseful ? platt.map : .identity, slope: platt.slope)
     }
 
-    /// Scores of every row by weights that have not seen it: the campaign's own, and the prior's with the campaign's
-    /// base rate.
+    /// Held-out scores of every row: by the campaign's own weights, and by the prior's with the campaign's base rate.
     private func heldOutScores(_ labels: CampaignLabels) -> (campaign: [Double], prior: [Double]) {
         let count = labels.opened.count
         var (campaign, global) = ([Double](repeating: 0, count: count), [Double](repeating: 0, count: count))
@@ -87,7 +85,7 @@ extension MomentTrainer {
         return (campaign, global)
     }
 
-    /// The line that fits held-out scores best, and whether a line fitted to one half of them helps the other.
+    /// The best linear fit of held-out scores, and whether a fit to one half of them improves the other.
     private func calibrate(
         _ scores: [Double], _ opened: [Double]
     ) -> (map: CalibrationMap, slope: Double, isUseful: Bool) {
@@ -119,27 +117,27 @@ extension MomentTrainer {
     }
 }
 
-/// What a campaign uses after a night's training.
+/// The model that a campaign uses after a night's training.
 public struct PromotionState: Sendable, Hashable, Codable {
-    /// Models in a row that did not pass.
+    /// The number of consecutive models that did not pass.
     public private(set) var failures = 0
-    /// Whether the campaign has a model of its own.
+    /// Whether the campaign has its own model.
     public private(set) var hasOwnModel = false
 
-    /// A campaign that uses the model of all campaigns.
+    /// A campaign that uses the model for all campaigns.
     public init() {}
 
     /// What to ship to phones.
     public enum Action: Sendable, Hashable {
         /// The new model.
         case ship
-        /// Nothing: what is installed stays.
+        /// Nothing: the installed model stays.
         case keep
-        /// The model of all campaigns, because two models in a row did not pass.
+        /// The model for all campaigns, because two models in a row did not pass.
         case withdraw
     }
 
-    /// Takes note of a night's report.
+    /// Records a night's report.
     public mutating func record(isPromoted: Bool) -> Action {
         if isPromoted {
             (failures, hasOwnModel) = (0, true)
@@ -152,25 +150,26 @@ public struct PromotionState: Sendable, Hashable, Codable {
     }
 }
 
-/// How a campaign's messages are shown while its model is young.
+/// How a campaign's messages are shown while it has few labels.
 public enum CampaignPhase: String, Sendable, Hashable, Codable {
-    /// At random moments, to gather labels of all hours.
+    /// At random moments, to collect labels at all hours.
     case calibrating
     /// At good moments.
     case live
 
-    /// A first campaign needs this many matured displays, or `firstOpens`.
+    /// A first campaign needs this many matured displays, or `firstOpens` opens.
     public static let firstDisplays = 2000
     /// Opens that also end the calibration of a first campaign.
     public static let firstOpens = 100
-    /// What every campaign with a window above `longWindowHours` needs: its hours may be unlike all others'.
+    /// Displays that every campaign with a window above `longWindowHours` needs, because its hours may differ from all
+    /// others.
     public static let longWindowDisplays = 500
-    /// Windows above so many hours are long.
+    /// Longer windows count as long.
     public static let longWindowHours = 8.0
 
     /// The phase of a campaign.
     /// - Parameters:
-    ///   - hasPrior: whether earlier campaigns of the app have taught a model.
+    ///   - hasPrior: whether earlier campaigns of the app have trained a model.
     ///   - displays: matured displays so far.
     public init(windowHours: Double, hasPrior: Bool, displays: Int, opens: Int) {
         if !hasPrior, displays < Self.firstDisplays, opens < Self.firstOpens {

@@ -1,10 +1,10 @@
 internal import Foundation
 
 extension MomentModel {
-    /// What a new installation begins with: a few plain beliefs, all weak, about when people look at their phones. It
-    /// is also the prior from which the first campaign learns.
+    /// The model that a new installation starts with: a few weak assumptions about when people look at their phones. It
+    /// is also the prior of the first campaign.
     public static func builtIn(app: String) -> MomentModel {
-        // A constant: that these numbers are fit for a model is a test.
+        // A test ensures that these constants form a valid model.
         guard
             let model = try? MomentModel(
                 app: app, campaign: nil, version: 0, trainedAt: 0, expires: .max, means: BuiltIn.means,
@@ -14,8 +14,8 @@ extension MomentModel {
         return model
     }
 
-    /// The distribution of the sensed score if the signals with a weight came independently: all their combinations,
-    /// in order of score, cut into bins of equal chance.
+    /// The distribution of the sensed score if all signals with a weight were independent: their combinations, ordered
+    /// by score and divided into bins of equal probability.
     private static let builtInTable: ScoreTable = {
         let signals = BuiltIn.beliefs
         var outcomes = (0..<(1 << signals.count)).map { combination -> (score: Double, chance: Double) in
@@ -46,7 +46,7 @@ extension MomentModel {
 
     /// The numbers behind the built-in model.
     private enum BuiltIn {
-        /// Index among the sensed features, share of wakes at which it is so, and effect on the log-odds.
+        /// Index among the sensed features, share of wakes at which the signal is set, and effect on the log-odds.
         static let beliefs: [(index: Int, share: Double, effect: Double)] = [
             (0, 0.3, 0.8), (1, 0.3, 0.2), (2, 0.06, -0.3), (7, 0.15, -0.4), (10, 0.08, -0.3),
         ]
@@ -61,7 +61,7 @@ extension MomentModel {
         static let scales =
             knownScales
             + shares.enumerated().map { index, share in
-                // Brightness and battery are no yes-or-no signals, and products with the hour have a mean near zero.
+                // Brightness and battery are not boolean signals, and products with the hour have a mean near zero.
                 index == 8 || index == 9 ? 0.22 : share == 0 ? 0.4 : (share * (1 - share)).squareRoot()
             }
         static let weights: [Double] = {
@@ -71,7 +71,7 @@ extension MomentModel {
                 weights[FeatureSchema.knownCount + belief.index] =
                     belief.effect * (belief.share * (1 - belief.share)).squareRoot()
             }
-            // Keener users open more, and people open messages when they like to open the app.
+            // Active users open more messages, and users open messages when they tend to open the app.
             (weights[7], weights[8], weights[9]) = (0.3, 0.3, 0.1)
             return weights
         }()
@@ -79,7 +79,7 @@ extension MomentModel {
 }
 
 extension HourTemplate {
-    /// A plain day, for installations that have not learnt their own yet: quiet nights, most opens in the evening.
+    /// A typical day, for installations without data of their own: quiet nights, most opens in the evening.
     public static let plain = Self(
         rounding: [1, 1, 1, 1, 1, 2, 6, 14, 18, 15, 13, 13, 16, 14, 12, 12, 14, 18, 22, 24, 25, 22, 14, 5],
         shiftWeights: [

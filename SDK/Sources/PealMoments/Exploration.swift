@@ -4,22 +4,22 @@ internal import Foundation
 public enum ExplorationMode: String, Sendable, Hashable, Codable {
     /// By the stopping rule.
     case greedy
-    /// Drawn near the stopping rule: the better the moment, the more likely.
+    /// At random around the stopping rule: the better the moment, the more likely.
     case soft
-    /// At the first wake after an instant that is uniform in the window.
+    /// At the first wake after an instant drawn uniformly from the window.
     case uniform
 }
 
-/// Which shares of a campaign's messages are not greedy.
+/// The shares of a campaign's messages that do not follow the stopping rule.
 public struct ExplorationShares: Sendable, Hashable {
     /// Share of soft messages.
     public let soft: Double
     /// Share of uniform messages.
     public let uniform: Double
 
-    /// A campaign in use: enough chance to compare models by, at a price below one percent of opens.
+    /// For a campaign in use: enough randomness to compare models, at a cost below one percent of opens.
     public static let live = Self(soft: 0.2, uniform: 0.02)
-    /// A campaign that gathers its first labels.
+    /// For a campaign that is collecting its first labels.
     public static let calibrating = Self(soft: 0, uniform: 1)
 
     /// Shares between 0 and 1.
@@ -29,12 +29,12 @@ public struct ExplorationShares: Sendable, Hashable {
     }
 }
 
-/// The chance in a message's delivery. All of it follows from the message's id, so that server and phone agree on it
-/// and a course of events can be replayed.
+/// The randomness in a message's delivery. It is derived from the message's id, so that server and phone agree on it
+/// and a sequence of events can be replayed.
 public struct ExplorationDraw: Sendable, Hashable {
-    /// How sharply a soft message follows the stopping rule.
+    /// How closely a soft message follows the stopping rule.
     public static let sharpness = 8.0
-    /// A soft message is shown, and withheld, with at least this chance at every wake.
+    /// A soft message is shown, and withheld, with at least this probability at every wake.
     public static let leastChance = 0.01
 
     private let seed: UInt64
@@ -60,11 +60,11 @@ public struct ExplorationDraw: Sendable, Hashable {
         start + Int64(unit(1) * Double(max(end - start, 0)))
     }
 
-    /// Whether the chance at a wake comes true.
+    /// Whether the message is drawn at a wake with that probability.
     /// - Parameter wake: counts the message's wakes from 0.
     public func hits(_ chance: Double, atWake wake: Int) -> Bool { unit(2 + UInt64(max(wake, 0))) < chance }
 
-    /// The chance that a soft message is shown at a wake that it reaches.
+    /// The probability that a soft message is shown at a wake that it reaches.
     public static func softChance(probability: Double, threshold: Double) -> Double {
         guard threshold > 0, threshold < 1, probability > 0, probability < 1 else {
             return probability >= threshold ? 1 - leastChance : leastChance
@@ -73,13 +73,13 @@ public struct ExplorationDraw: Sendable, Hashable {
         return leastChance + (1 - 2 * leastChance) * Logistic.probability(sharpness * margin)
     }
 
-    /// The chance that a uniform message is shown at a wake that it reaches, seen from before the draw of its target.
-    /// - Parameter previous: the wake before, or the start of the window.
+    /// The probability, before its target is drawn, that a uniform message is shown at a wake that it reaches.
+    /// - Parameter previous: the previous wake, or the start of the window.
     public static func uniformChance(previous: Int64, now: Int64, end: Int64) -> Double {
         end > previous ? min(max(Double(now - previous) / Double(end - previous), 0), 1) : 1
     }
 
-    /// Propensities of being shown at each wake and, last, at the deadline, from the chances at the wakes.
+    /// The propensities of being shown at each wake and, last, at the deadline, from the probabilities at the wakes.
     public static func propensities(_ chances: [Double]) -> [Double] {
         var reached = 1.0
         var result: [Double] = []

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// What the model needs to know about a person, apart from what is sensed.
+/// What the model knows about a user besides what is sensed.
 public struct Person: Sendable, Hashable {
-    /// When the person likes to use the app.
+    /// When the user tends to use the app.
     public let profile: HourProfile
-    /// How much more than the audience the person opens the app: the logarithm of opens + 5, minus its mean.
+    /// How much more often the user opens the app than the audience: the logarithm of opens + 5, minus its mean.
     public let openness: Double
 
-    /// A person of whom the profile and the openness are known.
+    /// A user with a known profile and openness.
     public init(profile: HourProfile, openness: Double) {
         self.profile = profile
         self.openness = openness
     }
 
-    /// A person as counters of app opens describe them to a phone.
+    /// A user as described by counters of app opens.
     /// - Parameters:
     ///   - openCounts: opens so far in each of 24 hours.
     ///   - audienceOpens: the audience's mean of log(opens + 5), from the model.
@@ -24,17 +24,17 @@ public struct Person: Sendable, Hashable {
             openness: log(Double(opens) + 5) - audienceOpens)
     }
 
-    /// The hour on the clock of the person's own day.
+    /// The hour of the user's own day.
     public func ownHour(at time: LocalTime) -> OwnHour {
         let hour = (time.hour - profile.shift).truncatingRemainder(dividingBy: 24)
         return OwnHour(hour: Int(hour < 0 ? hour + 24 : hour), isWeekend: time.isWeekend)
     }
 }
 
-/// Schema 2: which numbers describe a wake, in which order. Known features can be computed for every later wake too,
-/// sensed ones only at the wake itself. A sensed feature that could not be read is NaN.
+/// Schema 2: the numbers that describe a wake, and their order. Known features can be computed for every later wake,
+/// sensed ones only at the wake itself. A sensed feature that cannot be read is NaN.
 public enum FeatureSchema {
-    /// What a model file names as its `schema`.
+    /// The `schema` in a model file.
     public static let version = 2
     /// Number of known features; the first is always 1.
     public static let knownCount = 12
@@ -54,7 +54,7 @@ public enum FeatureSchema {
         "Wi-Fi × sin own hour", "silent × cos own hour",
     ]
 
-    /// The known features that depend on the hour only. Campaigns differ most in their weights.
+    /// The known features that depend only on the hour. Campaigns differ most in their weights.
     public static let hourFeatures = [1, 2, 3, 4, 5, 6, 10, 11]
 
     /// The known features at a time.

@@ -1,23 +1,23 @@
 internal import Foundation
 
-/// The most likely preference of one person under one assumed shift: opens fall into hours in proportion to
-/// `exposure × exp(preference)`, and preferences are normally distributed around none.
+/// The most likely preference of a user under one assumed shift. Opens are distributed over the hours in proportion to
+/// `exposure × exp(preference)`, and preferences are normally distributed around zero.
 package struct HarmonicFit: Sendable {
     /// Weights of the six harmonics.
     package private(set) var preference = [Double](repeating: 0, count: Harmonics.weightCount)
     /// Their variances under the posterior.
     package private(set) var variances = [Double](repeating: 0, count: Harmonics.weightCount)
-    /// Logarithm of how well the shift explains the counts, up to a constant.
+    /// The log-evidence of the shift, up to a constant.
     package private(set) var evidence = 0.0
 
     private var shares = [Double](repeating: 0, count: 24)
     private var mean = [Double](repeating: 0, count: Harmonics.weightCount)
     private var curvature = SmallMatrix(size: Harmonics.weightCount)
 
-    /// Steps of Newton's method at most: counts of a few dozen opens need five, extreme ones halve some steps.
+    /// Maximum number of Newton steps: a few dozen opens need five; extreme counts halve some steps.
     private static let stepsMax = 40
 
-    /// Beyond this a preference would overflow; damped steps never come near.
+    /// Larger preferences would overflow; damped steps stay far below.
     private let scoreMax = 30.0
 
     /// - Parameters:
@@ -46,7 +46,7 @@ package struct HarmonicFit: Sendable {
         for weight in variances.indices { variances[weight] = curvature.inverseDiagonal(weight) }
     }
 
-    /// Takes the step, halved until the objective does not fall; nil where no part of it helps.
+    /// Takes the step, halved until the objective does not decrease; nil if no fraction of the step helps.
     private mutating func advance(
         by step: [Double], from objective: Double, _ counts: [Double], _ exposure: [Double], _ precisions: [Double]
     ) -> Double? {

@@ -1,28 +1,28 @@
 internal import Foundation
 
-/// When one person likes to use the app, as far as 24 counters of app opens tell. It is computed on the phone and stays
-/// there.
+/// When a user tends to use the app, estimated from 24 counters of app opens. It is computed on the phone and never
+/// leaves it.
 public struct HourProfile: Sendable, Hashable {
-    /// Weights of sine and cosine of one, two and three periods a day.
+    /// Weights of sine and cosine with one, two and three periods a day.
     public let preference: [Double]
-    /// By how many hours the person's day is later than the audience's.
+    /// How many hours later the user's day is than the audience's.
     public let shift: Double
 
-    /// Opens beyond this many are scaled down: they would claim more certainty than habits have.
+    /// Above this number, opens are scaled down: they would imply more certainty than habits have.
     static let opensMax = 200.0
 
-    /// A profile that says nothing.
+    /// A neutral profile.
     public static let neutral = Self(preference: [Double](repeating: 0, count: Harmonics.weightCount), shift: 0)
 
-    /// A profile of known values, such as one that was stored. Missing weights count as zero.
+    /// A profile of known values, such as a stored one. Missing weights count as zero.
     public init(preference: [Double], shift: Double) {
         self.preference = Array((preference + [0, 0, 0, 0, 0, 0]).prefix(Harmonics.weightCount))
         self.shift = shift
     }
 
-    /// The profile that counters of app opens suggest.
-    /// - Parameter openCounts: opens so far in each of the 24 hours of the wall clock. Without any, the profile is the
-    ///   audience's.
+    /// The profile estimated from counters of app opens.
+    /// - Parameter openCounts: opens so far in each of the 24 hours of the wall clock. Without opens, the profile is
+    ///   that of the audience.
     public init(openCounts: [Int], template: HourTemplate) {
         let counts = (0..<24).map { $0 < openCounts.count ? Double(max(openCounts[$0], 0)) : 0 }
         let fits = template.shiftFits(counts)
@@ -34,8 +34,8 @@ public struct HourProfile: Sendable, Hashable {
         shift = zip(fits, HourTemplate.shifts).reduce(0) { $0 + $1.0.chance * Double($1.1) }
     }
 
-    /// What the person's taste adds to the log-odds at an hour of the wall clock: the part of one period a day, and the
-    /// part of two and three.
+    /// What the user's preference adds to the log-odds at an hour of the wall clock: the part with one period a day,
+    /// and the part with two and three.
     func taste(at hour: Double) -> (daily: Double, finer: Double) {
         let values = Harmonics.values(at: hour)
         let finer = (2..<6).reduce(0) { $0 + preference[$1] * values[$1] }
@@ -43,14 +43,14 @@ public struct HourProfile: Sendable, Hashable {
     }
 }
 
-/// One of the shifts that are considered for a person, with how likely it is and what it makes of the opens.
+/// One of the shifts considered for a user, with its probability and the preference fitted under it.
 package struct ShiftFit: Sendable {
     package var chance: Double
     package let fit: HarmonicFit
 }
 
 extension HourTemplate {
-    /// The posterior over `shifts` of a person with these counts.
+    /// The posterior over `shifts` for a user with these counts.
     package func shiftFits(_ counts: [Double]) -> [ShiftFit] {
         let total = counts.reduce(0, +)
         let scaled = total > HourProfile.opensMax ? counts.map { $0 * HourProfile.opensMax / total } : counts

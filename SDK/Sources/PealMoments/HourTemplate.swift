@@ -1,20 +1,20 @@
 internal import Foundation
 
-/// What the server learns every night about when an audience opens the app: how the opens of a day spread over its
-/// hours, how far people's days are shifted against each other, and how much their tastes differ. A phone reads its
-/// owner's habits against it.
+/// When an audience opens the app, as the server learns every night: how the opens of a day are distributed over its
+/// hours, how much users' days are shifted against each other, and how much their preferences differ. A phone compares
+/// its user's habits with it.
 public struct HourTemplate: Sendable, Hashable, Codable {
-    /// The shifts that are considered, in hours; above zero is a later riser.
+    /// The shifts considered, in hours; positive for users who get up later.
     public static let shifts = [-3, -2, -1, 0, 1, 2, 3, 5, 7, 9, 11]
 
     /// The share of opens in each hour of an unshifted day; 24 numbers that sum to 1.
     public let hours: [Double]
-    /// How common each of `shifts` is; they sum to 1.
+    /// The share of users with each of `shifts`; they sum to 1.
     public let shiftWeights: [Double]
-    /// The spread of people's preferences for each of the three harmonics.
+    /// The standard deviation of users' preferences for each of the three harmonics.
     public let spreads: [Double]
 
-    /// Returns nil unless there are 24 hours, as many weights as shifts and three spreads, all above zero and finite.
+    /// Returns nil unless there are 24 hours, one weight per shift and three spreads, all finite and above zero.
     public init?(hours: [Double], shiftWeights: [Double], spreads: [Double]) {
         let numbers = hours + shiftWeights + spreads
         guard hours.count == 24, shiftWeights.count == Self.shifts.count, spreads.count == Harmonics.count,
@@ -43,10 +43,10 @@ public struct HourTemplate: Sendable, Hashable, Codable {
         self = template
     }
 
-    /// The template as a model file carries it: numbers of few digits.
+    /// The template as stored in a model file: rounded to few digits.
     func rounded() -> Self { Self(rounding: hours, shiftWeights: shiftWeights, spreads: spreads) }
 
-    /// A template of numbers that are known to be sound.
+    /// A template of numbers that have already been checked.
     init(rounding hours: [Double], shiftWeights: [Double], spreads: [Double]) {
         func short(_ values: [Double]) -> [Double] { values.map { max($0.rounded(significantDigits: 4), 1e-6) } }
         self.hours = short(Self.normalized(hours))
@@ -56,12 +56,12 @@ public struct HourTemplate: Sendable, Hashable, Codable {
 
     private static func normalized(_ values: [Double]) -> [Double] {
         let sum = values.reduce(0, +)
-        // Values that came rounded are taken as they are, so that encoding and decoding change nothing.
+        // Rounded values are kept as they are, so that encoding and decoding change nothing.
         return abs(sum - 1) < 1e-3 ? values : values.map { $0 / sum }
     }
 }
 
-/// The smooth functions of the hour that describe a preference: sine and cosine of one, two and three periods a day.
+/// The smooth functions of the hour that describe a preference: sine and cosine with one, two and three periods a day.
 package enum Harmonics {
     package static let count = 3
     package static let weightCount = 6

@@ -1,37 +1,37 @@
 internal import Foundation
 
-/// Why a phone does not take a model.
+/// Why a phone refuses a model.
 public enum ModelRefusal: Error, Sendable, Hashable {
-    /// The file has this many bytes, which is more than a model file may have.
+    /// The file is too large; it has this many bytes.
     case tooLarge(Int)
     /// Not a model file, or one of a later format.
     case unreadable
     /// Signed with an algorithm that is not Ed25519.
     case unknownAlgorithm(String)
-    /// The signature does not belong to the payload, or its key is not known.
+    /// The signature does not match the payload, or its key is unknown.
     case badSignature
     /// A kind of model that this version cannot compute.
     case unknownKind(String)
     /// Features that this version cannot compute.
     case unknownSchema(Int)
-    /// Some part has the wrong size or holds a number that makes no sense.
+    /// A part has the wrong size or an implausible number.
     case malformed(String)
-    /// For another app.
+    /// The model is for another app.
     case otherApp(String)
-    /// Older than the installed model, or as old and different.
+    /// Older than the installed model, or different with the same version.
     case notNewer(installed: Int)
     /// The model has expired.
     case expired
 }
 
-/// A signed model as it travels: the payload is signed as bytes, so that no two spellings of the same JSON matter.
+/// A signed model as it is transferred. The payload is signed as bytes, so that equivalent JSON texts do not matter.
 public struct ModelFile: Sendable, Hashable {
-    /// A file may have no more bytes.
+    /// Maximum size in bytes.
     public static let bytesMax = 4096
-    /// The only algorithm of signatures.
+    /// The only signature algorithm.
     public static let algorithm = "Ed25519"
 
-    /// Which key signed.
+    /// The id of the signing key.
     public let keyID: String
     /// The JSON of the model.
     public let payload: [UInt8]
@@ -39,7 +39,7 @@ public struct ModelFile: Sendable, Hashable {
     public let signature: [UInt8]
 
     /// Encodes a model and signs it.
-    /// - Parameter sign: returns the Ed25519 signature of bytes.
+    /// - Parameter sign: returns the Ed25519 signature of the bytes.
     public init(_ model: MomentModel, keyID: String, sign: ([UInt8]) throws -> [UInt8]) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -48,7 +48,7 @@ public struct ModelFile: Sendable, Hashable {
         self.keyID = keyID
     }
 
-    /// Reads the outside of a file; the payload is not looked at.
+    /// Reads the envelope of a file, not its payload.
     public init(bytes: [UInt8]) throws(ModelRefusal) {
         guard bytes.count <= Self.bytesMax else { throw .tooLarge(bytes.count) }
         guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(bytes)), envelope.v == 1 else {
@@ -71,8 +71,8 @@ public struct ModelFile: Sendable, Hashable {
         return bytes
     }
 
-    /// The model, once its signature is proved.
-    /// - Parameter verify: whether a signature of bytes was made by the key with that id.
+    /// The model, after verifying its signature.
+    /// - Parameter verify: returns whether the key with that id signed the bytes.
     public func model(
         verify: (_ keyID: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
     ) throws(ModelRefusal) -> MomentModel {
@@ -98,7 +98,7 @@ public struct ModelFile: Sendable, Hashable {
         let sig: Data
     }
 
-    /// What decides whether the rest can be read at all.
+    /// The members that determine whether the rest can be read.
     private struct PayloadHead: Decodable {
         let kind: String
         let schema: Int
@@ -106,7 +106,7 @@ public struct ModelFile: Sendable, Hashable {
 }
 
 extension MomentModel: Codable {
-    /// What a payload names as its `kind`.
+    /// The `kind` in a payload.
     public static let kind = "logit"
 
     enum CodingKeys: String, CodingKey {

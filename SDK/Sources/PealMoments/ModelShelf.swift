@@ -1,19 +1,19 @@
-/// The models that a phone has installed: at most one for each campaign and one for all campaigns of the app. What is
-/// on the shelf was verified when it was put there.
-public struct ModelShelf: Sendable, Codable {
-    /// The app whose models are taken.
+/// The models installed on a phone: at most one for each campaign and one for all campaigns of the app. Models are
+/// verified when they are installed.
+public struct ModelShelf: Sendable, Hashable, Codable {
+    /// The app whose models are accepted.
     public let app: String
     private var models: [String: MomentModel] = [:]
-    /// The key of the model of all campaigns; no campaign has an empty name.
+    /// The key of the model for all campaigns; no campaign has an empty name.
     private static let globalKey = ""
 
-    /// An empty shelf: until something is installed every campaign uses the built-in model.
+    /// An empty shelf. Until a model is installed, every campaign uses the built-in model.
     public init(app: String) { self.app = app }
 
-    /// Takes a model file, or says why not; then the installed model stays.
+    /// Installs a model file. If it is refused, the installed model stays.
     /// - Parameters:
     ///   - now: milliseconds since 1970.
-    ///   - verify: whether a signature of bytes was made by the key with that id.
+    ///   - verify: returns whether the key with that id signed the bytes.
     @discardableResult
     public mutating func install(
         _ bytes: [UInt8], now: Int64, verify: (_ keyID: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
@@ -37,6 +37,9 @@ public struct ModelShelf: Sendable, Codable {
         return .builtIn(app: app)
     }
 
-    /// Which version of a campaign's model is installed, for the server to know what is news; nil for none.
+    /// The versions of the installed models by campaign; the model of all campaigns is under `""`.
+    public var versions: [String: Int] { models.mapValues(\.version) }
+
+    /// The installed version of a campaign's model, which tells the server whether it has a newer one; nil if none.
     public func version(of campaign: String?) -> Int? { models[campaign ?? Self.globalKey]?.version }
 }

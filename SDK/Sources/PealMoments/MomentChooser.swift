@@ -1,13 +1,13 @@
-/// What limits messages to one person, beside their windows.
+/// Limits on the messages shown to one user, besides their windows.
 public struct DeliveryRules: Sendable, Hashable {
-    /// Two hours: messages that crowd into the same good hour spoil it for each other.
+    /// Two hours: messages in the same good hour compete with each other.
     public static let spacingDefault: Int64 = 2 * 3_600_000
 
     /// Milliseconds between two messages.
     public var spacing: Int64
-    /// Messages in 24 hours at most; nil for no limit.
+    /// Maximum number of messages in 24 hours; nil for no limit.
     public var dailyMax: Int?
-    /// Local hours at which nothing is shown before its deadline; nil for none.
+    /// Local hours in which no message is shown before its deadline; nil for none.
     public var quietHours: QuietHours?
 
     /// Rules without a daily limit or quiet hours.
@@ -19,14 +19,14 @@ public struct DeliveryRules: Sendable, Hashable {
         self.quietHours = quietHours
     }
 
-    /// Whether a local time lies in the quiet hours.
+    /// Whether a local time is in the quiet hours.
     public func isQuiet(_ time: LocalTime) -> Bool {
         guard let quietHours else { return false }
         let (from, to) = (quietHours.from, quietHours.to)
         return from <= to ? time.hour >= from && time.hour < to : time.hour >= from || time.hour < to
     }
 
-    /// Whether nothing may be shown now because of what was shown before.
+    /// Whether earlier messages prevent showing one now.
     /// - Parameter shown: when messages were shown, in milliseconds since 1970.
     public func isExhausted(shown: [Int64], now: Int64) -> Bool {
         let latest = shown.max() ?? .min / 2
@@ -39,7 +39,7 @@ public struct DeliveryRules: Sendable, Hashable {
 public struct QuietHours: Sendable, Hashable {
     /// Local hour at which they begin.
     public let from: Double
-    /// Local hour at which they end; below `from` where they span midnight.
+    /// Local hour at which they end; below `from` if they span midnight.
     public let to: Double
 
     /// Quiet hours within 0 to 24.
@@ -49,24 +49,24 @@ public struct QuietHours: Sendable, Hashable {
     }
 }
 
-/// A message that waits on the phone for its moment.
+/// A message that waits on the phone for a good moment.
 public struct HeldMessage: Sendable, Hashable {
     /// The message's id.
     public let id: String
     /// The model of its campaign.
     public let model: MomentModel
-    /// Beginning and end of its window, in milliseconds since 1970.
+    /// Start of its window, in milliseconds since 1970.
     public let start: Int64
-    /// End of the window; then it is shown whatever is sensed.
+    /// End of its window, at which it is shown in any case.
     public let end: Int64
     /// How its moment is chosen.
     public let mode: ExplorationMode
-    /// The chance in its delivery.
+    /// The randomness in its delivery.
     public let draw: ExplorationDraw
-    /// When it was looked at before, the latest last.
+    /// The wakes at which it was considered, in order.
     public var wakes: [Int64]
 
-    /// A message that has not been looked at yet.
+    /// A message that has not been considered yet.
     public init(
         id: String, model: MomentModel, start: Int64, end: Int64, mode: ExplorationMode = .greedy,
         draw: ExplorationDraw, wakes: [Int64] = []
@@ -76,34 +76,34 @@ public struct HeldMessage: Sendable, Hashable {
     }
 }
 
-/// What was computed for one message at one wake: enough to explain the decision and to weigh it later.
+/// What was computed for one message at one wake: enough to explain the decision and to weight it later.
 public struct WakeTrace: Sendable, Hashable {
     /// The message's id.
     public let messageID: String
-    /// The probability of an open now, on the scale of decisions.
+    /// The probability of an open now, on the scale used for decisions.
     public let probability: Double
-    /// What waiting is worth.
+    /// The value of waiting.
     public let threshold: Double
-    /// The chance of being shown at this wake, before the message's draw.
+    /// The probability of being shown at this wake, before the draw.
     public let chance: Double
-    /// Whether the message asks to be shown.
+    /// Whether the message should be shown now.
     public let asks: Bool
 }
 
-/// The decision at a wake, over all messages that wait: at most one is shown.
+/// Decides at a wake which of the waiting messages is shown: at most one.
 public struct MomentChooser: Sendable {
-    /// The person's habits.
+    /// The user's habits.
     public var person: Person
-    /// What limits messages.
+    /// The limits on messages.
     public var rules: DeliveryRules
     /// The chance that a scheduled wake arrives on this phone.
     public var arrival: Double
     /// Milliseconds between scheduled wakes.
     public var wakeInterval: Int64
-    /// What the phone's time zone adds to UTC.
+    /// The phone's offset from UTC.
     public var utcOffsetSeconds: Int
 
-    /// A chooser for wakes every half hour, unless said otherwise.
+    /// A chooser; by default for a wake every half hour.
     public init(
         person: Person, rules: DeliveryRules = DeliveryRules(), arrival: Double, wakeInterval: Int64 = 1_800_000,
         utcOffsetSeconds: Int
@@ -112,12 +112,13 @@ public struct MomentChooser: Sendable {
         (self.wakeInterval, self.utcOffsetSeconds) = (max(wakeInterval, 60_000), utcOffsetSeconds)
     }
 
-    /// Which message to show now, if any.
+    /// The message to show now, if any.
     /// - Parameters:
     ///   - shown: when messages were shown before.
-    ///   - isForeground: whether the person looks at the app; then nothing is shown.
-    /// - Returns: the id of the message to show, and what was computed for each. Messages past their window are not
-    ///   considered: showing them is the server's.
+    ///   - isForeground: whether the app is in the foreground; then nothing is shown.
+    /// - Returns: the id of the message to show, and what was computed for each. Messages whose window has ended are
+    /// not
+    ///   considered: the server shows them.
     public func decide(
         _ messages: [HeldMessage], signals: Signals, now: Int64, shown: [Int64], isForeground: Bool
     ) -> (show: String?, traces: [WakeTrace]) {
@@ -134,7 +135,7 @@ public struct MomentChooser: Sendable {
         return (best?.0.id, traces)
     }
 
-    /// What waiting is worth for a message at each of its remaining wakes, the present one first.
+    /// The value of waiting for a message at each of its remaining wakes, the current one first.
     public func rule(for message: HeldMessage, now: Int64) -> StoppingRule {
         var wakes: [StoppingRule.Wake] = []
         var instant = now

@@ -14,30 +14,30 @@ public struct MomentModel: Sendable, Hashable {
     public var trainedAt: Int64
     /// Milliseconds since 1970; from then on a phone uses the built-in model instead.
     public var expires: Int64
-    /// What the model was derived from, such as `global@17`.
+    /// The model that this one was derived from, such as `global@17`.
     public var parent: String?
 
-    /// Mean of each feature but the constant over the audience.
+    /// The mean of each feature except the constant over the audience.
     public let means: [Double]
-    /// Standard deviation of each feature but the constant.
+    /// The standard deviation of each feature except the constant.
     public let scales: [Double]
-    /// Weights of the standardised features, the constant first.
+    /// The weights of the standardized features, the constant first.
     public let weights: [Double]
-    /// From score to a probability that is fit to be reported.
+    /// Maps a score to a probability for reports.
     public let calibration: CalibrationMap
-    /// How the sensed part of the score is distributed.
+    /// The distribution of the sensed part of the score.
     public let table: ScoreTable
-    /// What a phone reads its owner's habits against.
+    /// The audience's day, with which a phone compares its user's habits.
     public let template: HourTemplate
     /// The audience's mean of log(opens + 5).
     public let audienceOpens: Double
-    /// The chance that a scheduled wake arrives, for a phone that does not know its own yet.
+    /// The probability that a scheduled wake arrives, for a phone without data of its own.
     public let arrival: Double
 
-    /// Weights may not be larger: such a model has not learnt but diverged.
+    /// The maximum weight; a model with a larger one has diverged.
     public static let weightMax = 6.0
 
-    /// Throws unless there are 36 finite weights of a sane size, with 35 means and scales above zero.
+    /// Throws unless there are 36 finite weights of reasonable size and 35 means and scales above zero.
     public init(
         app: String, campaign: String?, version: Int, trainedAt: Int64, expires: Int64, parent: String? = nil,
         means: [Double], scales: [Double], weights: [Double], calibration: CalibrationMap = .identity,
@@ -51,7 +51,7 @@ public struct MomentModel: Sendable, Hashable {
             throw .malformed("a number that is not finite")
         }
         guard scales.allSatisfy({ $0 > 0 }), (0...1).contains(arrival) else { throw .malformed("scale or arrival") }
-        // The constant carries the base rate and may be larger.
+        // The constant contains the base rate and may be larger.
         guard weights.dropFirst().allSatisfy({ abs($0) <= Self.weightMax }) else {
             throw .malformed("weight too large")
         }
@@ -67,7 +67,7 @@ public struct MomentModel: Sendable, Hashable {
         self.arrival = arrival.rounded(significantDigits: 3)
     }
 
-    /// The part of the log-odds that is known ahead.
+    /// The part of the log-odds that is known in advance.
     public func knownScore(_ features: ArraySlice<Double>) -> Double {
         weights[0] + score(features.dropFirst(), firstWeight: 1)
     }
@@ -77,13 +77,13 @@ public struct MomentModel: Sendable, Hashable {
         score(features, firstWeight: FeatureSchema.knownCount)
     }
 
-    /// The probability by which a phone decides that a message shown now is opened. It orders moments; for reports use
+    /// The probability that a message shown now is opened, as phones use it to compare moments. For reports use
     /// `calibration`.
     public func probability(known: [Double], sensed: [Double]) -> Double {
         Logistic.probability(knownScore(known[...]) + sensedScore(sensed[...]))
     }
 
-    /// The same model under another version, which is how a model is rolled back: phones refuse older versions.
+    /// The same model with another version, to roll back: phones refuse older versions.
     public func reissued(version: Int, trainedAt: Int64, expires: Int64) -> Self {
         var model = self
         (model.version, model.trainedAt, model.expires) = (version, trainedAt, expires)
@@ -103,14 +103,14 @@ public struct MomentModel: Sendable, Hashable {
     }
 }
 
-/// A line from score to calibrated log-odds. Only reports use it: the stopping rule does not need calibrated scores.
+/// A linear map from score to calibrated log-odds. Only reports use it: the stopping rule needs no calibrated scores.
 public struct CalibrationMap: Sendable, Hashable {
-    /// Factor on the score.
+    /// The slope.
     public let slope: Double
-    /// What is added.
+    /// The intercept.
     public let intercept: Double
 
-    /// The map that changes nothing.
+    /// The identity.
     public static let identity = Self(slope: 1, intercept: 0)
 
     /// A map with this slope and intercept.

@@ -1,11 +1,11 @@
-/// An hour on the clock of a person's own day.
+/// An hour of a user's own day.
 public struct OwnHour: Sendable, Hashable {
     /// 0 to 23.
     public let hour: Int
-    /// Whether it is Saturday or Sunday, when the same hour sees other things done.
+    /// Whether it is Saturday or Sunday, when people do other things at the same hour.
     public let isWeekend: Bool
 
-    /// An hour; what lies outside 0 to 23 is brought back to it.
+    /// An hour, taken modulo 24.
     public init(hour: Int, isWeekend: Bool) {
         self.hour = min(max(hour, 0), 23)
         self.isWeekend = isWeekend
@@ -16,19 +16,19 @@ public struct OwnHour: Sendable, Hashable {
     package var row: Int { hour + (isWeekend ? 24 : 0) }
 }
 
-/// How the sensed part of the score is distributed over the hours of a person's own clock: eight values, and for each
-/// hour of weekdays and weekends how likely they are. The stopping rule looks ahead with it.
+/// The distribution of the sensed part of the score over the hours of a user's own clock: eight values, and their
+/// probabilities for each hour of weekdays and weekends. The stopping rule uses it to look ahead.
 public struct ScoreTable: Sendable, Hashable, Codable {
-    /// Number of values in a table of a model file.
+    /// The number of values in a model file's table.
     public static let binCount = 8
 
     /// The mean score of each bin, ascending.
     public let bins: [Double]
-    /// For each hour of weekdays, then of weekends, the chance of each bin: 48 × the number of bins, in one row.
+    /// The probability of each bin for each hour of weekdays, then of weekends: 48 × the number of bins, in one row.
     public let chances: [Double]
 
-    /// Returns nil unless bins and chances fit each other, are finite, and every hour has a chance above zero. The
-    /// chances of an hour are scaled to sum to 1.
+    /// Returns nil unless bins and probabilities match in number, are finite, and every hour has a probability above
+    /// zero. The probabilities of an hour are scaled to sum to 1.
     public init?(bins: [Double], chances: [Double]) {
         guard !bins.isEmpty, chances.count == OwnHour.count * bins.count, bins.allSatisfy(\.isFinite),
             chances.allSatisfy({ $0.isFinite && $0 >= 0 })
@@ -44,7 +44,7 @@ public struct ScoreTable: Sendable, Hashable, Codable {
         self.chances = scaled
     }
 
-    /// Equally likely values, at every hour alike.
+    /// Equally likely values at every hour.
     public init(equallyLikely bins: [Double]) {
         self.bins = bins.isEmpty ? [0] : bins
         chances = [Double](repeating: 1 / Double(self.bins.count), count: OwnHour.count * self.bins.count)
@@ -55,7 +55,7 @@ public struct ScoreTable: Sendable, Hashable, Codable {
         case chances = "table"
     }
 
-    /// Reads and checks a table whose chances are counted in hundredths.
+    /// Reads and checks a table with probabilities in hundredths.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let bins = try container.decode([Double].self, forKey: .bins)
@@ -66,14 +66,14 @@ public struct ScoreTable: Sendable, Hashable, Codable {
         self = table
     }
 
-    /// Writes chances as hundredths.
+    /// Writes probabilities in hundredths.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(bins.map { $0.rounded(significantDigits: 4) }, forKey: .bins)
         try container.encode(chances.map { Int(($0 * 100).rounded()) }, forKey: .chances)
     }
 
-    /// The table as a model file carries it: few digits, and chances in hundredths that sum to 1 for every hour.
+    /// The table as stored in a model file: few digits, and probabilities in hundredths that sum to 1 for every hour.
     func rounded() -> Self {
         var hundredths = chances.map { ($0 * 100).rounded() }
         for hour in 0..<OwnHour.count {

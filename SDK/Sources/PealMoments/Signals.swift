@@ -1,21 +1,21 @@
-/// What a phone can sense at a wake without asking for a permission. A signal that could not be read is nil and counts
-/// as its mean over the audience.
+/// What a phone can sense at a wake without requesting a permission. A signal that cannot be read is nil and replaced
+/// by its mean over the audience.
 public struct Signals: Sendable, Hashable {
     /// Whether the phone is unlocked now.
     public var isUnlocked: Bool?
-    /// Whether it was unlocked at the wake before this one.
+    /// Whether it was unlocked at the previous wake.
     public var wasUnlocked: Bool?
-    /// Whether it moves as in a vehicle.
+    /// Whether it moves like a vehicle.
     public var isInVehicle: Bool?
-    /// Whether it moves as in a walking person's hand or pocket.
+    /// Whether it moves as if carried by someone walking.
     public var isWalking: Bool?
     /// Whether it is connected to power.
     public var isCharging: Bool?
     /// Whether it is on Wi-Fi rather than on a cellular network.
     public var isOnWiFi: Bool?
-    /// Whether sound goes to headphones or a car.
+    /// Whether audio is routed to headphones or a car.
     public var hasHeadphones: Bool?
-    /// Whether it lies with its screen down.
+    /// Whether it lies face down.
     public var isFaceDown: Bool?
     /// Brightness of the screen, 0 to 1.
     public var brightness: Double?
@@ -26,13 +26,13 @@ public struct Signals: Sendable, Hashable {
     /// Whether sound is off.
     public var isSilent: Bool?
 
-    /// Signals of which none could be read.
+    /// Signals without any readable value.
     public init() {}
 }
 
-/// A time of day on the person's wall clock, which is all the model wants to know about a date.
+/// A time of day on the user's wall clock: all that the model uses of a date.
 public struct LocalTime: Sendable, Hashable {
-    /// Hours since local midnight: 0 up to and without 24.
+    /// Hours since local midnight, in 0 ..< 24.
     public let hour: Double
     /// Whether it is Saturday or Sunday.
     public let isWeekend: Bool
@@ -47,7 +47,7 @@ public struct LocalTime: Sendable, Hashable {
     /// The local time of an instant.
     /// - Parameters:
     ///   - milliseconds: since 1970, as the server counts them.
-    ///   - utcOffsetSeconds: what the phone's time zone adds to UTC at that instant.
+    ///   - utcOffsetSeconds: the phone's offset from UTC at that instant.
     public init(milliseconds: Int64, utcOffsetSeconds: Int) {
         let local = milliseconds + Int64(utcOffsetSeconds) * 1000
         let dayMilliseconds: Int64 = 86_400_000

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A symmetric, positive definite matrix of which the lower half is stored, and its Cholesky factor.
+/// A symmetric, positive definite matrix, stored as its lower half, and its Cholesky factor.
 package struct SmallMatrix: Sendable {
     package let size: Int
     private var values: [Double]
@@ -19,7 +19,8 @@ package struct SmallMatrix: Sendable {
         for index in values.indices { values[index] = 0 }
     }
 
-    /// Replaces the matrix by its Cholesky factor. False where it is not positive definite; then its values are void.
+    /// Replaces the matrix with its Cholesky factor. Returns false if it is not positive definite; its values are then
+    /// undefined.
     @discardableResult
     package mutating func factor() -> Bool {
         for column in 0..<size {
@@ -37,7 +38,7 @@ package struct SmallMatrix: Sendable {
         return true
     }
 
-    /// Solves for `vector` with the factor.
+    /// Solves for `vector`, using the factor.
     package func solve(_ vector: inout [Double]) {
         for row in 0..<size {
             var sum = vector[row]
@@ -70,7 +71,7 @@ package struct SmallMatrix: Sendable {
 }
 
 extension Double {
-    /// The nearest number with that many significant digits, so that JSON spells it in as many.
+    /// The nearest number with that many significant digits, so that JSON writes no more.
     package func rounded(significantDigits digits: Int) -> Double {
         guard self != 0, isFinite else { return self }
         let exponent = digits - 1 - Int(log10(abs(self)).rounded(.down))

@@ -1,29 +1,29 @@
-/// When to show: optimal stopping with a deadline. At each wake the phone knows the probability of an open now; showing
-/// is right when that is at least the value of waiting, computed backwards from the deadline over the distribution of
-/// what later wakes may sense.
+/// Decides when to show a message: optimal stopping with a deadline. At each wake the phone knows the probability of an
+/// open now. It shows the message if that is at least the value of waiting, which is computed backwards from the
+/// deadline over the distribution of what later wakes may sense.
 public struct StoppingRule: Sendable, Hashable {
     /// One instant at which the message may be shown.
     public struct Wake: Sendable, Hashable {
-        /// Log-odds known ahead.
+        /// The part of the log-odds that is known in advance.
         public let knownScore: Double
-        /// The hour on the person's own clock.
+        /// The hour on the user's own clock.
         public let ownHour: OwnHour
 
-        /// A wake with what is known ahead about it.
+        /// A wake and what is known about it in advance.
         public init(knownScore: Double, ownHour: OwnHour) {
             self.knownScore = knownScore
             self.ownHour = ownHour
         }
     }
 
-    /// `continuationValues[k]` is what waiting is worth at wake `k`, of the wakes handed in.
+    /// `continuationValues[k]` is the value of waiting at the given wake `k`.
     public let continuationValues: [Double]
 
     /// - Parameters:
-    ///   - wakes: the remaining wakes, the present one first, without the deadline.
-    ///   - deadline: the instant at which the message is shown whatever is sensed.
+    ///   - wakes: the remaining wakes, the current one first, without the deadline.
+    ///   - deadline: the instant at which the message is shown in any case.
     ///   - table: how the sensed part of the score is distributed.
-    ///   - arrival: the chance, 0 to 1, that a wake really comes.
+    ///   - arrival: the probability that a scheduled wake arrives.
     public init(wakes: [Wake], deadline: Wake, table: ScoreTable, arrival: Double) {
         let chance = min(max(arrival, 0), 1)
         var waiting = table.mean(at: deadline.ownHour) { Logistic.probability(deadline.knownScore + $0) }
@@ -38,7 +38,7 @@ public struct StoppingRule: Sendable, Hashable {
         continuationValues = values
     }
 
-    /// Whether to show at the present wake, the first of those handed in, at which an open has that probability.
+    /// Whether to show the message at the current wake, the first one given, at which an open has that probability.
     public func shows(now probability: Double) -> Bool {
         guard let waiting = continuationValues.first else { return true }
         return probability >= waiting

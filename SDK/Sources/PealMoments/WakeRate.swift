@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// How often a phone's scheduled wakes arrive: a beta distribution that forgets. It begins with a few observations'
-/// worth of the audience's rate.
+/// How often a phone's scheduled wakes arrive: a beta distribution with exponential forgetting. It starts with the
+/// audience's rate, weighted as a few observations.
 public struct WakeRate: Sendable, Hashable, Codable {
-    /// After this long an observation counts half.
+    /// The half-life of an observation.
     public static let halfLife: Int64 = 3 * 86_400_000
-    /// What the audience's rate counts as, in wakes.
+    /// The weight of the audience's rate, in wakes.
     public static let priorWakes = 4.0
 
     private var arrived: Double
@@ -21,7 +21,7 @@ public struct WakeRate: Sendable, Hashable, Codable {
         (arrived, missed, asOf) = (0, 0, now)
     }
 
-    /// Takes note of a scheduled wake.
+    /// Records a scheduled wake.
     public mutating func record(hasArrived: Bool, now: Int64) {
         let age = max(now - asOf, 0)
         let kept = pow(0.5, Double(age) / Double(Self.halfLife))
@@ -30,11 +30,11 @@ public struct WakeRate: Sendable, Hashable, Codable {
         asOf = max(now, asOf)
     }
 
-    /// The chance that the next scheduled wake arrives.
+    /// The probability that the next scheduled wake arrives.
     public var chance: Double {
         (arrived + Self.priorWakes * prior) / (arrived + missed + Self.priorWakes)
     }
 
-    /// The chance that at least one of so many wakes arrives. Below one half a message is better sent by the server.
+    /// The probability that at least one of `wakes` wakes arrives. Below one half, the server should send the message.
     public func reaches(within wakes: Int) -> Double { 1 - pow(1 - chance, Double(max(wakes, 0))) }
 }

@@ -6,10 +6,10 @@
         import FoundationNetworking
     #endif
 
-    /// A service extension that shows pushes with the image they name. Make the extension's principal class a subclass
-    /// of it.
+    /// A notification service extension that adds the image that a push names. Make the extension's principal class a
+    /// subclass of it.
     ///
-    /// Whatever goes wrong, the notification is shown: without the image, and never later than iOS allows.
+    /// If anything fails, the notification is shown without the image, and never later than iOS allows.
     open class ImageNotificationService: UNNotificationServiceExtension {
         private var handover: Handover?
 
@@ -27,10 +27,11 @@
         override open func serviceExtensionTimeWillExpire() { handover?.end() }
     }
 
-    /// A notification's content on its way to the screen. The download and the end of the time run on threads of their
-    /// own: whoever comes first hands the content over, once.
+    /// A notification's content on its way to the screen. The download and the timeout run on different threads; the
+    /// first to finish delivers the content, once.
     ///
-    /// `@unchecked Sendable`: what changes is touched under `lock` alone, and the content only by who took it there.
+    /// `@unchecked Sendable`: mutable state is accessed only under `lock`, and the content only by the thread that took
+    /// it.
     private final class Handover: @unchecked Sendable {
         private typealias Waiting = (content: UNMutableNotificationContent, handler: (UNNotificationContent) -> Void)
 
@@ -42,7 +43,7 @@
             waiting = (content, handler)
         }
 
-        /// Fetches the image into a folder of its own, from which iOS takes it.
+        /// Downloads the image into a separate folder, from which iOS moves it.
         func fetch(_ image: NotificationImage) {
             let task = URLSession.shared.downloadTask(with: image.url) { [self] file, response, _ in
                 guard let file, let response = response as? HTTPURLResponse,
@@ -54,7 +55,7 @@
             task.resume()
         }
 
-        /// Gives the download up.
+        /// Cancels the download.
         func end() {
             lock.withLock { download }?.cancel()
             finish(with: nil)

@@ -1,16 +1,16 @@
 public import Foundation
 
-/// The image that a push asks to be shown with: receives a notification's `userInfo`, tells where the image is, by what
-/// name it is known and how its file is to be called. Pure, so that it is tested without a phone.
+/// The image that a push names: receives a notification's `userInfo` and returns the image's URL, the notification's
+/// identifier and the name of the image's file. Pure, so that it can be tested without a phone.
 public struct NotificationImage: Sendable, Hashable {
-    /// Key of the image's address in `userInfo`.
+    /// Key of the image's URL in `userInfo`.
     public static let urlKey = "ctx_image_url"
-    /// Key of the notification's own name in `userInfo`.
+    /// Key of the notification's identifier in `userInfo`.
     public static let identifierKey = "ctx_idempotency_key"
 
-    /// File types that iOS takes as image attachments (UNNotificationAttachment, "Supported File Types").
+    /// File types that iOS accepts as image attachments (UNNotificationAttachment, "Supported File Types").
     private static let fileTypes: Set<String> = ["jpg", "jpeg", "png", "gif"]
-    /// Of the name before the type; file systems take 255.
+    /// Maximum length of the name before the extension; file systems allow 255.
     private static let fileNameBytesMax = 120
 
     /// http or https.
@@ -18,8 +18,8 @@ public struct NotificationImage: Sendable, Hashable {
     /// As the server sent it.
     public let identifier: String
 
-    /// - Parameter userInfo: as in `UNNotificationContent.userInfo`. nil when it asks for no image, or for one that
-    ///   cannot be fetched.
+    /// Returns nil if the push names no image, or one that cannot be downloaded.
+    /// - Parameter userInfo: as in `UNNotificationContent.userInfo`.
     public init?(userInfo: [AnyHashable: Any]) {
         guard let text = userInfo[Self.urlKey] as? String, let identifier = userInfo[Self.identifierKey] as? String,
             !identifier.isEmpty, let url = URL(string: text), let scheme = url.scheme?.lowercased(),
@@ -29,8 +29,8 @@ public struct NotificationImage: Sendable, Hashable {
         self.identifier = identifier
     }
 
-    /// What the attachment and its file are called: the identifier, without what a file system would take amiss, and
-    /// the type of the address; `jpg` where that tells none, because iOS goes by the name.
+    /// The name of the attachment and its file: the identifier without characters that file systems may refuse, and the
+    /// URL's extension, or `jpg` if it has none that iOS accepts, because iOS determines the type from the name.
     public var fileName: String {
         var name = ""
         for character in identifier.drop(while: { $0 == "." }) {
@@ -43,6 +43,6 @@ public struct NotificationImage: Sendable, Hashable {
         return "\(name.isEmpty ? "image" : name).\(Self.fileTypes.contains(type) ? type : "jpg")"
     }
 
-    /// Whether an answer to the download holds the image.
+    /// Whether a response with that status contains the image.
     public static func isSuccess(status: Int) -> Bool { (200...299).contains(status) }
 }

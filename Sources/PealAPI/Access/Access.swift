@@ -28,6 +28,9 @@ struct Access: Sendable {
 
     static let everybody = Access()
 
+    /// Whether the body may name the caller.
+    var isInBody: Bool { if case .parameter = authentication?.scheme { true } else { false } }
+
     /// Whether callers must prove who they are.
     var isGuarded: Bool { authentication != nil }
 
@@ -64,8 +67,8 @@ struct Authentication: Sendable {
         case token
         /// `AuthorizationHeader: Basic …`, with the public half as user name.
         case basic
-        /// A parameter of that name in the query or in the body.
-        case parameter(String)
+        /// A parameter of that name in the query or in the body; the body's member `app` names the app.
+        case parameter(String, app: String)
     }
 
     let key: KeyKind
@@ -83,7 +86,7 @@ struct Authentication: Sendable {
         self.scheme = scheme
         self.admitsAdmin = admitsAdmin
         var field: String?
-        if case .parameter(let name) = scheme { field = name }
+        if case .parameter(let name, _) = scheme { field = name }
         refusal = PealError(.unauthorized, needs, field: field)
         self.text = text
     }
@@ -96,7 +99,7 @@ struct Authentication: Sendable {
         case .bearer: ["type": "http", "scheme": "bearer", "description": .string(text)]
         case .token: ["type": "apiKey", "in": "header", "name": "Authorization", "description": .string(text)]
         case .basic: ["type": "http", "scheme": "basic", "description": .string(text)]
-        case .parameter(let name):
+        case .parameter(let name, _):
             ["type": "apiKey", "in": "query", "name": .string(name), "description": .string(text)]
         }
     }

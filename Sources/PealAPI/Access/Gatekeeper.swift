@@ -11,14 +11,18 @@ struct Gatekeeper: Sendable {
         ring = services.keyRing
     }
 
-    /// - Parameter parameters: those of the path.
+    /// - Parameters:
+    ///   - parameters: those of the path.
+    ///   - address: the client's.
     func admit(
-        _ headers: HTTPFields, _ access: Access, parameters: [String: String], now: Timestamp
+        _ headers: HTTPFields, _ access: Access, parameters: [String: String], from address: ClientAddress,
+        now: Timestamp
     ) async throws -> Caller {
         guard let authentication = access.authentication else { return Caller(identity: .nobody) }
         // The handler reads the query or the body, and admits the caller by its secret.
         if case .parameter = authentication.scheme { return Caller(identity: .nobody) }
-        var caller = try await caller(AuthorizationHeader(headers[.authorization]), authentication, now: now)
+        var caller = try await caller(
+            AuthorizationHeader(headers[.authorization]), authentication, from: address, now: now)
         switch access.role {
         case .anyKey: break
         case .admin:
@@ -39,25 +43,56 @@ struct Gatekeeper: Sendable {
     /// token,
     ///   or a key without the scope.
     func admit(
-        secret: String?, _ access: Access, for app: App?, now: Timestamp
+        secret: String?, _ access: Access, for app: App?, from address: ClientAddress, now: Timestamp
     ) async throws -> Caller {
         guard let authentication = access.authentication, case .appOfKey(let scope) = access.role else {
             return Caller(identity: .nobody)
         }
         let name = authentication.key.secret
         guard let secret else { throw PealError(.unauthorized, "\(name) is required", field: name) }
+        let attempt = AuthenticationFailures.Attempt(address: address, keyName: nil, shown: secret)
+        try services.failures.check(attempt)
         guard let key = try await key(authentication.key, secret: secret, of: app?.key, now: now) else {
             if isAdmin(secret) { throw Self.wrongDialect }
             try await refuseOthers(.token(secret), authentication, now: now)
+            services.failures.failed(attempt)
             throw authentication.refusal
         }
+        services.failures.succeeded(attempt)
+        try services.quotas.spend(key.key)
         let caller = try await withinOwnApp(Caller(identity: .key(key)), authentication)
         try Self.require(scope, of: caller)
         return caller
     }
 
+    /// Checks who sends a body before more than its beginning is received: some key must have the secret that the query
+    /// or the beginning names.
+    /// - Throws: as `admit(secret:…)`.
+    func admitUnread(
+        _ beginning: [UInt8], query: Query, _ access: Access, from address: ClientAddress, now: Timestamp
+    ) async throws {
+        guard let authentication = access.authentication, case .parameter(let name, let appName) = authentication.scheme
+        else { return }
+        let members = JSONPeek.scalars([name, appName], in: beginning)
+        let secret = members[name] ?? query[name]
+        let dialect = authentication.key.name
+        let app = try await services.store.read { store in
+            try members[appName].flatMap { id in
+                try store.app(dialect: dialect, id: id) ?? AppID(id).flatMap { try store.app($0) }
+            }
+        }
+        _ = try await admit(secret: secret, access, for: app, from: address, now: now)
+    }
+
     /// Whether the headers hold the admin token: health checks show more to the admin.
-    func isAdmin(_ headers: HTTPFields) -> Bool { isAdmin(AuthorizationHeader(headers[.authorization])) }
+    func isAdmin(_ headers: HTTPFields, from address: ClientAddress) -> Bool {
+        guard case .bearer(let secret) = AuthorizationHeader(headers[.authorization]) else { return false }
+        let attempt = AuthenticationFailures.Attempt(address: address, keyName: nil, shown: secret)
+        guard (try? services.failures.check(attempt)) != nil else { return false }
+        let isAdmin = isAdmin(secret)
+        isAdmin ? services.failures.succeeded(attempt) : services.failures.failed(attempt)
+        return isAdmin
+    }
 
     private func isAdmin(_ shown: AuthorizationHeader?) -> Bool {
         guard case .bearer(let secret) = shown else { return false }
@@ -69,9 +104,13 @@ struct Gatekeeper: Sendable {
     }
 
     private func caller(
-        _ shown: AuthorizationHeader?, _ authentication: Authentication, now: Timestamp
+        _ shown: AuthorizationHeader?, _ authentication: Authentication, from address: ClientAddress, now: Timestamp
     ) async throws -> Caller {
+        guard let shown else { throw authentication.refusal }
+        let attempt = shown.attempt(from: address)
+        try services.failures.check(attempt)
         if isAdmin(shown) {
+            services.failures.succeeded(attempt)
             guard authentication.admitsAdmin else { throw Self.wrongDialect }
             return Caller(identity: .admin)
         }
@@ -84,8 +123,13 @@ struct Gatekeeper: Sendable {
                 try await ring.key(own, publicHalf: name, secret: secret, now: now)
             case (.bearer, _), (.token, _), (.basic, _), (.parameter, _): nil
             }
-        if let key { return Caller(identity: .key(key)) }
-        if let shown { try await refuseOthers(shown, authentication, now: now) }
+        if let key {
+            services.failures.succeeded(attempt)
+            try services.quotas.spend(key.key)
+            return Caller(identity: .key(key))
+        }
+        try await refuseOthers(shown, authentication, now: now)
+        services.failures.failed(attempt)
         throw authentication.refusal
     }
 
@@ -174,6 +218,15 @@ enum AuthorizationHeader: Equatable {
             else { return nil }
             self = .basic(name: String(text[..<colon]), secret: String(text[text.index(after: colon)...]))
         default: return nil
+        }
+    }
+}
+
+extension AuthorizationHeader {
+    func attempt(from address: ClientAddress) -> AuthenticationFailures.Attempt {
+        switch self {
+        case .bearer(let secret), .token(let secret): .init(address: address, keyName: nil, shown: secret)
+        case .basic(let name, let secret): .init(address: address, keyName: name, shown: "\(name):\(secret)")
         }
     }
 }

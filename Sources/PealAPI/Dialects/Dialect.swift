@@ -23,6 +23,8 @@ protocol Dialect: Sendable {
     /// Whether its POST requests may carry `Idempotency-Key`.
     var takesIdempotencyKey: Bool { get }
     func endpoints(_ services: APIServices) -> [Endpoint]
+    /// What the dialect does without being asked: functions that run beside the server until they are cancelled.
+    func background(_ services: APIServices) -> [@Sendable () async -> Void]
     /// The path in the dialect's requests that holds a message's field.
     func spelling(of field: MessageField) -> String
     /// The dialect's part of the OpenAPI document; nil if it has no endpoints yet.
@@ -39,6 +41,8 @@ extension Dialect {
     var authorsNamePlatforms: Bool { false }
     var mediaTypes: MediaType.Tolerance { .clients }
     var takesIdempotencyKey: Bool { false }
+
+    func background(_ services: APIServices) -> [@Sendable () async -> Void] { [] }
 }
 
 /// All dialects of the server.
@@ -74,6 +78,11 @@ enum Dialects {
     private static let owners = all.flatMap { dialect in
         dialect.paths.map { Owner(path: $0.split(separator: "/").map { String($0) }, dialect: dialect) }
     }.sorted { $0.path.count > $1.path.count }
+}
+
+/// What the dialects do without being asked: functions that run beside the server until they are cancelled.
+package func dialectBackground(_ services: APIServices) -> [@Sendable () async -> Void] {
+    Dialects.all.flatMap { $0.background(services) }
 }
 
 /// The names of all kinds of keys, in the order of the dialects.

@@ -10,10 +10,14 @@ struct Call: Sendable {
     let query: Query
     let headers: HTTPFields
     let caller: Caller
+    let address: ClientAddress
     let body: [UInt8]
     let now: Timestamp
     /// Set if the request carries `Idempotency-Key`.
     let idempotent: IdempotentRequest?
+    let jsonValuesMax: Int
+    /// For a large body, until it is parsed.
+    let parsing: ParsingTurns.Turn?
 
     /// For the verbs.
     var verb: VerbCall { VerbCall(actor: caller.name, now: now, request: idempotent) }
@@ -21,7 +25,7 @@ struct Call: Sendable {
     /// The app that the path names or that the key belongs to.
     /// - Throws: `forbidden`, which cannot happen on a path with an app.
     func app() throws(PealError) -> App {
-        guard let app = caller.app else { throw PealError(.forbidden, "this key belongs to no app") }
+        guard let app = caller.app else { throw PealError(.forbidden, "this key is not an app's key") }
         return app
     }
 
@@ -61,9 +65,14 @@ struct Call: Sendable {
     }
 
     private func document(allowsTrailingCommas: Bool = false) throws(PealError) -> JSON {
+        defer { parsing?.end() }
         do throws(JSONParser.Failure) {
-            return try JSONParser.parse(body, allowsTrailingCommas: allowsTrailingCommas)
+            return try JSONParser.parse(
+                body, valuesMax: jsonValuesMax, allowsTrailingCommas: allowsTrailingCommas)
         } catch {
+            guard !error.hasTooManyValues else {
+                throw PealError(.bodyTooLarge, "the body holds more than \(jsonValuesMax) JSON values")
+            }
             throw PealError(.invalidJSON, "the body is not valid JSON: \(error)")
         }
     }

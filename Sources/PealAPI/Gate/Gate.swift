@@ -32,7 +32,9 @@ struct Gate: RouterMiddleware {
         let path = RequestPath(halves.first ?? "/")
         var answer: Answer
         do {
-            answer = try await answered(request, path: path, query: halves.count > 1 ? halves[1] : "")
+            let address = ClientAddress(context.peer, request.headers, proxies: services.options.trustedProxies)
+            answer = try await answered(
+                request, from: address, path: path, query: halves.count > 1 ? halves[1] : "")
         } catch let broken as BrokenBody {
             // The connection itself failed: Hummingbird knows how to end it.
             throw broken.cause
@@ -61,7 +63,9 @@ struct Gate: RouterMiddleware {
         let cause: any Error
     }
 
-    private func answered(_ request: Request, path: RequestPath?, query: Substring) async throws -> Answer {
+    private func answered(
+        _ request: Request, from address: ClientAddress, path: RequestPath?, query: Substring
+    ) async throws -> Answer {
         guard let path else { throw Unmatched.path }
         let match = routes.match(request.method, path)
         guard case .endpoint(let endpoint, let parameters) = match else {
@@ -74,31 +78,60 @@ struct Gate: RouterMiddleware {
             return answer
         }
         let now = services.time.now
-        let caller = try await gatekeeper.admit(request.headers, endpoint.access, parameters: parameters, now: now)
+        let caller = try await gatekeeper.admit(
+            request.headers, endpoint.access, parameters: parameters, from: address, now: now)
         let query = try Query(query)
         let dialect = Dialects.owner(of: path, raw: "")
-        let body = try await body(of: request, tolerance: dialect.mediaTypes)
+        let share = services.bodies.share()
+        defer { share.release() }
+        let body = try await body(
+            of: request, share, tolerance: dialect.mediaTypes, isUnknown: endpoint.access.isInBody
+        ) { beginning in
+            try await gatekeeper.admitUnread(beginning, query: query, endpoint.access, from: address, now: now)
+        }
+        let turn = body.count > Limits.parsedAtOnceBytesMax ? try await services.parsing.begin() : nil
+        defer { turn?.end() }
         let isRepeatable = request.method == .post && dialect.takesIdempotencyKey
         let idempotent = isRepeatable ? try idempotentRequest(request, path: path, caller: caller, body: body) : nil
         let call = Call(
             method: request.method, path: path, parameters: parameters, query: query, headers: request.headers,
-            caller: caller, body: body, now: now, idempotent: idempotent)
+            caller: caller, address: address, body: body, now: now, idempotent: idempotent,
+            jsonValuesMax: services.options.jsonValuesMax, parsing: turn)
         guard let idempotent else { return try await endpoint.handler(call) }
         return try await repetitions.once(idempotent, now: now) { try await endpoint.handler(call) }
     }
 
-    /// - Throws: `body_too_large`, `unsupported_media_type`.
-    private func body(of request: Request, tolerance: MediaType.Tolerance) async throws -> [UInt8] {
+    /// Receives the body. Of an unknown caller's only the beginning is received before `admit` has been asked.
+    /// - Parameter isUnknown: the body itself names the caller.
+    /// - Throws: `body_too_large`, `unsupported_media_type`; what `admit` throws.
+    private func body(
+        of request: Request, _ share: BodyBudget.Share, tolerance: MediaType.Tolerance, isUnknown: Bool,
+        admit: ([UInt8]) async throws -> Void
+    ) async throws -> [UInt8] {
         guard request.method != .get, request.method != .head else { return [] }
+        let encoding = request.headers[.contentEncoding]?.lowercased() ?? ""
+        guard ["", "identity"].contains(encoding) else {
+            throw PealError(
+                .unsupportedMediaType, "the body must not be compressed: Content-Encoding is not supported",
+                field: "Content-Encoding")
+        }
         let limit = services.options.requestBodyBytesMax
         let tooLarge = PealError(.bodyTooLarge, "the body is larger than \(limit) bytes")
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
         var bytes: [UInt8] = []
+        var isUnknown = isUnknown
         var buffers = request.body.makeAsyncIterator()
         while let buffer = try await Self.next(&buffers) {
             guard bytes.count + buffer.readableBytes <= limit else { throw tooLarge }
+            try share.take(buffer.readableBytes, isUnknown: isUnknown)
             bytes.append(contentsOf: buffer.readableBytesView)
+            if isUnknown, bytes.count > Limits.unknownCallerBodyBytesMax {
+                try await admit(bytes)
+                isUnknown = false
+                share.becomeKnown()
+            }
         }
+        if isUnknown, bytes.count > Limits.parsedAtOnceBytesMax { try await admit(bytes) }
         if !bytes.isEmpty { try MediaType.check(request.headers[.contentType], tolerance: tolerance) }
         return bytes
     }

@@ -32,9 +32,9 @@ struct APIDocument: Sendable {
     }
 
     private static let text = """
-        Doubled and trailing slashes in a path do not matter. HEAD is answered where GET is, OPTIONS everywhere. \
-        Members that are not named here are ignored. Every answer has `X-Request-Id`. Every POST of the native API \
-        takes `Idempotency-Key`.
+        Repeated and trailing slashes in a path are ignored. HEAD is supported wherever GET is, OPTIONS everywhere. \
+        Unknown members are ignored. Every response has `X-Request-Id`. Every POST of the native API accepts \
+        `Idempotency-Key`.
         """
 
     /// The documented operations that have an endpoint, by path, in the order of the dialects.
@@ -75,7 +75,7 @@ struct APIDocument: Sendable {
 
     private static let idempotencyKey = APIParameter.header(
         "Idempotency-Key", .text(1...Limits.idempotencyKeyCharactersMax, pattern: "[ -~]+"),
-        "For 24 hours a repetition of the request under the same key gets the first answer again.")
+        "For 24 hours, a repeated request with the same key gets the first answer again.")
 
     private var components: JSON {
         let schemas = dialects.flatMap { dialect in
@@ -91,13 +91,14 @@ struct APIDocument: Sendable {
 
     private static let headers: JSON = [
         "RequestId": [
-            "description": "Under this the log has what happened.", "required": true,
+            "description": "The id of the request in the server's log.", "required": true,
             "schema": Schema.text(pattern: "[0-9a-f]{16}").json,
         ],
         "Challenge": [
-            "description": "What must be shown (RFC 9110 §11.6.1).", "required": true, "schema": Schema.text.json,
+            "description": "The required authentication (RFC 9110 §11.6.1).", "required": true,
+            "schema": Schema.text.json,
         ],
-        "RetryAfter": ["description": "Seconds after which to come again.", "schema": Schema.count.json],
+        "RetryAfter": ["description": "Seconds to wait before a retry.", "schema": Schema.count.json],
     ]
 }
 

@@ -55,31 +55,31 @@ struct APIOperation: Sendable {
 
 /// A parameter of an operation: in its path, its query or its headers.
 struct APIParameter: Sendable {
-    enum Place: String, Sendable {
+    enum Location: String, Sendable {
         case path, query, header
     }
 
     let name: String
-    let place: Place
+    let location: Location
     let schema: Schema
     let text: String
     var isRequired: Bool
 
     static func path(_ name: String, _ schema: Schema, _ text: String) -> APIParameter {
-        APIParameter(name: name, place: .path, schema: schema, text: text, isRequired: true)
+        APIParameter(name: name, location: .path, schema: schema, text: text, isRequired: true)
     }
 
     static func query(_ name: String, _ schema: Schema, _ text: String) -> APIParameter {
-        APIParameter(name: name, place: .query, schema: schema, text: text, isRequired: false)
+        APIParameter(name: name, location: .query, schema: schema, text: text, isRequired: false)
     }
 
     static func header(_ name: String, _ schema: Schema, _ text: String) -> APIParameter {
-        APIParameter(name: name, place: .header, schema: schema, text: text, isRequired: false)
+        APIParameter(name: name, location: .header, schema: schema, text: text, isRequired: false)
     }
 
     var json: JSON {
         .compact([
-            ("name", .string(name)), ("in", .string(place.rawValue)), ("description", .string(text)),
+            ("name", .string(name)), ("in", .string(location.rawValue)), ("description", .string(text)),
             ("required", isRequired ? true : nil), ("schema", schema.json),
         ])
     }
@@ -144,7 +144,9 @@ struct APIWebhook: Sendable {
 
     /// The path item of the webhook.
     func json(tag: String) -> JSON {
-        let taken: JSON = ["description": "Taken. Anything but 2xx is sent again, but 410, which ends the webhook."]
+        let taken: JSON = [
+            "description": "Accepted. Any other status is retried, except 410, which disables the webhook."
+        ]
         return [
             "post": .compact([
                 ("operationId", .string(id)), ("summary", .string(summary)), ("description", .string(text)),

@@ -69,7 +69,10 @@ struct OutputFile {
     init(_ path: String, isContinued: Bool = false) throws(CommandFailure) {
         self.path = path
         let files = FileManager.default
-        if !isContinued || !files.fileExists(atPath: path) { _ = files.createFile(atPath: path, contents: nil) }
+        if !isContinued || !files.fileExists(atPath: path) {
+            // Tokens and user ids are for nobody else.
+            _ = files.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+        }
         guard let handle = FileHandle(forWritingAtPath: path) else { throw .usage("cannot write \(path)") }
         if isContinued { _ = try? handle.seekToEnd() }
         self.handle = handle

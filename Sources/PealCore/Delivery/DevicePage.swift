@@ -10,6 +10,8 @@ package struct DevicePage: Sendable {
     package private(set) var revisions: [Int64] = []
     /// Numbers from the store's dictionary of locales; 0 for none.
     package private(set) var locales: [Int32] = []
+    /// Whom each device belongs to; empty unless the page was read with people.
+    package private(set) var people: [Person] = []
     /// Every key of the slice up to this one is in this page or an earlier one, or is no longer in the audience.
     package var through: DeviceKey
     /// Whether the slice has no keys beyond `through`.
@@ -37,6 +39,22 @@ package struct DevicePage: Sendable {
         addressEnds.append(Int32(arena.count))
         revisions.append(revision)
         locales.append(locale)
+    }
+
+    /// Adds the person of the device that was appended last.
+    package mutating func append(_ person: Person) { people.append(person) }
+
+    /// What decisions about a person need.
+    package struct Person: Sendable, Hashable {
+        /// nil for a device without a user.
+        package let user: String?
+        /// A number from the store's dictionary of time zones; 0 for none.
+        package let zone: Int32
+
+        package init(user: String?, zone: Int32) {
+            self.user = user
+            self.zone = zone
+        }
     }
 
     /// The range of the address in `arena` for the device at `index`.

@@ -12,10 +12,13 @@ package struct Notification: Sendable, Hashable {
     /// The message's expiry, for networks whose requests contain the remaining lifetime in seconds. nil if the request
     /// already contains the expiry, or if the message is tried once and never stored.
     package let expiresAt: Timestamp?
+    /// Whether the author chose a topic of the app other than the plain one. If the network refuses that topic, it
+    /// refuses this message and not the app.
+    package let hasOwnTopic: Bool
 
     package init(
         route: Route, path: Gapped, headers: [Header], body: Gapped, addressHeader: String? = nil,
-        expiresAt: Timestamp? = nil
+        expiresAt: Timestamp? = nil, hasOwnTopic: Bool = false
     ) {
         self.route = route
         self.path = path
@@ -23,6 +26,7 @@ package struct Notification: Sendable, Hashable {
         self.body = body
         self.addressHeader = addressHeader
         self.expiresAt = expiresAt
+        self.hasOwnTopic = hasOwnTopic
     }
 
     package struct Header: Sendable, Hashable {

@@ -7,6 +7,8 @@ package struct Settlement: Sendable, Hashable {
     package var cursorAfter: DeviceKey
     /// The slice's counts including this page.
     package var counts: OutcomeCounts
+    /// The slice's `Slice.doubt` after this page.
+    package var doubt: Int
     /// nil if the page had no devices.
     package var logRow: LogRow?
     /// The entries of `logRow` for a slice of alerts, with which the store updates the moments; empty for other slices.
@@ -22,7 +24,8 @@ package struct Settlement: Sendable, Hashable {
 
     package init(
         slice: Slice.ID, owner: String, term: Int64, cursorBefore: DeviceKey, cursorAfter: DeviceKey,
-        counts: OutcomeCounts, logRow: LogRow?, deferrals: [Deferral] = [], retirements: [Retirement] = [],
+        counts: OutcomeCounts, doubt: Int = 0, logRow: LogRow?, deferrals: [Deferral] = [],
+        retirements: [Retirement] = [],
         moves: [Move] = [],
         next: Next
     ) {
@@ -32,6 +35,7 @@ package struct Settlement: Sendable, Hashable {
         self.cursorBefore = cursorBefore
         self.cursorAfter = cursorAfter
         self.counts = counts
+        self.doubt = doubt
         self.logRow = logRow
         self.deferrals = deferrals
         self.retirements = retirements
@@ -81,10 +85,14 @@ package struct Settlement: Sendable, Hashable {
         package var readyAt: Timestamp
         /// Set for stragglers: until this instant, the settling process leases the new slice and awaits their answers.
         package var leasedUntil: Timestamp?
+        /// Whether the devices may have got the message already, so that they count as resent.
+        package var isDoubtful = false
 
         package init(
-            part: Int64, keys: [DeviceKey], attempt: Int, readyAt: Timestamp, leasedUntil: Timestamp? = nil
+            part: Int64, keys: [DeviceKey], attempt: Int, readyAt: Timestamp, leasedUntil: Timestamp? = nil,
+            isDoubtful: Bool = false
         ) {
+            self.isDoubtful = isDoubtful
             self.part = part
             self.keys = keys
             self.attempt = attempt
@@ -130,6 +138,8 @@ package struct Settlement: Sendable, Hashable {
         package var leasedSlices: [Slice]
         /// Set when this settlement ended the message.
         package var messageState: Message.State?
+        /// Whether the settlement could not be stored as it was, and its slice is quarantined.
+        package var isQuarantined = false
 
         package init(isApplied: Bool, leasedSlices: [Slice] = [], messageState: Message.State? = nil) {
             self.isApplied = isApplied

@@ -42,10 +42,13 @@ package struct Slice: Sendable, Hashable {
     /// Counts the leases of this slice. A settlement must name the current one.
     package var term: Int64
     package var lane: Lane
+    /// How many of the next devices after the cursor may have got the message already, from a request whose answer was
+    /// lost or from a process that died. They are sent to again, and counted as resent.
+    package var doubt: Int
 
     package init(
         id: ID, attempt: Int = 0, keyFrom: DeviceKey, keyTo: DeviceKey, keys: [DeviceKey]? = nil, cursor: DeviceKey,
-        pageCount: Int = 0, estimate: Int, counts: OutcomeCounts = .init(), term: Int64 = 0, lane: Lane
+        pageCount: Int = 0, estimate: Int, counts: OutcomeCounts = .init(), term: Int64 = 0, lane: Lane, doubt: Int = 0
     ) {
         self.id = id
         self.attempt = attempt
@@ -58,12 +61,35 @@ package struct Slice: Sendable, Hashable {
         self.counts = counts
         self.term = term
         self.lane = lane
+        self.doubt = doubt
+    }
+
+    /// The slice under its current lease.
+    package var lease: Lease { Lease(id: id, term: term) }
+
+    /// One lease of a slice.
+    package struct Lease: Sendable, Hashable {
+        package let id: ID
+        package let term: Int64
+
+        package init(id: ID, term: Int64) {
+            self.id = id
+            self.term = term
+        }
     }
 
     /// Small messages do not wait behind large ones. The raw value is stored, and slices are sorted by it.
     package enum Lane: Int64, Sendable, Hashable {
         case direct = 0
         case bulk = 1
+
+        /// The most devices of a slice that can be in flight at once, and so be repeated after a crash.
+        package var devicesInFlightMax: Int {
+            switch self {
+            case .direct: Limits.directDevicesMax
+            case .bulk: Limits.pagesInFlightPerSliceMax * Limits.pageDevicesMax
+            }
+        }
     }
 
     /// The states of a slice, drawn in `docs/states.md`. The raw value is stored.
@@ -76,5 +102,9 @@ package struct Slice: Sendable, Hashable {
         case held = 3
         /// Settled completely. It is kept until its message ends, because its counts are part of the message's.
         case done = 4
+        /// What its devices were answered cannot be stored. Nobody works on it until its message is resumed or ends.
+        case quarantined = 5
+        /// Its message ended without it: its devices are settled without being sent to, even if its route is closed.
+        case ending = 6
     }
 }

@@ -71,6 +71,9 @@ package struct OutcomeCounts: Sendable, Hashable {
     package var expired = 0
     package var suppressed = 0
     package var pending = 0
+    /// Of these, how many were sent to again although an earlier request may have reached them: after a lost answer,
+    /// or because the process that held their slice died. An upper bound of what devices got twice.
+    package var resent = 0
     /// Devices per reason, such as `BadDeviceToken` or `NoCredential`.
     package var reasons: [String: Int] = [:]
 
@@ -86,6 +89,7 @@ package struct OutcomeCounts: Sendable, Hashable {
         expired += other.expired
         suppressed += other.suppressed
         pending += other.pending
+        resent += other.resent
         reasons.merge(other.reasons, uniquingKeysWith: +)
     }
 

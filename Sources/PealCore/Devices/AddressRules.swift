@@ -69,7 +69,7 @@ package struct AddressRules: Sendable {
         guard let text = value.stringValue, (1...Limits.channelIDBytesMax).contains(text.utf8.count),
             text.utf8.allSatisfy(isBase64)
         else {
-            throw .invalid("id", "a channel's id is 1 to \(Limits.channelIDBytesMax) characters of base64")
+            throw .invalid("id", "a channel id must be 1 to \(Limits.channelIDBytesMax) characters of base64")
         }
         return Address(route: .broadcast(environment), bytes: Self.plainBase64(text))
     }
@@ -91,22 +91,29 @@ package struct AddressRules: Sendable {
         guard range.contains(text.utf8.count), let bytes = Hex.decode(text) else {
             throw .invalid(
                 "address",
-                "an APNs device token is an even number of hexadecimal digits, "
+                "an APNs device token must be an even number of hexadecimal digits, "
                     + "\(range.lowerBound) to \(range.upperBound)"
             )
         }
         return bytes
     }
 
-    /// FCM documents no grammar for its tokens. Accepts the characters that JSON and headers contain unescaped.
+    /// Whether the text has the loosest form of an address: FCM documents no grammar for its tokens, so these are all
+    /// characters that JSON and headers contain unescaped.
+    package static func isOpaqueToken(_ text: String) -> Bool {
+        (1...Limits.addressBytesMax).contains(text.utf8.count)
+            && text.utf8.allSatisfy {
+                $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
+            }
+    }
+
     private func opaqueToken(_ text: String) throws(PealError) -> [UInt8] {
-        let bytes = Array(text.utf8)
-        let isSafe = bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-        guard !bytes.isEmpty, bytes.count <= Limits.addressBytesMax, isSafe else {
+        guard Self.isOpaqueToken(text) else {
             throw .invalid(
-                "address", "a registration token is 1 to \(Limits.addressBytesMax) printable characters without quotes")
+                "address",
+                "a registration token must be 1 to \(Limits.addressBytesMax) printable characters without quotes")
         }
-        return bytes
+        return Array(text.utf8)
     }
 
     private func endpoint(_ text: String, _ field: String, on route: Route) throws(PealError) -> [UInt8] {
@@ -116,7 +123,7 @@ package struct AddressRules: Sendable {
 
     private func subscription(_ value: JSON, on route: Route) throws(PealError) -> [UInt8] {
         guard value.objectValue != nil else {
-            throw .invalid("address", "a web address is an object with endpoint and keys, not \(value.typeName)")
+            throw .invalid("address", "a web address must be an object with endpoint and keys, not \(value.typeName)")
         }
         guard let endpoint = value["endpoint"]?.stringValue else { throw .missing("address.endpoint") }
         _ = try self.endpoint(endpoint, "address.endpoint", on: route)

@@ -97,7 +97,7 @@ package struct AllowedHost: Sendable, Hashable {
     func names(_ uri: EndpointURI) -> Bool { !isSuffix && uri.host == name && hasPort(uri) }
 
     /// Whether the entry names the host or a parent domain of it.
-    func matches(_ uri: EndpointURI) -> Bool {
+    package func matches(_ uri: EndpointURI) -> Bool {
         if names(uri) { return true }
         guard isSuffix, !name.isEmpty, !uri.isIPAddress, hasPort(uri) else { return false }
         return uri.host == name || uri.host.hasSuffix(".\(name)")

@@ -52,7 +52,7 @@ enum AudienceMatch {
         } else if audience.includesAll {
             self = .by("all")
         } else {
-            self = .no("nothing in the audience names it")
+            self = .no("the audience does not include it")
         }
     }
 }

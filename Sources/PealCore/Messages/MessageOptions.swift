@@ -52,10 +52,16 @@ extension MessageOptions {
         return options
     }
 
-    /// The same for a message with a delivery window. On APNs the message's id replaces any collapse key, so that the
-    /// device shows it only once, whether or not it arrived as an alert.
+    /// The environment whose devices a message reaches; nil for both. Only one network has environments.
+    package func audienceEnvironment(in content: Content) -> Environment? {
+        let platform = Platform.addressable.first { Route.to($0).count > 1 }
+        return platform.map { resolved(for: $0, in: content).environment } ?? environment
+    }
+
+    /// The same for a message with a delivery window. If the network collapses windows, the message's id replaces any
+    /// collapse key, so that the device shows it only once, whether or not it arrived as an alert.
     package func inWindow(of message: MessageID, on platform: Platform) -> MessageOptions {
-        guard platform == .ios else { return self }
+        guard Route(platform, .production).collapsesWindows else { return self }
         var options = self
         options.collapseKey = message.description
         return options

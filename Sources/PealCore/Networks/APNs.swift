@@ -1,14 +1,15 @@
 extension Network {
     /// Apple Push Notification service.
     package static let apns = Network(
-        name: .apns, title: "APNs", platforms: [Platform.Traits(.ios, interactiveSince: [8])],
+        name: .apns, title: "APNs", platforms: [Platform.Traits(.ios, interactiveSince: [8], isPrimary: true)],
         routes: [
             Route.Traits(.apnsProduction, .ios), Route.Traits(.apnsSandbox, .ios, .sandbox),
             Route.Traits(.apnsBroadcastProduction, .ios, isBroadcast: true, address: .channel),
             Route.Traits(.apnsBroadcastSandbox, .ios, .sandbox, isBroadcast: true, address: .channel),
         ],
         address: .deviceToken, credentials: APNsCredentialForm.form, credential: Credential.APNs.decode,
-        appID: AppID(fact: "bundle_id", fallback: \.bundleID, placeholder: "bundle.id"))
+        appID: AppID(fact: "bundle_id", fallback: \.bundleID, placeholder: "bundle.id"),
+        delivery: DeliveryTraits(namesExpiry: true, collapsesWindows: true))
 }
 
 extension ProviderName {

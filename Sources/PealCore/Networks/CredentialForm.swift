@@ -49,11 +49,19 @@ package struct CredentialForm: Sendable {
         package let name: String
         package let value: Value
         package let isRequired: Bool
+        /// What the provider requires beyond the form, as a regular expression (ECMA-262) for the whole string.
+        package let pattern: String?
+        /// A sentence for documents.
+        package let text: String?
 
-        package init(_ name: String, _ value: Value, isRequired: Bool = true) {
+        package init(
+            _ name: String, _ value: Value, isRequired: Bool = true, pattern: String? = nil, text: String? = nil
+        ) {
             self.name = name
             self.value = value
             self.isRequired = isRequired
+            self.pattern = pattern
+            self.text = text
         }
 
         package static func word(_ name: String) -> Member { Member(name, .word(extra: "")) }

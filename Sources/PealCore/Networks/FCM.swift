@@ -1,7 +1,7 @@
 extension Network {
     /// Firebase Cloud Messaging.
     package static let fcm = Network(
-        name: .fcm, title: "FCM", platforms: [Platform.Traits(.android, interactiveSince: [4, 1])],
+        name: .fcm, title: "FCM", platforms: [Platform.Traits(.android, interactiveSince: [4, 1], isPrimary: true)],
         routes: [Route.Traits(.fcm, .android)], address: .opaque, credentials: FCMCredentialForm.form,
         credential: Credential.FCMServiceAccount.decode,
         appID: AppID(fact: "project_id", placeholder: "project-id"))
@@ -77,7 +77,8 @@ private enum FCMCredentialForm {
                 "service_account",
                 [
                     .init("type", .constant(object), isRequired: false), .word("project_id"),
-                    .init("client_email", .word(extra: "@")), .init("private_key_id", .text, isRequired: false),
+                    .init("client_email", .word(extra: "@"), pattern: "[A-Za-z0-9._:-]*@[A-Za-z0-9._:@-]*"),
+                    .init("private_key_id", .text, isRequired: false),
                     .pem("private_key"), .init("token_uri", .text),
                 ]
             ) { given in
@@ -89,7 +90,8 @@ private enum FCMCredentialForm {
             }
         ],
         retired: [
-            "server_key": "Google ended server keys and the legacy API in 2024: give the JSON of a service account"
+            "server_key":
+                "Google ended server keys and the legacy API in 2024; use the JSON key file of a service account"
         ])
 }
 

@@ -57,7 +57,7 @@ private enum MPNSCredentialForm {
 }
 
 /// The part of a message's content that is only for MPNS: a kind of notification and the parts of its template.
-package struct MPNSContent: NetworkContent {
+package struct MPNSContent: WindowsContent {
     package static let platform = Platform.windowsPhone
     package var members: JSON.Members
 
@@ -65,19 +65,8 @@ package struct MPNSContent: NetworkContent {
 
     /// A toast with only a title.
     package init(toast title: String) {
-        members = JSON.Members([("type", "toast"), ("fields", ["title": .string(title)])])
-    }
-
-    package var type: JSON? {
-        get { self["type"] }
-        set { self["type"] = newValue }
-    }
-    package var template: JSON? {
-        get { self["template"] }
-        set { self["template"] = newValue }
-    }
-    package var fields: JSON? {
-        get { self["fields"] }
-        set { self["fields"] = newValue }
+        members = .init()
+        self[.type] = "toast"
+        self[.fields] = ["title": .string(title)]
     }
 }

@@ -16,11 +16,14 @@ package struct Network: Sendable {
     package let credential: @Sendable (StoredCredential) throws -> Credential
     /// How requests name the app; nil if they do not.
     package let appID: AppID?
+    /// How its requests and devices treat time and repetition.
+    package let delivery: DeliveryTraits
 
     package init(
         name: ProviderName, title: String, platforms: [Platform.Traits], routes: [Route.Traits], address: AddressForm,
         hosts: HostPolicy? = nil, credentials: CredentialForm,
-        credential: @escaping @Sendable (StoredCredential) throws -> Credential, appID: AppID? = nil
+        credential: @escaping @Sendable (StoredCredential) throws -> Credential, appID: AppID? = nil,
+        delivery: DeliveryTraits = DeliveryTraits()
     ) {
         self.name = name
         self.title = title
@@ -31,6 +34,7 @@ package struct Network: Sendable {
         self.credentials = credentials
         self.credential = credential
         self.appID = appID
+        self.delivery = delivery
     }
 
     /// The environments that have their own credential.
@@ -50,6 +54,27 @@ package struct Network: Sendable {
             self.allowsClear = allowsClear
         }
     }
+
+    /// What a network does with the notifications that it accepts.
+    package struct DeliveryTraits: Sendable {
+        /// Whether requests name the instant at which a message expires. Otherwise they name the remaining seconds, and
+        /// a rendering is soon outdated.
+        package let namesExpiry: Bool
+        /// Whether the id of a message with a delivery window replaces any collapse key, so that a device that gets it
+        /// more than once shows it once.
+        package let collapsesWindows: Bool
+        /// Bodies with more bytes may be refused or cut after the network has accepted them; nil for no such limit.
+        package let bodyBytesAdvised: Int?
+
+        package init(namesExpiry: Bool = false, collapsesWindows: Bool = false, bodyBytesAdvised: Int? = nil) {
+            self.namesExpiry = namesExpiry
+            self.collapsesWindows = collapsesWindows
+            self.bodyBytesAdvised = bodyBytesAdvised
+        }
+    }
+
+    /// Whether it has channels: addresses that devices subscribe to and that only messages name.
+    package var hasChannels: Bool { routes.contains(where: \.isBroadcast) }
 
     /// The source of the app's id in requests.
     package struct AppID: Sendable {
@@ -105,6 +130,9 @@ package enum Networks {
     }
 
     package static var all: [Network] { table.networks }
+
+    /// The network whose broadcast channels apps can use; nil if none has channels.
+    package static var broadcasting: Network? { all.first(where: \.hasChannels) }
 }
 
 /// The registered networks with their platforms and routes, indexed for lookup.
@@ -123,6 +151,7 @@ struct NetworkTable: Sendable {
         let network: ProviderName?
         let address: AddressForm
         let hosts: Network.HostPolicy?
+        let delivery: Network.DeliveryTraits
         let otherEnvironment: Route?
     }
 
@@ -146,11 +175,14 @@ struct NetworkTable: Sendable {
                 add(
                     RouteEntry(
                         traits: traits, network: network.name, address: traits.address ?? network.address,
-                        hosts: network.hosts, otherEnvironment: other?.route))
+                        hosts: network.hosts, delivery: network.delivery, otherEnvironment: other?.route))
             }
         }
         for (_, traits) in retired {
-            add(RouteEntry(traits: traits, network: nil, address: .opaque, hosts: nil, otherEnvironment: nil))
+            add(
+                RouteEntry(
+                    traits: traits, network: nil, address: .opaque, hosts: nil, delivery: .init(),
+                    otherEnvironment: nil))
         }
         self.entries = entries
         routes = entries.compactMap { $0?.traits.route }

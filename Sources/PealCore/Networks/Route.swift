@@ -23,14 +23,19 @@ package struct Platform: RawRepresentable, Hashable, Sendable, CustomStringConve
         let interactiveSince: [Int]?
         /// Whether authors may name it. A platform without a push network exists only to keep old registrations.
         let isAddressable: Bool
+        /// Whether a dialect whose authors name no platforms refuses content that is invalid for it. On other platforms
+        /// such a message is only not sent.
+        let isPrimary: Bool
 
         package init(
-            _ platform: Platform, family: Platform? = nil, interactiveSince: [Int]? = nil, isAddressable: Bool = true
+            _ platform: Platform, family: Platform? = nil, interactiveSince: [Int]? = nil, isAddressable: Bool = true,
+            isPrimary: Bool = false
         ) {
             self.platform = platform
             self.family = family ?? platform
             self.interactiveSince = interactiveSince
             self.isAddressable = isAddressable
+            self.isPrimary = isPrimary
         }
     }
 
@@ -46,6 +51,9 @@ extension Platform: CaseIterable {
     package static var addressable: [Platform] {
         Networks.table.platforms.filter(\.isAddressable).map(\.platform)
     }
+
+    /// The platforms for which every message must be valid unless its author names others.
+    package static var primary: [Platform] { Networks.table.platforms.filter(\.isPrimary).map(\.platform) }
 }
 
 /// An app's way through one push network and environment. Each slice has exactly one route, so a network that is
@@ -116,8 +124,15 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
     /// nil if the device's push network no longer exists.
     package var provider: ProviderName? { entry.network }
 
+    /// Whether requests name the instant at which a message expires.
+    package var namesExpiry: Bool { entry.delivery.namesExpiry }
+
+    /// Whether the id of a message with a delivery window replaces its collapse key.
+    var collapsesWindows: Bool { entry.delivery.collapsesWindows }
+
     package var addressForm: AddressForm { entry.address }
-    var hosts: Network.HostPolicy? { entry.hosts }
+    /// The hosts that its addresses may be on; nil if they are not URIs.
+    package var hosts: Network.HostPolicy? { entry.hosts }
 
     package var description: String {
         (provider?.rawValue ?? "none") + (provider?.hasEnvironments == true ? " \(environment.rawValue)" : "")

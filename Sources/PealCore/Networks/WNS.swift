@@ -67,17 +67,28 @@ extension Credential {
 /// How authors supply a credential for WNS: `{package_sid, client_secret}` from the Store, or `{tenant_id, client_id,
 /// client_secret}` from Microsoft Entra.
 private enum WNSCredentialForm {
+    private static let clientSecret = CredentialForm.Member("client_secret", .secret, pattern: "[ -~]+")
+
+    /// Contains at least one letter or digit, because it becomes a segment of a URL's path.
+    private static func identifier(_ name: String) -> CredentialForm.Member {
+        .init(name, .word(extra: ""), pattern: "[._:-]*[A-Za-z0-9][A-Za-z0-9._:-]*")
+    }
+
     static let form = CredentialForm(
         choice: .byMembers,
         kinds: [
             // `ms-app://S-1-15-2-…`
             .init(
-                "package", [.init("package_sid", .word(extra: "/")), .init("client_secret", .secret)]
+                "package",
+                [
+                    .init("package_sid", .word(extra: "/"), pattern: "[Mm][Ss]-[Aa][Pp][Pp]://[A-Za-z0-9-]+"),
+                    clientSecret,
+                ]
             ) { given in
                 .wns(.storeApp(packageSID: given["package_sid"], clientSecret: given["client_secret"]))
             },
             .init(
-                "tenant", [.word("tenant_id"), .word("client_id"), .init("client_secret", .secret)]
+                "tenant", [identifier("tenant_id"), identifier("client_id"), clientSecret]
             ) { given in
                 .wns(
                     .tenant(
@@ -89,7 +100,7 @@ private enum WNSCredentialForm {
 
 /// The part of a message's content that is only for WNS: a kind of notification, and its document or the parts of a
 /// template.
-package struct WNSContent: NetworkContent {
+package struct WNSContent: WindowsContent {
     package static let platform = Platform.windows
     package var members: JSON.Members
 
@@ -99,33 +110,44 @@ package struct WNSContent: NetworkContent {
         type: String, xml: String? = nil, template: String? = nil, fields: JSON? = nil, value: JSON? = nil,
         launch: String? = nil
     ) {
-        let given: [(String, JSON?)] = [
-            ("type", .string(type)), ("xml", xml.map(JSON.string)), ("template", template.map(JSON.string)),
-            ("fields", fields), ("value", value), ("launch", launch.map(JSON.string)),
-        ]
-        members = JSON.Members(given.compactMap { name, value in value.map { (name, $0) } })
+        members = .init()
+        self[.type] = .string(type)
+        self[.xml] = xml.map(JSON.string)
+        self[.template] = template.map(JSON.string)
+        self[.fields] = fields
+        self[.value] = value
+        self[.launch] = launch.map(JSON.string)
     }
 
     /// The parts of a template whose texts and images are numbered.
     package static func parts(texts: [JSON]?, images: [JSON]?) -> JSON {
         .compact([("text", texts.map(JSON.array)), ("image", images.map(JSON.array))])
     }
+}
 
-    package var type: JSON? {
-        get { self["type"] }
-        set { self["type"] = newValue }
+/// Content for one of Microsoft's networks: a kind of notification, and its document or the parts of a template.
+package protocol WindowsContent: NetworkContent {}
+
+/// The members that both of Microsoft's networks, or one of them, have.
+package enum WindowsMember: String, CaseIterable, Sendable {
+    /// The kind of notification.
+    case type
+    /// A complete document.
+    case xml
+    case template
+    /// The parts of the template.
+    case fields
+    /// A badge's value, or raw data.
+    case value
+    /// The app's launch argument.
+    case launch
+    case tag, group
+}
+
+extension WindowsContent {
+    /// nil if it is absent or null.
+    package subscript(_ member: WindowsMember) -> JSON? {
+        get { self[member.rawValue] }
+        set { self[member.rawValue] = newValue }
     }
-    package var template: JSON? {
-        get { self["template"] }
-        set { self["template"] = newValue }
-    }
-    package var fields: JSON? {
-        get { self["fields"] }
-        set { self["fields"] = newValue }
-    }
-    package var value: JSON? {
-        get { self["value"] }
-        set { self["value"] = newValue }
-    }
-    package var xml: JSON? { self["xml"] }
 }

@@ -5,7 +5,9 @@ extension Network {
         address: .subscription,
         hosts: HostPolicy(own: [
             "fcm.googleapis.com", ".push.services.mozilla.com", ".push.apple.com", ".notify.windows.com",
-        ]), credentials: WebPushCredentialForm.form, credential: Credential.VAPIDKeys.decode)
+        ]), credentials: WebPushCredentialForm.form, credential: Credential.VAPIDKeys.decode,
+        // Push services that pass messages on to a phone's own network.
+        delivery: DeliveryTraits(bodyBytesAdvised: Limits.webPushBridgedBytesMax))
 }
 
 extension ProviderName {
@@ -104,8 +106,11 @@ private enum WebPushCredentialForm {
             .init(
                 "vapid",
                 [
-                    .init("subject", .contact),
-                    .init("private_key", .lines(bytesMax: Limits.privateKeyBytesMax), isRequired: false),
+                    .init("subject", .contact, text: "How push services reach the operator (RFC 8292 §2.1)."),
+                    .init(
+                        "private_key", .lines(bytesMax: Limits.privateKeyBytesMax), isRequired: false,
+                        pattern: #"[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]|[\t\n\r -~]*-----BEGIN [\t\n\r -~]*"#,
+                        text: "A P-256 key: 32 bytes in base64url, or PEM. Peal creates one if it is absent."),
                 ]
             ) { given in
                 .webPush([

@@ -2,7 +2,9 @@
 /// is written; when the call returns, the result is durable. Bodies are synchronous and may run on any thread.
 /// Concurrent writes share commits. Cancelling the calling task does not stop a write.
 package protocol Store: Sendable {
-    func read<R: Sendable>(_ body: @escaping @Sendable (any StoreReading) throws -> R) async throws -> R
+    func read<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
+    ) async throws -> R
 
     /// - Throws: what `body` throws; `rate_limited` when too many writes wait; `unavailable` when the store failed.
     func write<R: Sendable>(
@@ -10,9 +12,45 @@ package protocol Store: Sendable {
     ) async throws -> R
 }
 
+extension Store {
+    /// Reads for a request.
+    package func read<R: Sendable>(_ body: @escaping @Sendable (any StoreReading) throws -> R) async throws -> R {
+        try await read(.request, body)
+    }
+}
+
+/// For whom the store is read. Each lane has connections that no other one can take.
+package enum ReadLane: CaseIterable, Sendable {
+    /// Sending.
+    case delivery
+    /// Requests that read a bounded number of rows.
+    case request
+    /// Requests that may read a whole audience, and lists. Few of them run at once.
+    case heavy
+}
+
 /// The priority of waiting writes, highest first.
 package enum WriteLane: Int, CaseIterable, Sendable {
     case intake, control, settle, rest
+}
+
+/// A slice whose results cannot be stored.
+package struct QuarantinedSlice: Sendable, Hashable {
+    package let app: AppID
+    package let message: MessageID
+    package let route: Route
+    /// Devices without a stored result.
+    package let devices: Int
+    /// Why its last settlement could not be stored.
+    package let reason: String
+
+    package init(app: AppID, message: MessageID, route: Route, devices: Int, reason: String) {
+        self.app = app
+        self.message = message
+        self.route = route
+        self.devices = devices
+        self.reason = reason
+    }
 }
 
 /// Numbers for metrics.
@@ -21,6 +59,11 @@ package struct StoreCensus: Sendable, Hashable {
     package var slicesReady = 0
     package var slicesWaiting = 0
     package var slicesLeased = 0
+    /// Ready slices that wait for their route to open.
+    package var slicesParked = 0
+    /// Slices whose message ended without them.
+    package var slicesEnding = 0
+    package var slicesQuarantined = 0
     package var appsStopped = 0
 
     package init() {}

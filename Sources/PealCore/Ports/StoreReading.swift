@@ -68,20 +68,32 @@ package protocol StoreReading {
     /// The keys of the slice's range that are in the audience now and not yet settled.
     func candidates(of slice: Slice) throws -> KeySet
     /// The next devices of `candidates` after `cursor`, with addresses.
+    /// - Parameter withPeople: Whether `DevicePage.people` is wanted too.
     func page(
-        of slice: Slice, candidates: KeySet, after cursor: DeviceKey, limit: Int, now: Timestamp
+        of slice: Slice, candidates: KeySet, after cursor: DeviceKey, limit: Int, now: Timestamp, withPeople: Bool
     ) throws -> DevicePage
     /// The name of a number in `DevicePage.locales`.
     func locale(_ number: Int32) throws -> String?
-    /// Routes with slices that can be leased.
-    func readyRoutes() throws -> [ActiveRoute]
-    /// When the next scheduled message, waiting slice or moment becomes due.
+    /// Routes with slices that can be leased, starting behind `start` and going around once. Closed routes are left
+    /// out until they may be probed. Looks at no more than `stepsMax` routes.
+    func readyRoutes(after start: ActiveRoute?, stepsMax: Int, now: Timestamp) throws -> ReadyRoutes
+    /// Gates that changed after the change of that number, in order of their changes.
+    func gates(changedAfter change: Int64, limit: Int) throws -> [RouteGate]
+    /// The gates of an app's routes that were ever closed.
+    func gates(app: AppKey) throws -> [RouteGate]
+    /// What waits on an app's routes. Reads at most `Limits.routeSlicesRead` slices, the oldest messages first.
+    func routeLoads(app: AppKey) throws -> [Route: RouteLoad]
+    /// Closed routes on which slices wait, at most `limit`, the longest closed first.
+    func parkedRoutes(limit: Int) throws -> [ParkedRoute]
+    /// When the next scheduled message, waiting slice or moment becomes due, or the next message expires.
     func nextDueAt() throws -> Timestamp?
     /// Rows of the delivery log that may contain the device's outcome, oldest first.
     func logRows(app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool) throws
         -> [StoredLogRow]
     /// The number of an unregistered address in the message; nil when the message does not name it.
     func addressNumber(app: AppKey, message: MessageID, address: Address) throws -> DeviceKey?
+    /// Slices whose results cannot be stored, of all apps; at most `limit`.
+    func quarantinedSlices(limit: Int) throws -> [QuarantinedSlice]
     /// How much work is waiting, for metrics.
     func census() throws -> StoreCensus
 
@@ -141,4 +153,13 @@ package protocol StoreReading {
 
     /// Whether requests began changes that `prune` must complete now.
     func hasRemainders(now: Timestamp) throws -> Bool
+}
+
+extension StoreReading {
+    /// The next devices of `candidates` after `cursor`, with addresses and without people.
+    package func page(
+        of slice: Slice, candidates: KeySet, after cursor: DeviceKey, limit: Int, now: Timestamp
+    ) throws -> DevicePage {
+        try page(of: slice, candidates: candidates, after: cursor, limit: limit, now: now, withPeople: false)
+    }
 }

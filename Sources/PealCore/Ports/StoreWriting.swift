@@ -70,21 +70,36 @@ package protocol StoreWriting: StoreReading {
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)]
     /// Makes waiting slices that are due ready. Returns how many.
     func releaseDueSlices(now: Timestamp, limit: Int) throws -> Int
-    /// Makes waiting slices ready that were never tried: their route was closed and is open again.
-    func freeUntriedSlices(of route: ActiveRoute) throws
-    /// Ends at most `limit` paused messages that have expired. One that was partly sent resumes, so that its workers
-    /// settle the rest; others expire immediately. Returns how many there were.
-    func endPausedMessages(now: Timestamp, limit: Int) throws -> Int
-    /// Leases ready slices of one route in order of lane and rank.
+    /// Ends at most `limit` messages that have expired: what waits of them is settled without being sent. A paused one
+    /// that was partly sent resumes for that; one that was not expires immediately. Returns how many there were.
+    func endExpiredMessages(now: Timestamp, limit: Int) throws -> Int
+    /// Stores a gate, unless the credential that it is about has been replaced.
+    /// - Returns: the number of the change; nil when nothing was written.
+    func setGate(_ gate: RouteGate) throws -> Int64?
+    /// Opens a route, because its configuration changed.
+    func openGate(_ route: ActiveRoute) throws
+    /// Ends every probe, at the start of the only process.
+    func endProbes() throws
+    /// Leases slices of one route: those of ended messages first, then ready ones in order of lane and rank. Of a
+    /// closed route it leases no ready one, except for a probe, when one is due: then one slice of each of up to
+    /// `Limits.probeMessagesMax` messages, going on behind those of the last probe.
     func lease(
         _ route: ActiveRoute, limit: Int, owner: String, until: Timestamp, now: Timestamp
     ) throws -> [Slice]
     /// Extends the leases that `owner` still holds. Returns their slices.
     func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID]
-    /// Ends leases that expired before `now`; nil ends all leases, such as at the start of the only process.
-    func takeBackLeases(endedBefore now: Timestamp?) throws -> Int
+    /// Ends leases that expired before `now`, except `kept`; nil ends all leases, such as at the start of the only
+    /// process. Their holders may have sent to the next devices: those are in doubt. Returns how many leases ended.
+    func takeBackLeases(endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>) throws -> Int
     /// Applies each settlement whose lease still holds. One that fails does not affect the others.
     func settle(_ settlements: [Settlement], now: Timestamp) throws -> [Settlement.Result]
+    /// Takes a slice out of work because this settlement of it cannot be stored: writes what can be, without the row of
+    /// the log, and marks the slice with `reason`.
+    /// - Parameter keepsAnswers: Whether cursor, counts and deferrals are stored. Otherwise only the mark is, and the
+    ///   devices are in doubt.
+    func quarantine(
+        _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp
+    ) throws -> Settlement.Result
     /// Deletes rows whose retention has ended, and completes what requests began: at most about `limit` rows.
     /// - Returns: how many rows were changed; 0 when nothing is left to do now.
     func prune(now: Timestamp, limit: Int) throws -> Int
@@ -172,4 +187,11 @@ package protocol StoreWriting: StoreReading {
     func audit(_ entry: AuditEntry) throws
     /// Entries of one app, or of all, newest first, starting before the number `cursor`.
     func auditEntries(app: AppKey?, before cursor: Int64?, limit: Int) throws -> [(number: Int64, entry: AuditEntry)]
+}
+
+extension StoreWriting {
+    /// Ends all leases that expired before `now`; nil ends every lease.
+    package func takeBackLeases(endedBefore now: Timestamp?) throws -> Int {
+        try takeBackLeases(endedBefore: now, keeping: [])
+    }
 }

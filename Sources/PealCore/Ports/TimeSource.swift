@@ -6,6 +6,9 @@ package protocol TimeSource: Sendable {
     var now: Timestamp { get }
     /// Time since some fixed instant on a clock that never jumps and counts suspension: leases and deadlines.
     var uptime: Duration { get }
+    /// How long in total this process could not run when it should have: it was stopped, or the machine was overloaded.
+    /// Whoever waits for somebody else's answer waits longer by what was added meanwhile. It only grows.
+    var lag: Duration { get }
     /// Suspends for `duration`; throws `CancellationError` when the task is cancelled.
     func sleep(for duration: Duration) async throws
 }
@@ -55,6 +58,8 @@ package final class Signal: Sendable {
 }
 
 extension TimeSource {
+    package var lag: Duration { .zero }
+
     /// Runs `operation`, which must end when it is cancelled, and cancels it after `duration`.
     package func race(atMost duration: Duration, _ operation: @escaping @Sendable () async -> Void) async {
         await withTaskGroup(of: Void.self) { group in

@@ -6,28 +6,40 @@ package struct JSONParser {
         package let reason: String
         package let line: Int
         package let column: Int
+        /// Whether the text may be JSON but holds more values than allowed.
+        package var hasTooManyValues = false
         package var description: String { "\(reason) at line \(line), column \(column)" }
     }
 
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
     private let depthMax: Int
+    private let valuesMax: Int
+    private var valuesRead = 0
     private let allowsTrailingCommas: Bool
 
-    private init(_ bytes: UnsafeBufferPointer<UInt8>, depthMax: Int, allowsTrailingCommas: Bool) {
+    private init(
+        _ bytes: UnsafeBufferPointer<UInt8>, depthMax: Int, valuesMax: Int, allowsTrailingCommas: Bool
+    ) {
         self.bytes = bytes
         self.depthMax = depthMax
+        self.valuesMax = valuesMax
         self.allowsTrailingCommas = allowsTrailingCommas
     }
 
     /// Parses `bytes`; arrays and objects may nest `depthMax` deep.
-    /// - Parameter allowsTrailingCommas: Ignores one comma after the last member or element, which is not valid JSON.
+    /// - Parameters:
+    ///   - valuesMax: how many values the document may hold, because each takes far more memory than its text.
+    ///     Unlimited by default, for what the server wrote itself.
+    ///   - allowsTrailingCommas: Ignores one comma after the last member or element, which is not valid JSON.
     package static func parse(
-        _ bytes: some Collection<UInt8>, depthMax: Int = Limits.jsonDepthMax, allowsTrailingCommas: Bool = false
+        _ bytes: some Collection<UInt8>, depthMax: Int = Limits.jsonDepthMax, valuesMax: Int = .max,
+        allowsTrailingCommas: Bool = false
     ) throws(Failure) -> JSON {
         let contiguous = ContiguousArray(bytes)
         let result: Result<JSON, Failure> = contiguous.withUnsafeBufferPointer { buffer in
-            var parser = JSONParser(buffer, depthMax: depthMax, allowsTrailingCommas: allowsTrailingCommas)
+            var parser = JSONParser(
+                buffer, depthMax: depthMax, valuesMax: valuesMax, allowsTrailingCommas: allowsTrailingCommas)
             do throws(Failure) {
                 return .success(try parser.document())
             } catch {
@@ -53,6 +65,12 @@ package struct JSONParser {
     private mutating func value(depth: Int) throws(Failure) -> JSON {
         skipSpace()
         guard position < bytes.count else { throw failure("unexpected end of the document") }
+        valuesRead += 1
+        guard valuesRead <= valuesMax else {
+            var failure = failure("more than \(valuesMax) values")
+            failure.hasTooManyValues = true
+            throw failure
+        }
         switch bytes[position] {
         case UInt8(ascii: "{"): return try object(depth: depth)
         case UInt8(ascii: "["): return try array(depth: depth)

@@ -59,7 +59,7 @@ package struct XMLText: Sendable, Hashable {
     ///   allow (XML 1.0 §2.2).
     package init(_ text: String, field: String) throws(PealError) {
         guard let legal = XMLText(legal: text) else {
-            throw .invalid(field, "\(field) holds a control character, which XML cannot carry")
+            throw .invalid(field, "\(field) contains a character that XML does not allow")
         }
         self = legal
     }

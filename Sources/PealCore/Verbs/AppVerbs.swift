@@ -8,11 +8,12 @@ package struct AppVerbs: Sendable {
         self.engine = engine
     }
 
-    /// - Throws: `conflict` when the id is taken.
+    /// - Throws: `conflict` when the id or a dialect's id is taken.
     package func create(
         _ app: App, _ call: VerbCall, reply: @escaping @Sendable (App) throws -> Reply
     ) async throws -> Reply {
         try await store.commit(.control, call, reply: reply) { store in
+            try Self.claim(app, before: nil, in: store)
             let stored = try store.insertApp(app)
             try store.audit(call, app: stored.key, "app.create", "app \(stored.id)")
             return stored
@@ -20,16 +21,31 @@ package struct AppVerbs: Sendable {
     }
 
     /// Applies `edit` to the current app.
-    /// - Throws: `not_found`; what `edit` throws.
+    /// - Throws: `not_found`; `conflict` when a dialect's id is taken; what `edit` throws.
     package func change(
         _ key: AppKey, _ call: VerbCall, edit: @escaping @Sendable (inout App) throws(PealError) -> Void
     ) async throws -> App {
         try await store.write(.control) { store in
             guard var app = try store.app(key: key) else { throw PealError.notFound("app") }
+            let before = app
             try edit(&app)
+            try Self.claim(app, before: before, in: store)
             try store.updateApp(app)
             try store.audit(call, app: app.key, "app.change", "app \(app.id)")
             return app
+        }
+    }
+
+    /// Refuses a dialect's id that would lead another app's clients here: its id of that dialect, or its own id. An app
+    /// keeps what it has.
+    private static func claim(_ app: App, before: App?, in store: any StoreWriting) throws {
+        for (dialect, id) in app.dialectIDs where before?.dialectIDs[dialect]?.lowercased() != id.lowercased() {
+            let named = try AppID(id).flatMap { try store.app($0) }
+            let holders = [try store.app(dialect: dialect, id: id), named].compactMap { $0 }
+            guard holders.allSatisfy({ $0.key == before?.key }) else {
+                let field = "\(dialect.rawValue)_app_id"
+                throw PealError(.conflict, "another app has this \(field)", field: field)
+            }
         }
     }
 
@@ -40,8 +56,8 @@ package struct AppVerbs: Sendable {
             guard try store.deleteApp(app.key, now: call.now) else { throw PealError.notFound("app") }
             try store.audit(call, app: nil, "app.delete", "app \(app.id)")
         }
-        for place in CredentialVerbs.Place.all(app: app.key) {
-            engine.credentialsChanged(app: app.key, provider: place.provider, environment: place.environment)
+        for target in CredentialVerbs.Target.all(app: app.key) {
+            engine.credentialsChanged(app: app.key, provider: target.provider, environment: target.environment)
         }
     }
 }

@@ -9,7 +9,7 @@ package struct ChannelVerbs: Sendable {
     }
 
     /// An app's channels in one environment.
-    package struct Place: Sendable, Hashable {
+    package struct Scope: Sendable, Hashable {
         package let app: AppKey
         package let environment: Environment
 
@@ -24,49 +24,50 @@ package struct ChannelVerbs: Sendable {
     /// - Parameter reply: Receives the channel's id.
     /// - Throws: `conflict` without an APNs credential; what `ChannelDirectory.create` throws.
     package func create(
-        _ policy: ChannelStoragePolicy, at place: Place, _ call: VerbCall,
+        _ policy: ChannelStoragePolicy, at scope: Scope, _ call: VerbCall,
         reply: @escaping @Sendable (String) throws -> Reply
     ) async throws -> Reply {
         if let request = call.request, let kept = try await store.answer(keptFor: request, now: call.now) {
             return kept
         }
-        let channel = try await directory.create(policy, try await access(place))
+        let channel = try await directory.create(policy, try await access(scope))
         return try await store.commit(.control, call, reply: reply) { store in
             try store.audit(
-                call, app: place.app, "channel.create", "channel \(channel) \(place.environment.rawValue)")
+                call, app: scope.app, "channel.create", "channel \(channel) \(scope.environment.rawValue)")
             return channel
         }.reply
     }
 
     /// The ids of the app's channels, sorted.
     /// - Throws: `conflict` without an APNs credential; what `ChannelDirectory.list` throws.
-    package func list(at place: Place) async throws -> [String] {
-        try await directory.list(try await access(place)).sorted()
+    package func list(at scope: Scope) async throws -> [String] {
+        try await directory.list(try await access(scope)).sorted()
     }
 
     /// - Throws: `conflict` without an APNs credential; `not_found`; what `ChannelDirectory.read` throws.
-    package func read(_ channel: String, at place: Place) async throws -> ChannelStoragePolicy {
-        try await directory.read(channel, try await access(place))
+    package func read(_ channel: String, at scope: Scope) async throws -> ChannelStoragePolicy {
+        try await directory.read(channel, try await access(scope))
     }
 
     /// - Throws: `conflict` without an APNs credential; `not_found`; what `ChannelDirectory.delete` throws.
-    package func delete(_ channel: String, at place: Place, _ call: VerbCall) async throws {
-        try await directory.delete(channel, try await access(place))
+    package func delete(_ channel: String, at scope: Scope, _ call: VerbCall) async throws {
+        try await directory.delete(channel, try await access(scope))
         try await store.write(.control) { store in
             try store.audit(
-                call, app: place.app, "channel.delete", "channel \(channel) \(place.environment.rawValue)")
+                call, app: scope.app, "channel.delete", "channel \(channel) \(scope.environment.rawValue)")
         }
     }
 
-    private func access(_ place: Place) async throws -> ChannelAccess {
+    private func access(_ scope: Scope) async throws -> ChannelAccess {
+        guard let network = Networks.broadcasting else { throw PealError.unsupported("channels") }
         let known = try await store.read { store in
-            try store.credential(app: place.app, provider: .apns, environment: place.environment)
+            try store.credential(app: scope.app, provider: network.name, environment: scope.environment)
         }
         guard let known else {
-            throw PealError(.conflict, "the app has no APNs credential for \(place.environment.rawValue)")
+            throw PealError(.conflict, "the app has no \(network.title) credential for \(scope.environment.rawValue)")
         }
         return ChannelAccess(
-            credential: known.credential, fingerprint: known.record.fingerprint, environment: place.environment)
+            credential: known.credential, fingerprint: known.record.fingerprint, environment: scope.environment)
     }
 }
 

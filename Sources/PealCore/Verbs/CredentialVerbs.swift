@@ -1,17 +1,24 @@
+internal import Synchronization
+
 /// Puts, verifies and removes the credentials of apps.
 package struct CredentialVerbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
     package let providers: [ProviderName: any Provider]
+    let examinations: CredentialExaminations
 
-    package init(store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider]) {
+    package init(
+        store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider],
+        examinations: CredentialExaminations = CredentialExaminations()
+    ) {
         self.store = store
         self.engine = engine
         self.providers = providers
+        self.examinations = examinations
     }
 
     /// The network and environment of a credential. Networks with one environment use production.
-    package struct Place: Sendable, Hashable {
+    package struct Target: Sendable, Hashable {
         package let app: AppKey
         package let provider: ProviderName
         package let environment: Environment
@@ -23,9 +30,9 @@ package struct CredentialVerbs: Sendable {
         }
 
         /// Every network and environment that an app can have a credential for.
-        static func all(app: AppKey) -> [Place] {
+        static func all(app: AppKey) -> [Target] {
             Networks.all.flatMap { network in
-                network.environments.map { Place(app: app, provider: network.name, environment: $0) }
+                network.environments.map { Target(app: app, provider: network.name, environment: $0) }
             }
         }
 
@@ -37,93 +44,94 @@ package struct CredentialVerbs: Sendable {
     /// - Throws: `invalid_field`; `not_supported` if this server has no such provider; `conflict` if the network keeps
     ///   no further key.
     package func put(
-        _ credential: Credential, at place: Place, _ call: VerbCall
+        _ credential: Credential, at target: Target, _ call: VerbCall
     ) async throws -> CredentialRecord {
-        let network = try network(place.provider)
-        let examined = try network.examine(credential, now: call.now)
+        let network = try network(target.provider)
+        let examined = try await examinations.examine(credential, by: network, app: target.app, now: call.now)
         let (record, earlier) = try await store.write(.control) { store in
-            let earlier = try store.credential(at: place)
+            let earlier = try store.credential(at: target)
             var examined = examined
             if let joined = examined.credential.joined(to: earlier?.credential) {
                 examined = try network.examine(joined, now: call.now)
             }
             try examined.credential.value.checkSize()
             let record = try store.putCredential(
-                examined, app: place.app, provider: place.provider, environment: place.environment, now: call.now)
+                examined, app: target.app, provider: target.provider, environment: target.environment, now: call.now)
             try store.audit(
-                call, app: place.app, "credential.put", "\(place.description) \(record.fingerprint)")
+                call, app: target.app, "credential.put", "\(target.description) \(record.fingerprint)")
             return (record, earlier?.record)
         }
-        settle(place, earlier, unless: record.fingerprint)
+        settle(target, earlier, unless: record.fingerprint)
         return record
     }
 
     /// - Throws: `not_found`.
-    package func delete(at place: Place, _ call: VerbCall) async throws {
+    package func delete(at target: Target, _ call: VerbCall) async throws {
         let earlier = try await store.write(.control) { store in
-            let earlier = try store.credential(at: place)?.record
+            let earlier = try store.credential(at: target)?.record
             guard
                 try store.deleteCredential(
-                    app: place.app, provider: place.provider, environment: place.environment)
+                    app: target.app, provider: target.provider, environment: target.environment)
             else { throw PealError.notFound("credential") }
-            try store.audit(call, app: place.app, "credential.delete", place.description)
+            try store.audit(call, app: target.app, "credential.delete", target.description)
             return earlier
         }
-        settle(place, earlier, unless: nil)
+        settle(target, earlier, unless: nil)
     }
 
     /// Removes one key of a credential that has several. Addresses that were created with it can no longer be reached.
     /// - Parameter fingerprint: the fingerprint of the key.
     /// - Throws: `not_found`.
-    package func deleteKey(_ fingerprint: String, at place: Place, _ call: VerbCall) async throws {
-        let network = try network(place.provider)
+    package func deleteKey(_ fingerprint: String, at target: Target, _ call: VerbCall) async throws {
+        let network = try network(target.provider)
         let earlier = try await store.write(.control) { store in
-            guard let known = try store.credential(at: place) else { throw PealError.notFound("credential") }
+            guard let known = try store.credential(at: target) else { throw PealError.notFound("credential") }
             switch known.credential.removingKey(fingerprint) {
             case .notFound: throw PealError.notFound("credential")
             case .empty:
                 _ = try store.deleteCredential(
-                    app: place.app, provider: place.provider, environment: place.environment)
+                    app: target.app, provider: target.provider, environment: target.environment)
             case .remaining(let rest):
                 let examined = try network.examine(rest, now: call.now)
                 _ = try store.putCredential(
-                    examined, app: place.app, provider: place.provider, environment: place.environment, now: call.now)
+                    examined, app: target.app, provider: target.provider, environment: target.environment, now: call.now
+                )
             }
-            try store.audit(call, app: place.app, "credential.delete", "\(place.description) \(fingerprint)")
+            try store.audit(call, app: target.app, "credential.delete", "\(target.description) \(fingerprint)")
             return known.record
         }
-        settle(place, earlier, unless: nil)
+        settle(target, earlier, unless: nil)
     }
 
     /// Sends a harmless request to the provider. An acceptance reopens a stopped route; lists show a refusal from then
     /// on. A repeated request does not ask the provider again.
     /// - Throws: `not_found` without a credential.
     package func verify(
-        at place: Place, _ call: VerbCall, reply: @escaping @Sendable (CredentialVerification) throws -> Reply
+        at target: Target, _ call: VerbCall, reply: @escaping @Sendable (CredentialVerification) throws -> Reply
     ) async throws -> Reply {
-        let network = try network(place.provider)
+        let network = try network(target.provider)
         if let request = call.request, let kept = try await store.answer(keptFor: request, now: call.now) {
             return kept
         }
-        guard let known = try await store.read({ try $0.credential(at: place) }) else {
+        guard let known = try await store.read({ try $0.credential(at: target) }) else {
             throw PealError.notFound("credential")
         }
         let fingerprint = known.record.fingerprint
         let verification = await network.verify(
-            known.credential, fingerprint: fingerprint, environment: place.environment)
+            known.credential, fingerprint: fingerprint, environment: target.environment)
         let answer = try await store.commit(.control, call, reply: reply) { store in
             try store.audit(
-                call, app: place.app, "credential.verify", "\(place.description) \(verification.result.rawValue)")
+                call, app: target.app, "credential.verify", "\(target.description) \(verification.result.rawValue)")
             if let health = verification.health(at: call.now),
-                try store.credential(at: place)?.record.fingerprint == fingerprint
+                try store.credential(at: target)?.record.fingerprint == fingerprint
             {
                 try store.setHealth(
-                    health, app: place.app, provider: place.provider, environment: place.environment)
+                    health, app: target.app, provider: target.provider, environment: target.environment)
             }
             return verification
         }.reply
         if verification.result == .accepted {
-            engine.credentialsChanged(app: place.app, provider: place.provider, environment: place.environment)
+            engine.credentialsChanged(app: target.app, provider: target.provider, environment: target.environment)
         }
         return answer
     }
@@ -134,17 +142,17 @@ package struct CredentialVerbs: Sendable {
     }
 
     /// Notifies the engine, which closes connections under the earlier credential.
-    private func settle(_ place: Place, _ earlier: CredentialRecord?, unless fingerprint: String?) {
-        engine.credentialsChanged(app: place.app, provider: place.provider, environment: place.environment)
+    private func settle(_ target: Target, _ earlier: CredentialRecord?, unless fingerprint: String?) {
+        engine.credentialsChanged(app: target.app, provider: target.provider, environment: target.environment)
         if let earlier, earlier.fingerprint != fingerprint {
-            providers[place.provider]?.drain(fingerprint: earlier.fingerprint)
+            providers[target.provider]?.drain(fingerprint: earlier.fingerprint)
         }
     }
 }
 
 extension StoreReading {
-    func credential(at place: CredentialVerbs.Place) throws -> (credential: Credential, record: CredentialRecord)? {
-        try credential(app: place.app, provider: place.provider, environment: place.environment)
+    func credential(at target: CredentialVerbs.Target) throws -> (credential: Credential, record: CredentialRecord)? {
+        try credential(app: target.app, provider: target.provider, environment: target.environment)
     }
 }
 
@@ -156,5 +164,61 @@ extension CredentialVerification {
         case .refused: .stopped(at: now, reason: reason)
         case .unreachable, .unverifiable: nil
         }
+    }
+}
+
+/// Checks credentials away from the threads that serve requests, because opening an archive may take seconds: one
+/// credential of an app at a time.
+package final class CredentialExaminations: Sendable {
+    /// Runs work on threads of its own.
+    package typealias Submit = @Sendable (@escaping @Sendable () -> Void) -> Void
+
+    private struct State {
+        var busy: Set<AppKey> = []
+        var waiters: [(app: AppKey, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let submit: Submit
+    private let state = Mutex(State())
+
+    /// - Parameter submit: by default runs the work in place.
+    package init(submit: @escaping Submit = { $0() }) { self.submit = submit }
+
+    /// - Throws: as `Provider.examine`; `unavailable` while too many wait.
+    func examine(
+        _ credential: Credential, by network: any Provider, app: AppKey, now: Timestamp
+    ) async throws -> CredentialExamination {
+        try await enter(app)
+        defer { leave(app) }
+        return try await withCheckedThrowingContinuation { continuation in
+            submit { continuation.resume(with: Result { try network.examine(credential, now: now) }) }
+        }
+    }
+
+    private func enter(_ app: AppKey) async throws {
+        let hasRoom = state.withLock { $0.waiters.count < Limits.credentialExaminationsWaitingMax }
+        guard hasRoom else {
+            throw PealError(.unavailable, "too many credentials are being checked", retryAfterSeconds: 5)
+        }
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                if state.busy.insert(app).inserted { return true }
+                state.waiters.append((app, continuation))
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    /// Passes the turn to the next that waits for the app.
+    private func leave(_ app: AppKey) {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard let index = state.waiters.firstIndex(where: { $0.app == app }) else {
+                state.busy.remove(app)
+                return nil
+            }
+            return state.waiters.remove(at: index).continuation
+        }
+        next?.resume()
     }
 }

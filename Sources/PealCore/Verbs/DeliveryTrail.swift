@@ -30,7 +30,7 @@ package struct DeliveryTrail: Sendable {
 
     /// - Throws: `not_found` for an unknown message or device.
     package func events(of message: MessageID, app: AppKey, _ subject: Subject) async throws -> [Event] {
-        try await store.read { store in
+        try await store.read(.heavy) { store in
             guard let job = try store.message(app: app, id: message), let draft = try store.draft(app: app, id: message)
             else { throw PealError.notFound("message") }
             let reader = Reader(store: store, message: job, draft: draft)
@@ -75,25 +75,25 @@ package struct DeliveryTrail: Sendable {
             guard let number = try store.addressNumber(app: message.app, message: message.id, address: address) else {
                 return try devices.flatMap { device in try events(of: device) }
             }
-            let place = Place(device: nil, route: address.route, key: number)
-            let log = try logged(place)
-            let own = try matched(place, by: "its address") + (log.isEmpty ? unlogged(place) : log)
-            let reached = try devices.filter { device in try !logged(Place(device)).isEmpty }
+            let recipient = Recipient(device: nil, route: address.route, key: number)
+            let log = try logged(recipient)
+            let own = try matched(recipient, by: "its address") + (log.isEmpty ? unlogged(recipient) : log)
+            let reached = try devices.filter { device in try !logged(Recipient(device)).isEmpty }
             return try own + reached.flatMap { device in try events(of: device) }
         }
 
         private func events(of device: Device) throws -> [Event] {
-            let place = Place(device)
-            let log = try logged(place) + reported(place)
+            let recipient = Recipient(device)
+            let log = try logged(recipient) + reported(recipient)
             switch AudienceMatch(device, in: draft) {
             case .no(let reason) where log.isEmpty:
                 return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
-            case .no: return matched(place, by: "what it was then") + log
-            case .by(let reason): return try matched(place, by: reason) + (log.isEmpty ? unlogged(place) : log)
+            case .no: return matched(recipient, by: "what it was then") + log
+            case .by(let reason): return try matched(recipient, by: reason) + (log.isEmpty ? unlogged(recipient) : log)
             }
         }
 
-        private struct Place {
+        private struct Recipient {
             let device: DeviceID?
             let route: Route
             let key: DeviceKey
@@ -111,26 +111,28 @@ package struct DeliveryTrail: Sendable {
 
         private var begun: Timestamp { message.cutoffAt ?? message.createdAt }
 
-        private func matched(_ place: Place, by reason: String) -> [Event] {
-            let matched = Event(device: place.device, at: begun, name: .matched, detail: "by \(reason)")
+        private func matched(_ recipient: Recipient, by reason: String) -> [Event] {
+            let matched = Event(device: recipient.device, at: begun, name: .matched, detail: "by \(reason)")
             let window = message.windowUntil.map { "for a good moment, until \($0) at the latest" }
             let wait = message.startAt.flatMap { $0 > message.createdAt ? "until \($0)" : nil }
             guard let detail = window ?? wait else { return [matched] }
-            let held = Event(device: place.device, at: message.createdAt, name: .held, detail: detail)
+            let held = Event(device: recipient.device, at: message.createdAt, name: .held, detail: detail)
             return [held, matched]
         }
 
         /// The event of a device without a row in the log: not reached yet, or dropped with the message.
-        private func unlogged(_ place: Place) throws -> [Event] {
+        private func unlogged(_ recipient: Recipient) throws -> [Event] {
             let ended = message.endedAt ?? begun
             switch message.state {
             case .sent: return []
-            case .cancelled: return [Event(device: place.device, at: ended, name: .suppressed, detail: "Cancelled")]
-            case .failed: return [Event(device: place.device, at: ended, name: .suppressed, detail: "MessageFailed")]
-            case .expired: return [Event(device: place.device, at: ended, name: .expired, detail: "Expired")]
+            case .cancelled: return [Event(device: recipient.device, at: ended, name: .suppressed, detail: "Cancelled")]
+            case .failed:
+                return [Event(device: recipient.device, at: ended, name: .suppressed, detail: "MessageFailed")]
+            case .expired: return [Event(device: recipient.device, at: ended, name: .expired, detail: "Expired")]
             case .scheduled, .planning, .sending, .paused:
-                let detail = try [message.state.name, stop(of: place.route)].compactMap(\.self).joined(separator: "; ")
-                return [Event(device: place.device, at: begun, name: .pending, detail: detail)]
+                let detail = try [message.state.name, stop(of: recipient.route)].compactMap(\.self).joined(
+                    separator: "; ")
+                return [Event(device: recipient.device, at: begun, name: .pending, detail: detail)]
             }
         }
 
@@ -143,41 +145,43 @@ package struct DeliveryTrail: Sendable {
             return "\(route) is stopped since \(at): \(reason)"
         }
 
-        private func logged(_ place: Place) throws -> [Event] {
+        private func logged(_ recipient: Recipient) throws -> [Event] {
             // The device may have moved to the other environment since the message was sent to it.
-            let routes = [place.route] + (place.device == nil ? [] : [place.route.otherEnvironment].compactMap { $0 })
+            let routes =
+                [recipient.route]
+                + (recipient.device == nil ? [] : [recipient.route.otherEnvironment].compactMap { $0 })
             let rows = try routes.flatMap { route in
                 try store.logRows(
-                    app: message.app, message: message.id, route: route, key: place.key,
-                    inAddresses: place.device == nil)
+                    app: message.app, message: message.id, route: route, key: recipient.key,
+                    inAddresses: recipient.device == nil)
             }
             return try rows.flatMap { stored in
-                try DeliveryLog.find(place.key, in: stored.row.data).map { events(place, stored, $0) } ?? []
+                try DeliveryLog.find(recipient.key, in: stored.row.data).map { events(recipient, stored, $0) } ?? []
             }
         }
 
         /// The device's own reports.
-        private func reported(_ place: Place) throws -> [Event] {
-            try store.receipts(app: message.app, message: message.id, device: place.key).compactMap { receipt in
+        private func reported(_ recipient: Recipient) throws -> [Event] {
+            try store.receipts(app: message.app, message: message.id, device: recipient.key).compactMap { receipt in
                 switch receipt.kind {
-                case .received: Event(device: place.device, at: receipt.at, name: .received, detail: "")
-                case .opened: Event(device: place.device, at: receipt.at, name: .opened, detail: "")
+                case .received: Event(device: recipient.device, at: receipt.at, name: .received, detail: "")
+                case .opened: Event(device: recipient.device, at: receipt.at, name: .opened, detail: "")
                 case .heartbeat: nil
                 }
             }
         }
 
-        private func events(_ place: Place, _ stored: StoredLogRow, _ entry: DeliveryLogEntry) -> [Event] {
+        private func events(_ recipient: Recipient, _ stored: StoredLogRow, _ entry: DeliveryLogEntry) -> [Event] {
             let (row, route) = (stored.row, stored.slice.route)
             var events: [Event] = []
             if entry.attempt > 0 {
                 let locale = entry.locale.map { ", rendered in \($0)" } ?? ""
                 let detail = "attempt \(entry.attempt) over \(route)" + locale
-                events.append(Event(device: place.device, at: row.sentAt, name: .sent, detail: detail))
+                events.append(Event(device: recipient.device, at: row.sentAt, name: .sent, detail: detail))
             }
             let answered = row.sentAt + .milliseconds(row.tookMilliseconds)
             let name = Event.Name(rawValue: entry.outcome.name) ?? .deferred
-            return events + [Event(device: place.device, at: answered, name: name, detail: entry.reason)]
+            return events + [Event(device: recipient.device, at: answered, name: name, detail: entry.reason)]
         }
     }
 }

@@ -92,7 +92,7 @@ package struct DeviceVerbs: Sendable {
             guard let device = try store.device(app: app, id: id) else { throw PealError.notFound("device") }
             let topics = Set(device.topics(at: call.now)).subtracting(remove).union(add)
             guard topics.count <= Limits.topicsPerDeviceMax else {
-                throw PealError.invalid("topics", "a device may have \(Limits.topicsPerDeviceMax) topics at most")
+                throw PealError.invalid("topics", "a device may have at most \(Limits.topicsPerDeviceMax) topics")
             }
             try store.changeTopics(app: app, device: device.key, add: add, remove: remove, now: call.now)
             guard let changed = try store.device(app: app, id: id) else { throw PealError.notFound("device") }
@@ -180,7 +180,7 @@ extension DeviceVerbs {
         for device in devices {
             let topics = Set(device.topics(at: call.now)).union(draft.topics)
             guard topics.count <= Limits.topicsPerDeviceMax else {
-                return .invalid("tags", "a device may have \(Limits.topicsPerDeviceMax) tags at most")
+                return .invalid("tags", "a device may have at most \(Limits.topicsPerDeviceMax) tags")
             }
             try store.changeTopics(app: app, device: device.key, add: draft.topics, remove: [], now: call.now)
         }

@@ -21,7 +21,7 @@ package struct GeofenceVerbs: Sendable {
         try await change(call) { store in
             let known = try store.geofences(app: app, NumberedPageQuery(page: 1, size: 1)).total
             guard known < Limits.geofencesPerAppMax else {
-                throw PealError(.conflict, "an app has \(Limits.geofencesPerAppMax) geofences at most")
+                throw PealError(.conflict, "an app may have at most \(Limits.geofencesPerAppMax) geofences")
             }
             let geofence = try store.insertGeofence(plan, app: app, now: call.now)
             try store.audit(call, app: app, "geofence.create", "geofence \(geofence.id)")
@@ -86,7 +86,7 @@ package struct GeofenceVerbs: Sendable {
             let found = try device.flatMap { try store.device(app: app, id: $0) }
             let own = found.flatMap { platforms.contains($0.platform) ? $0 : nil }
             let asking = GeofenceShare.Device(
-                platform: own?.platform ?? platforms.first ?? .ios,
+                platform: own?.platform ?? platforms.first ?? Platform.addressable[0],
                 topics: try own.map { try store.topicsJoined(app: app, device: $0.key) })
             return GeofenceShare(try store.geofenceLedger(app: app), for: asking, since: known, now: now)
         }
@@ -126,7 +126,7 @@ package struct LocationVerbs: Sendable {
         try await store.write(.control) { store in
             let known = try store.locations(app: app, NumberedPageQuery(page: 1, size: 1)).total
             guard known < Limits.locationsPerAppMax else {
-                throw PealError(.conflict, "an app has \(Limits.locationsPerAppMax) locations at most")
+                throw PealError(.conflict, "an app may have at most \(Limits.locationsPerAppMax) locations")
             }
             let location = try store.insertLocation(place, app: app, now: call.now)
             try store.audit(call, app: app, "location.create", "location \(location.id)")
@@ -139,7 +139,7 @@ package struct LocationVerbs: Sendable {
     package func delete(_ id: Int64, app: AppKey, _ call: VerbCall) async throws {
         try await store.write(.control) { store in
             if let user = try store.geofences(app: app, at: id).first {
-                throw PealError(.conflict, "geofence \(user.id) has this location")
+                throw PealError(.conflict, "geofence \(user.id) uses this location")
             }
             guard try store.deleteLocation(id, app: app) else { throw PealError.notFound("location") }
             try store.audit(call, app: app, "location.delete", "location \(id)")
@@ -152,7 +152,7 @@ package struct LocationVerbs: Sendable {
         try await store.write(.control) { store in
             let known = try store.locationGroups(app: app, NumberedPageQuery(page: 1, size: 1)).total
             guard known < Limits.locationGroupsPerAppMax else {
-                throw PealError(.conflict, "an app has \(Limits.locationGroupsPerAppMax) location groups at most")
+                throw PealError(.conflict, "an app may have at most \(Limits.locationGroupsPerAppMax) location groups")
             }
             let group = try store.insertLocationGroup(plan, app: app, now: call.now)
             try store.audit(call, app: app, "location_group.create", "location group \(group.id)")

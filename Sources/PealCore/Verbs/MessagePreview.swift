@@ -60,7 +60,7 @@ package struct MessagePreview: Sendable {
             let result = Result { () throws(ContentRefusal) in try provider.render(order) }
             return Request(
                 route: route, locale: locale, counts: counts,
-                result: result.mapError { Self.place($0, platform, draft.content) })
+                result: result.mapError { Self.located($0, platform, draft.content) })
         }
     }
 
@@ -93,7 +93,7 @@ package struct MessagePreview: Sendable {
     }
 
     /// Providers see resolved options. If the option is from the platform's own object, the error names it there.
-    private static func place(_ refusal: ContentRefusal, _ platform: Platform, _ content: Content) -> ContentRefusal {
+    private static func located(_ refusal: ContentRefusal, _ platform: Platform, _ content: Content) -> ContentRefusal {
         guard refusal.field == .collapseKey(nil), content.platforms[platform]?.options.collapseKey != nil else {
             return refusal
         }
@@ -123,12 +123,12 @@ extension MessagePreview {
                 Platform.addressable.filter { platform in
                     Route(platform, .production).provider.map(providers.contains) ?? false
                 })
-            if records.isEmpty { counting = [.ios] }
+            if records.isEmpty { counting = Set(Platform.primary.prefix(1)) }
             if namesPlatforms {
                 counting.formUnion(draft.content.platforms.keys)
                 counting.formUnion(addressed.union(audience.platforms ?? []))
             } else {
-                counting.formIntersection([.ios, .android])
+                counting.formIntersection(Platform.primary)
             }
             self.counting = counting
         }

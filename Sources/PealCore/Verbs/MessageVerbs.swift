@@ -154,7 +154,7 @@ package struct MessageVerbs: Sendable {
         _ message: Message, to goal: Message.State, _ verb: String, _ call: VerbCall, in store: any StoreWriting
     ) throws {
         guard goal == .cancelled else {
-            throw PealError(.conflict, "a message with a window cannot be \(verb): cancel it and send another")
+            throw PealError(.conflict, "a message with a window cannot be \(verb); cancel it and send another")
         }
         guard message.state != .cancelled else { return }
         guard try store.cancelMoments(app: message.app, message: message.id, now: call.now) > 0 else {
@@ -186,7 +186,7 @@ package struct CampaignVerbs: Sendable {
         var cursor: MessageID?
         repeat {
             let before = cursor
-            let page = try await store.read { store in
+            let page = try await store.read(.heavy) { store in
                 try store.messages(
                     app: app, MessageFilter(campaignID: id), before: before, limit: Limits.listItemsMax
                 ).map { message in
@@ -211,7 +211,7 @@ package struct CampaignVerbs: Sendable {
         var last = name
         while reports.count < limit {
             let (after, wanted) = (last, limit - reports.count)
-            let ids = try await store.read { try $0.campaignIDs(app: app, after: after, limit: wanted) }
+            let ids = try await store.read(.heavy) { try $0.campaignIDs(app: app, after: after, limit: wanted) }
             for id in ids {
                 do {
                     reports.append(try await report(id, app: app))

@@ -1,8 +1,8 @@
 /// Stores the receipts of devices for messages and geofences.
 package struct ReceiptVerbs: Sendable {
-    package let store: any Store
+    package let gatherer: ReceiptGatherer
 
-    package init(store: any Store) { self.store = store }
+    package init(gatherer: ReceiptGatherer) { self.gatherer = gatherer }
 
     /// Stores the receipts of known devices for known messages and geofences, and ignores all others. Repeated receipts
     /// change nothing.
@@ -17,7 +17,7 @@ package struct ReceiptVerbs: Sendable {
         while !rest.isEmpty {
             let piece = Array(rest.prefix(Limits.analyticsEventsPerCommit))
             rest = rest.dropFirst(Limits.analyticsEventsPerCommit)
-            count += try await store.write(.rest) { store in
+            count += try await gatherer.write { store in
                 var reader = Reader(store: store, app: app, now: now, isOwn: isOwn)
                 let (receipts, triggers) = try reader.resolve(piece)
                 return try store.record(receipts, app: app) + store.record(triggers, app: app)

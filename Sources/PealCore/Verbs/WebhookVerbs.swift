@@ -39,7 +39,7 @@ package struct WebhookVerbs: Sendable {
             let put = try store.putWebhook(webhook)
             let count = try store.webhooks(app: draft.app, after: nil, limit: Limits.webhooksPerAppMax + 1).count
             guard !put.isNew || count <= Limits.webhooksPerAppMax else {
-                throw PealError(.conflict, "an app has \(Limits.webhooksPerAppMax) webhooks at most")
+                throw PealError(.conflict, "an app may have at most \(Limits.webhooksPerAppMax) webhooks")
             }
             try store.audit(call, app: draft.app, "webhook.put", "webhook \(draft.name)")
             return put
@@ -68,11 +68,11 @@ package struct WebhookVerbs: Sendable {
                 throw PealError.notFound("delivery")
             }
             guard webhook.disabledAt == nil else {
-                throw PealError(.conflict, "the webhook is disabled: send its PUT again to enable it")
+                throw PealError(.conflict, "the webhook is disabled; PUT it again to enable it")
             }
             guard known.state.successors.contains(.pending),
                 let retried = try store.retryDelivery(of: webhook.place, id: id, now: call.now)
-            else { throw PealError(.conflict, "the delivery is \(known.state.name) and has nothing to be sent again") }
+            else { throw PealError(.conflict, "the delivery is \(known.state.name) and cannot be retried") }
             try store.audit(call, app: app, "webhook.retry", "delivery \(id) of webhook \(name)")
             return retried
         }.reply

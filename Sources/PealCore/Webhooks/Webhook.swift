@@ -90,8 +90,13 @@ package typealias OutboxEventID = Identifier<OutboxEvent>
 package struct WebhookRules: Sendable {
     /// Hosts that may be private: `host`, `host:port` or `.suffix`.
     package let allowedHosts: [String]
+    /// Ports of other hosts.
+    package let allowedPorts: [Int]
 
-    package init(allowedHosts: [String] = []) { self.allowedHosts = allowedHosts }
+    package init(allowedHosts: [String] = [], allowedPorts: [Int] = [443]) {
+        self.allowedHosts = allowedHosts
+        self.allowedPorts = allowedPorts
+    }
 
     /// The target of a URL.
     package struct Target: Sendable, Hashable {
@@ -113,7 +118,7 @@ package struct WebhookRules: Sendable {
     /// - Throws: `invalid_field` for `url`.
     package func target(_ url: String) throws(PealError) -> Target {
         guard url.utf8.count <= Limits.webhookURLBytesMax else {
-            throw .invalid("url", "url may be \(Limits.webhookURLBytesMax) bytes long at most")
+            throw .invalid("url", "url must be at most \(Limits.webhookURLBytesMax) bytes long")
         }
         guard let uri = EndpointURI(url) else {
             throw .invalid(
@@ -123,8 +128,11 @@ package struct WebhookRules: Sendable {
         guard uri.isSecure || (isListed && uri.isLoopback) else {
             throw .invalid("url", "url must be https; http only to a loopback host in PEAL_WEBHOOKS_ALLOWED_HOSTS")
         }
+        guard isListed || allowedPorts.contains(uri.port) else {
+            throw .invalid("url", "url must use port 443, or one in PEAL_WEBHOOKS_ALLOWED_PORTS")
+        }
         guard isListed || !Self.isPrivate(uri) else {
-            throw .invalid("url", "url leads to a private host that PEAL_WEBHOOKS_ALLOWED_HOSTS does not list")
+            throw .invalid("url", "url names a private host that is not in PEAL_WEBHOOKS_ALLOWED_HOSTS")
         }
         return Target(url: uri.text, host: uri.host, isSecure: uri.isSecure, mayBePrivate: isListed)
     }

@@ -51,103 +51,161 @@ struct RouteBreaker: Sendable {
         var hasReopened = false
     }
 
-    private struct Closure {
-        var until: Duration
-        var isStop: Bool
-        /// When the probe in flight counts as lost; nil = there is none.
-        var probeEnds: Duration?
+    /// What is stored of a breaker, so that other processes and later runs know it.
+    struct Memory: Sendable, Hashable {
+        /// nil while the route is open.
+        var until: Duration?
+        var isStop = false
+        var level = 0
+        var backOffs = 0
+        /// Why it is closed.
+        var reason = ""
+        /// The message whose refusal stopped the route.
+        var suspect: MessageID?
+    }
+
+    /// What a refusal of one message means.
+    enum Stop: Sendable, Hashable {
+        /// The route is stopped now and was not before.
+        case new
+        case known
+        /// Others are accepted: the route stays open, and the message waits alone.
+        case ofMessageAlone
+    }
+
+    private struct Probe {
+        let message: MessageID?
+        /// When it counts as lost.
+        let ends: Duration
     }
 
     static let memoryAnswers = 100
+    /// How long a message waits that is refused while others are accepted.
+    static let refusedWait: Duration = .seconds(900)
     private static let pauseSeconds: [Int64] = [10, 30, 60, 120, 300]
     private static let stopSeconds: [Int64] = [30, 60, 120, 300, 900]
     private static let backOffSeconds: [Int64] = [1, 2, 4, 8, 15, 30, 60]
-    private static let probeLife: Duration = .seconds(60)
+    private static let probeLife: Duration = .seconds(Limits.probeSeconds)
+    /// The store counts in whole milliseconds, and not on this clock.
+    private static let slack: Duration = .milliseconds(250)
+    private static let refusedMax = 64
 
     /// Whether every address names a host of its own, so that the answers of some say nothing about the others.
     private let hasManyHosts: Bool
-    private var closure: Closure?
-    private var level = 0
-    private var backOffs = 0
+    private(set) var memory = Memory()
+    private var probes: [Probe] = []
+    /// Messages that were refused while others were accepted.
+    private var refused: Set<MessageID> = []
     private var recent = Tally()
 
     init(hasManyHosts: Bool = false) { self.hasManyHosts = hasManyHosts }
 
     /// nil while the route is open.
-    var closedUntil: Duration? { closure?.until }
-    var isStopped: Bool { closure?.isStop ?? false }
+    var closedUntil: Duration? { memory.until }
+    var isStopped: Bool { memory.until != nil && memory.isStop }
 
-    /// Asks to begin a page. Whoever gets `probe` must report it with `judge` or `backOff`; otherwise it counts as lost
-    /// after a minute.
-    mutating func enter(now: Duration) -> Gate {
-        guard var closure else { return .open }
-        guard now >= closure.until else { return .closed(until: closure.until) }
-        if let ends = closure.probeEnds, now < ends { return .closed(until: min(ends, now + .seconds(1))) }
-        closure.probeEnds = now + Self.probeLife
-        self.closure = closure
+    /// Takes over what another process, or an earlier run, stored.
+    mutating func adopt(_ memory: Memory) {
+        self.memory = memory
+        probes = []
+    }
+
+    /// Asks to begin a page. Whoever gets `probe` must report it with `judge`, `stop` or `backOff`; otherwise it counts
+    /// as lost after `Limits.probeSeconds`. Of each message there is one probe at a time.
+    mutating func enter(_ message: MessageID?, now: Duration) -> Gate {
+        guard let until = memory.until else { return .open }
+        guard now + Self.slack >= until else { return .closed(until: until) }
+        probes.removeAll { $0.ends <= now }
+        guard probes.count < Limits.probeMessagesMax, !probes.contains(where: { $0.message == message }) else {
+            return .closed(until: now + .seconds(1))
+        }
+        probes.append(Probe(message: message, ends: now + Self.probeLife))
         return .probe
     }
 
     /// Judges a page's answers before anything follows from them.
-    mutating func judge(_ page: Tally, isProbe: Bool, now: Duration) -> Judgement {
+    mutating func judge(_ page: Tally, of message: MessageID?, isProbe: Bool, now: Duration) -> Judgement {
         var judgement = Judgement()
         guard page.answers > 0 else { return judgement }
         recent.fade(to: Self.memoryAnswers)
         recent.add(page)
+        let isOpen = memory.until == nil
         let isSuspect = page.suspicious > 0 && hasMassRetirement
         judgement.trustsSuspicious = !isSuspect
         if isSuspect {
             if !isStopped || isProbe { judgement.stopReason = isStopped ? nil : "MassRetirement" }
             judgement.hasTripped = !isStopped
-            close(isStop: true, isProbe: isProbe, now: now)
+            close(isStop: true, reason: "MassRetirement", isProbe: isProbe, now: now)
         } else if isFailing(page) {
-            judgement.hasTripped = closure == nil
-            close(isStop: false, isProbe: isProbe, now: now)
-        } else if isProbe, closure != nil {
-            closure = nil
-            level = 0
-            backOffs = 0
+            judgement.hasTripped = isOpen
+            close(isStop: false, reason: "TooManyDeferrals", isProbe: isProbe, now: now)
+        } else if isProbe, !isOpen {
+            reopen(after: message)
             judgement.hasReopened = true
-        } else if closure == nil, page.accepted > 0 {
-            backOffs = 0
-            level = 0
+        } else if isOpen, page.accepted > 0 {
+            (memory.backOffs, memory.level) = (0, 0)
         }
+        if page.accepted > 0, let message { refused.remove(message) }
         return judgement
     }
 
-    /// The provider asked the whole app to wait.
-    mutating func hold(_ after: Duration, now: Duration) {
-        let until = now + min(max(after, .seconds(1)), BackOff.longest)
-        closure = Closure(until: max(until, closure?.until ?? .zero), isStop: isStopped)
+    /// A probe of `message` succeeded. If another message's refusal stopped the route, that one is the cause.
+    private mutating func reopen(after message: MessageID?) {
+        if let suspect = memory.suspect, suspect != message { noteRefused(suspect) }
+        memory = Memory()
     }
 
-    /// Stops the route: nothing can be accepted until the configuration is fixed. Returns whether that is new.
-    mutating func stop(isProbe: Bool, now: Duration) -> Bool {
+    private mutating func noteRefused(_ message: MessageID) {
+        if refused.count >= Self.refusedMax { refused = [] }
+        refused.insert(message)
+    }
+
+    /// The provider asked the whole app to wait.
+    mutating func hold(_ after: Duration, reason: String = "", now: Duration) {
+        let until = now + min(max(after, .seconds(1)), BackOff.longest)
+        if memory.until.map({ $0 < until }) ?? true { memory.until = until }
+        memory.reason = reason
+        probes = []
+    }
+
+    /// Stops the route: nothing can be accepted until the configuration is fixed. A message that is refused while
+    /// others are accepted stops nobody.
+    mutating func stop(by message: MessageID?, reason: String = "", isProbe: Bool, now: Duration) -> Stop {
+        if memory.until == nil, let message, isProbe || refused.contains(message) {
+            noteRefused(message)
+            return .ofMessageAlone
+        }
         let isNew = !isStopped
-        close(isStop: true, isProbe: isProbe, now: now)
-        return isNew
+        if isNew { memory.suspect = message }
+        close(isStop: true, reason: reason, isProbe: isProbe, now: now)
+        return isNew ? .new : .known
     }
 
     /// Requests did not reach the provider, or need a fresh connection or credential: a short, growing pause.
-    mutating func backOff(isProbe: Bool, now: Duration) {
-        let seconds = Self.backOffSeconds[min(backOffs, Self.backOffSeconds.count - 1)]
-        if let closure, !isProbe, now < closure.until { return }
-        backOffs += 1
-        closure = Closure(until: now + .seconds(seconds), isStop: isStopped)
+    mutating func backOff(reason: String = "", isProbe: Bool, now: Duration) {
+        let seconds = Self.backOffSeconds[min(memory.backOffs, Self.backOffSeconds.count - 1)]
+        if let until = memory.until, !isProbe || until > now + Self.slack { return }
+        memory.backOffs += 1
+        memory.until = now + .seconds(seconds)
+        memory.reason = reason
     }
 
-    /// Ends a probe without a result.
-    mutating func abandonProbe() { closure?.probeEnds = nil }
+    /// Ends a probe, with or without a result.
+    mutating func abandonProbe(of message: MessageID?) { probes.removeAll { $0.message == message } }
 
     /// Opens the route: its configuration changed.
     mutating func reset() { self = RouteBreaker(hasManyHosts: hasManyHosts) }
 
-    private mutating func close(isStop: Bool, isProbe: Bool, now: Duration) {
-        if let closure, !isProbe, closure.isStop || !isStop { return }
+    /// Of several probes that fail together, the first one makes the pause longer.
+    private mutating func close(isStop: Bool, reason: String, isProbe: Bool, now: Duration) {
+        let isLonger = isProbe && memory.until.map { $0 <= now + Self.slack } ?? true
+        if memory.until != nil, !isLonger, memory.isStop || !isStop { return }
         let steps = isStop ? Self.stopSeconds : Self.pauseSeconds
-        let seconds = steps[min(level, steps.count - 1)]
-        level += 1
-        closure = Closure(until: now + .seconds(seconds), isStop: isStop || isStopped)
+        let seconds = steps[min(memory.level, steps.count - 1)]
+        memory.level += 1
+        memory.isStop = isStop || isStopped
+        memory.until = now + .seconds(seconds)
+        memory.reason = reason
     }
 
     /// Suspicious answers exceed their share, and acceptances do not outnumber them: that is more than an ageing
@@ -168,30 +226,5 @@ struct RouteBreaker: Sendable {
         }
         return page.troubled > 0 && recent.answers >= Limits.breakerAnswersMin
             && Double(recent.troubled) > Limits.breakerDeferredShare * Double(recent.answers)
-    }
-}
-
-/// The breakers of all routes that this process uses. A route without trouble is the same as a new one.
-final class RouteBoard: Sendable {
-    private let breakers = Mutex<[ActiveRoute: RouteBreaker]>([:])
-    private let resets = Mutex<Set<ActiveRoute>>([])
-
-    /// Runs `body` on the route's breaker.
-    func change<Result>(_ route: ActiveRoute, _ body: (inout RouteBreaker) -> Result) -> Result {
-        breakers.withLock { body(&$0[route, default: RouteBreaker(hasManyHosts: route.route.hasManyHosts)]) }
-    }
-
-    /// Opens a route whose credential changed. The scheduler frees the slices that waited only for it.
-    func reset(_ route: ActiveRoute) {
-        breakers.withLock { $0[route] = nil }
-        _ = resets.withLock { $0.insert(route) }
-    }
-
-    /// The routes that were reset since the last call.
-    func takeResets() -> Set<ActiveRoute> {
-        resets.withLock { routes in
-            defer { routes = [] }
-            return routes
-        }
     }
 }

@@ -5,7 +5,8 @@ extension DeliveryContext {
     /// What a page's answers mean for its route.
     struct RouteReport: Sendable {
         var trustsSuspicious = true
-        /// Set while the route may not be used, on the wall clock.
+        /// Set when no further page may begin: when untried devices are ready again. On a closed route that is at once,
+        /// because its gate holds them.
         var readyAt: Timestamp?
     }
 
@@ -15,34 +16,29 @@ extension DeliveryContext {
     ///     its successor, and addresses that were unknown under it are not dead.
     ///   - isOwnStop: Whether we stopped the pages ourselves, so that unsent devices say nothing about the route.
     func report(_ pages: [PageFates], under terms: SendTerms, isProbe: Bool, isOwnStop: Bool) async -> RouteReport {
-        let (route, key) = (terms.route, terms.key)
-        guard access.version(of: key) == terms.accessVersion else {
-            return RouteReport(trustsSuspicious: false, readyAt: closedUntil(route))
+        let route = terms.route
+        guard access.version(of: terms.key) == terms.accessVersion else {
+            return RouteReport(trustsSuspicious: false, readyAt: await readyAt(on: route))
         }
+        let message = pages.lazy.compactMap(\.page.order).first?.slice.message
         var tally = RouteBreaker.Tally()
         for page in pages { tally.add(page.tally) }
         let trouble = pages.compactMap(\.trouble).max { $0.kind.weight < $1.kind.weight }
         let uptime = time.uptime
-        let (judgement, stopReason) = routes.change(route) { breaker in
-            let judgement = breaker.judge(tally, isProbe: isProbe, now: uptime)
-            var stopReason = judgement.stopReason
-            switch trouble?.kind {
-            case .stop: if breaker.stop(isProbe: isProbe, now: uptime) { stopReason = trouble?.reason ?? "" }
-            case .hold(let after): breaker.hold(after, now: uptime)
-            case .unsent where isOwnStop: break
-            case .unsent, .reconnect, .refreshCredential: breaker.backOff(isProbe: isProbe, now: uptime)
-            case nil: break
-            }
-            if isProbe { breaker.abandonProbe() }
-            return (judgement, stopReason)
+        let effect = routes.change(route) { breaker in
+            var effect = RouteEffect(breaker.judge(tally, of: message, isProbe: isProbe, now: uptime))
+            effect.take(trouble, of: message, isProbe: isProbe, isOwnStop: isOwnStop, &breaker, now: uptime)
+            if isProbe { breaker.abandonProbe(of: message) }
+            return effect
         }
-        if judgement.hasTripped { metrics.change { $0.breakerTrips += 1 } }
-        if let stopReason { await noteStop(route, key, stopReason) }
+        if effect.judgement.hasTripped { metrics.change { $0.breakerTrips += 1 } }
         // Any answer to a probe shows that the credential is accepted.
-        let isAccepted = tally.accepted > 0 || judgement.hasReopened && trouble == nil
-        if stopReason == nil, isAccepted { await noteHealth(key) }
-        return RouteReport(
-            trustsSuspicious: judgement.trustsSuspicious, readyAt: closedUntil(route))
+        let isAccepted = tally.accepted > 0 || effect.judgement.hasReopened && trouble == nil
+        await note(effect, on: route, terms.key, isAccepted: isAccepted)
+        if effect.judgement.hasReopened { ready.set() }
+        let alone = effect.isRefusedAlone ? time.now + RouteBreaker.refusedWait : nil
+        let closed = await readyAt(on: route)
+        return RouteReport(trustsSuspicious: effect.judgement.trustsSuspicious, readyAt: alone ?? closed)
     }
 
     /// Reports devices that were tried in the provider's other environment. Addresses that it does not know say nothing
@@ -51,49 +47,149 @@ extension DeliveryContext {
         guard let provider = other.provider else { return }
         let route = ActiveRoute(app: app, route: other)
         let key = AccessCache.Key(app: app, provider: provider, environment: other.environment)
-        let uptime = time.uptime
+        let (uptime, message) = (time.uptime, fates.page.order?.slice.message)
+        var effect = RouteEffect()
         switch fates.trouble?.kind {
+        case .stop, .hold:
+            routes.change(route) {
+                effect.take(fates.trouble, of: message, isProbe: false, isOwnStop: false, &$0, now: uptime)
+            }
+        case .unsent, .reconnect, .refreshCredential, nil: break
+        }
+        await note(effect, on: route, key, isAccepted: fates.trouble == nil && fates.tally.accepted > 0)
+    }
+
+    /// Writes what became of a route, and what that says of its credential.
+    private func note(
+        _ effect: RouteEffect, on route: ActiveRoute, _ key: AccessCache.Key, isAccepted: Bool
+    ) async {
+        var health: CredentialRecord.Health?
+        if let reason = effect.stopReason {
+            logger.error(
+                "a route was stopped: nothing is sent until its configuration is fixed",
+                metadata: ["app": "\(route.app)", "route": "\(route.route)", "reason": "\(reason)"])
+            access.markStopped(key)
+            health = .stopped(at: time.now, reason: reason)
+        } else if isAccepted, access.markHealthy(key) {
+            health = .ok(at: time.now)
+        }
+        await saveGates(of: route, health.map { ($0, key) })
+    }
+}
+
+/// What one report did to a route.
+struct RouteEffect: Sendable {
+    var judgement = RouteBreaker.Judgement()
+    /// Set when the route is stopped now and was not before.
+    var stopReason: String?
+    /// Whether the message was refused while others are accepted.
+    var isRefusedAlone = false
+
+    init() {}
+
+    init(_ judgement: RouteBreaker.Judgement) {
+        self.judgement = judgement
+        stopReason = judgement.stopReason
+    }
+
+    /// Applies what keeps the route from being used.
+    mutating func take(
+        _ trouble: (kind: Fate.Trouble, reason: String)?, of message: MessageID?, isProbe: Bool, isOwnStop: Bool,
+        _ breaker: inout RouteBreaker, now: Duration
+    ) {
+        guard let (kind, reason) = trouble else { return }
+        switch kind {
         case .stop:
-            let isNew = routes.change(route) { $0.stop(isProbe: false, now: uptime) }
-            if isNew { await noteStop(route, key, fates.trouble?.reason ?? "") }
-        case .hold(let after): routes.change(route) { $0.hold(after, now: uptime) }
-        case .unsent, .reconnect, .refreshCredential: break
-        case nil: if fates.tally.accepted > 0 { await noteHealth(key) }
+            switch breaker.stop(by: message, reason: reason, isProbe: isProbe, now: now) {
+            case .new: stopReason = reason
+            case .known: break
+            case .ofMessageAlone: isRefusedAlone = true
+            }
+        case .hold(let after): breaker.hold(after, reason: reason, now: now)
+        case .unsent where isOwnStop: break
+        case .unsent, .reconnect, .refreshCredential: breaker.backOff(reason: reason, isProbe: isProbe, now: now)
+        }
+    }
+}
+
+/// Closed routes and the store.
+extension DeliveryContext {
+    /// When slices that are released on a route become ready: nil while it is open, else when its gate is known to hold
+    /// them.
+    private func readyAt(on route: ActiveRoute) async -> Timestamp? {
+        guard routes.change(route, { $0.closedUntil }) != nil else { return nil }
+        return await park(on: route)
+    }
+
+    /// When a slice that is released on a closed route becomes ready: at once, because the gate holds it. If the gate
+    /// cannot be written now, it waits a little, so that it is not leased over and over.
+    func park(on route: ActiveRoute) async -> Timestamp {
+        await saveGates(of: route, nil)
+        return routes.isSaved(route) ? time.now : time.now + .seconds(1)
+    }
+
+    /// Writes gates that the store does not know.
+    /// - Parameter route: nil for all.
+    func saveGates(of route: ActiveRoute?, _ health: (CredentialRecord.Health, AccessCache.Key)?) async {
+        let (now, uptime) = (time.now, time.uptime)
+        let unsaved = routes.takeUnsaved(route)
+        guard !unsaved.isEmpty || health != nil else { return }
+        let gates = unsaved.map { route, memory in
+            memory.gate(of: route, fingerprint: fingerprint(of: route), now: now, uptime: uptime)
+        }
+        do {
+            try await store.write(.control) { writer in
+                for gate in gates { _ = try writer.setGate(gate) }
+                guard let (health, key) = health else { return }
+                try writer.setHealth(health, app: key.app, provider: key.provider, environment: key.environment)
+            }
+        } catch {
+            routes.markUnsaved(unsaved.map(\.route))
+            logger.error("the state of a route could not be stored", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Until when the route is closed, at most as long as a parked slice may wait.
-    func closedUntil(_ route: ActiveRoute) -> Timestamp? {
-        let uptime = time.uptime
-        guard let until = routes.change(route, { $0.closedUntil }), until > uptime else { return nil }
-        return parked(until: until)
+    private func fingerprint(of route: ActiveRoute) -> String? {
+        guard let provider = route.route.provider else { return nil }
+        let key = AccessCache.Key(app: route.app, provider: provider, environment: route.route.environment)
+        return access.find(key, now: time.uptime)?.access?.fingerprint
+    }
+}
+
+/// Keeps this process's view of routes and the stored one together: reads gates that other processes closed or opened,
+/// and writes those that could not be written before.
+struct RouteKeeper: Sendable {
+    private static let interval: Duration = .seconds(1)
+    private static let gatesPerRead = 500
+
+    let context: DeliveryContext
+    let isOnlyProcess: Bool
+
+    /// Runs once, before anything is leased.
+    func start() async {
+        if isOnlyProcess { try? await context.store.write(.control) { try $0.endProbes() } }
+        await read()
     }
 
-    /// When a slice of a closed route becomes ready. It does now and then, because its message may have been cancelled
-    /// or have expired.
-    func parked(until: Duration) -> Timestamp {
-        time.now + min(max(until - time.uptime, .milliseconds(100)), .seconds(Limits.parkSecondsMax))
+    /// Runs until the process stops.
+    func run() async {
+        let sleeper = context.stop.sleeper()
+        while await context.stop.pause(sleeper, atMost: Self.interval) {
+            await context.saveGates(of: nil, nil)
+            if !isOnlyProcess { await read() }
+        }
     }
 
-    private func noteStop(_ route: ActiveRoute, _ key: AccessCache.Key, _ reason: String) async {
-        logger.error(
-            "a route was stopped: nothing is sent until its configuration is fixed",
-            metadata: ["app": "\(route.app)", "route": "\(route.route)", "reason": "\(reason)"])
-        access.markStopped(key)
-        await setHealth(.stopped(at: time.now, reason: reason), key)
-    }
-
-    private func noteHealth(_ key: AccessCache.Key) async {
-        if access.markHealthy(key) { await setHealth(.ok(at: time.now), key) }
-    }
-
-    private func setHealth(_ health: CredentialRecord.Health, _ key: AccessCache.Key) async {
+    private func read() async {
         do {
-            try await store.write(.control) {
-                try $0.setHealth(health, app: key.app, provider: key.provider, environment: key.environment)
+            while true {
+                let last = context.routes.lastChange
+                let gates = try await context.store.read { try $0.gates(changedAfter: last, limit: Self.gatesPerRead) }
+                context.routes.adopt(gates, now: context.time.now, uptime: context.time.uptime)
+                if gates.count < Self.gatesPerRead { return }
             }
         } catch {
-            logger.error("a credential's health could not be stored", metadata: ["error": "\(error)"])
+            context.logger.error("the state of routes could not be read", metadata: ["error": "\(error)"])
         }
     }
 }

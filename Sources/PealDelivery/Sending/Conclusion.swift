@@ -15,16 +15,17 @@ struct Conclusion: Sendable {
         var suspiciousUntil: Timestamp?
         /// Until when the slice of the stragglers is leased.
         var stragglersLeasedUntil: Timestamp
-        /// Whether untried devices at the end stay beyond the cursor; otherwise all of them go into a list slice.
-        var keepsTail: Bool
         /// Whether the keys are numbers of addresses that no device owns.
         var holdsAddresses: Bool
+        /// `Slice.doubt` before them.
+        var doubt = 0
     }
 
     private struct Bucket: Hashable {
         let attempt: Int
         let readyAt: Timestamp
         let isLeased: Bool
+        let isDoubtful: Bool
     }
 
     private(set) var log: DeliveryLog
@@ -36,6 +37,10 @@ struct Conclusion: Sendable {
     /// Indices of the stragglers in the first page, which is the only one that may have any.
     private(set) var stragglers: [Int] = []
     private(set) var retryCount = 0
+    /// Devices that no request was made for.
+    private var untriedCount = 0
+    /// Devices that were sent to although an earlier request may have reached them.
+    var resentCount: Int { max(0, min(terms.doubt, log.count) - untriedCount) }
     /// nil when nothing was concluded.
     private(set) var cursorAfter: DeviceKey?
     /// Whether every device was concluded, so that the cursor is behind the last page.
@@ -57,12 +62,13 @@ struct Conclusion: Sendable {
         log = DeliveryLog([])
         var keys: [DeviceKey] = []
         var variantOf: [UInt16] = []
-        let kept = Self.kept(pages, keepsTail: terms.keepsTail)
-        for (number, page) in pages.enumerated() {
+        let kept = Self.kept(pages)
+        for (number, fates) in pages.enumerated() {
+            let page = fates.page
             let count = number < kept.pages ? page.keys.count : number == kept.pages ? kept.count : 0
             if count < page.keys.count { isWhole = false }
             guard count > 0 || page.keys.isEmpty && isWhole else { continue }
-            take(page, count)
+            take(fates, count)
             keys = keys.isEmpty && count == page.keys.count ? page.keys : keys + page.keys.prefix(count)
             variantOf =
                 variantOf.isEmpty && count == page.keys.count
@@ -73,30 +79,29 @@ struct Conclusion: Sendable {
     }
 
     /// How much is concluded: whole pages, and devices of the one after them.
-    private static func kept(_ pages: [PageFates], keepsTail: Bool) -> (pages: Int, count: Int) {
-        guard keepsTail else { return (pages.count, 0) }
+    private static func kept(_ pages: [PageFates]) -> (pages: Int, count: Int) {
         for number in pages.indices.reversed() {
             let count = pages[number].countWithoutTail
-            if count == pages[number].keys.count, count > 0 { return (number + 1, 0) }
+            if count == pages[number].page.keys.count, count > 0 { return (number + 1, 0) }
             if count > 0 { return (number, count) }
         }
-        return pages.allSatisfy(\.keys.isEmpty) ? (pages.count, 0) : (0, 0)
+        return pages.allSatisfy(\.page.keys.isEmpty) ? (pages.count, 0) : (0, 0)
     }
 
-    private mutating func take(_ page: PageFates, _ count: Int) {
-        let base = endingOf.count
+    private mutating func take(_ fates: PageFates, _ count: Int) {
+        let (base, page) = (endingOf.count, fates.page)
         endingOf.append(contentsOf: repeatElement(0, count: count))
-        for (index, fate) in page.exceptions where index < count {
-            let ending = conclude(fate, page.keys[index], page.revisions[index], page.page.readAt)
+        for (index, fate) in fates.exceptions where index < count {
+            let ending = conclude(fate, page.keys[index], page.revisions[index], page.readAt)
             endingOf[base + index] = number(of: ending)
         }
-        if let route = page.healedRoute {
-            for index in page.healed where index < count {
+        if let route = fates.healedRoute {
+            for index in fates.healed where index < count {
                 moves.append(Settlement.Move(key: page.keys[index], revision: page.revisions[index], route: route))
             }
         }
-        for index in page.waiting where index < count {
-            put(page.keys[index], Bucket(attempt: terms.attempt, readyAt: terms.stragglersLeasedUntil, isLeased: true))
+        for index in fates.waiting where index < count {
+            put(page.keys[index], terms.attempt, at: terms.stragglersLeasedUntil, isLeased: true)
             stragglers.append(index)
             let ending = DeliveryLog.Ending(.moved, reason: Reason.lateAnswer, attempt: terms.attempt + 1)
             endingOf[base + index] = number(of: ending)
@@ -112,7 +117,7 @@ struct Conclusion: Sendable {
             return DeliveryLog.Ending(outcome, reason: reason, attempt: attempt)
         case .retired(let since, let isSuspicious, let reason):
             if isSuspicious, let until = terms.suspiciousUntil {
-                put(key, Bucket(attempt: terms.attempt, readyAt: until, isLeased: false))
+                put(key, terms.attempt, at: until)
                 return DeliveryLog.Ending(.moved, reason: Reason.retirementDoubted, attempt: attempt)
             }
             if !terms.holdsAddresses {
@@ -122,8 +127,16 @@ struct Conclusion: Sendable {
             return DeliveryLog.Ending(.retired, reason: reason, attempt: attempt)
         case .deferred(let wait, let reason):
             return deferred(key, wait, reason)
+        case .held(let until, let reason):
+            untriedCount += 1
+            if terms.life.isOver(at: until) {
+                return DeliveryLog.Ending(.expired, reason: reason, attempt: terms.attempt)
+            }
+            put(key, terms.attempt, at: until, isDoubtful: terms.doubt > 0)
+            return DeliveryLog.Ending(.moved, reason: reason, attempt: terms.attempt)
         case .returned(_, let reason):
-            put(key, Bucket(attempt: terms.attempt, readyAt: terms.readyAt, isLeased: false))
+            untriedCount += 1
+            put(key, terms.attempt, at: terms.readyAt, isDoubtful: terms.doubt > 0)
             return DeliveryLog.Ending(.moved, reason: reason, attempt: terms.attempt)
         }
     }
@@ -145,7 +158,8 @@ struct Conclusion: Sendable {
             return DeliveryLog.Ending(.rejected, reason: Reason.gaveUp, attempt: attempt)
         }
         retryCount += 1
-        put(key, Bucket(attempt: attempt, readyAt: readyAt, isLeased: false))
+        if !isTried { untriedCount += 1 }
+        put(key, attempt, at: readyAt, isDoubtful: wait == .lost || !isTried && terms.doubt > 0)
         return DeliveryLog.Ending(.moved, reason: reason, attempt: attempt)
     }
 
@@ -155,7 +169,10 @@ struct Conclusion: Sendable {
         return left > .zero ? terms.now + left / 2 : readyAt
     }
 
-    private mutating func put(_ key: DeviceKey, _ bucket: Bucket) {
+    private mutating func put(
+        _ key: DeviceKey, _ attempt: Int, at readyAt: Timestamp, isLeased: Bool = false, isDoubtful: Bool = false
+    ) {
+        let bucket = Bucket(attempt: attempt, readyAt: readyAt, isLeased: isLeased, isDoubtful: isDoubtful)
         if let index = buckets[bucket] {
             deferrals[index].keys.append(key)
         } else {
@@ -163,7 +180,7 @@ struct Conclusion: Sendable {
             deferrals.append(
                 Settlement.Deferral(
                     part: 0, keys: [key], attempt: bucket.attempt, readyAt: bucket.readyAt,
-                    leasedUntil: bucket.isLeased ? terms.stragglersLeasedUntil : nil))
+                    leasedUntil: bucket.isLeased ? terms.stragglersLeasedUntil : nil, isDoubtful: bucket.isDoubtful))
         }
     }
 
@@ -214,6 +231,9 @@ extension Conclusion {
             ]
         }
         let last = settlements.count - 1
+        settlements[last].counts.resent += resentCount
+        for index in settlements.indices { settlements[index].doubt = slice.doubt }
+        settlements[last].doubt = max(0, slice.doubt - log.count)
         settlements[last].next = next
         settlements[last].retirements = retirements
         settlements[last].moves = moves
@@ -223,39 +243,5 @@ extension Conclusion {
             return deferral
         }
         return settlements
-    }
-}
-
-extension DeliveryContext {
-    /// Reports answered pages to their route's breaker, and concludes them.
-    /// - Parameters:
-    ///   - isProbe: Whether the breaker waits for the result.
-    ///   - isOwnStop: Whether we stopped the pages ourselves: untried devices are then ready at once.
-    ///   - keepsTail: See `Conclusion.Terms`.
-    /// - Returns: `closedUntil` is set while the route may not be used.
-    func conclude(
-        _ pages: [PageFates], of slice: Slice, under terms: SendTerms, locales: [String?], isProbe: Bool,
-        isOwnStop: Bool, keepsTail: Bool
-    ) async -> (conclusion: Conclusion, closedUntil: Timestamp?) {
-        let report = await report(pages, under: terms, isProbe: isProbe, isOwnStop: isOwnStop)
-        let now = time.now
-        let readyAt = isOwnStop ? now : report.readyAt ?? now + .seconds(1)
-        let conclusion = Conclusion(
-            pages, locales: locales,
-            terms: Conclusion.Terms(
-                attempt: slice.attempt, life: terms.life, now: now, readyAt: readyAt,
-                suspiciousUntil: report.trustsSuspicious ? nil : max(readyAt, now + .seconds(1)),
-                stragglersLeasedUntil: leaseEnd, keepsTail: keepsTail, holdsAddresses: slice.id.holdsAddresses),
-            chance: randomness.next())
-        return (conclusion, report.readyAt)
-    }
-
-    /// The settlements that write a conclusion under this process's lease.
-    func settlements(
-        of conclusion: Conclusion, _ slice: Slice, pending: Int, sentAt: Timestamp, next: Settlement.Next
-    ) -> [Settlement] {
-        conclusion.settlements(
-            of: slice, owner: owner, pending: pending, sentAt: sentAt, next: next, keep: .keep(leaseUntil: leaseEnd),
-            part: randomness.positiveNumber)
     }
 }

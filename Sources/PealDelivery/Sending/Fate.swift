@@ -8,6 +8,8 @@ enum Fate: Sendable, Hashable {
     case retired(since: Timestamp?, isSuspicious: Bool, reason: String)
     /// It is to be tried once more, later.
     case deferred(Wait, reason: String)
+    /// It was not tried, because a rule holds it back: the attempt does not count.
+    case held(until: Timestamp, reason: String)
     /// It was not tried: the attempt does not count, and the route has trouble.
     case returned(Trouble, reason: String)
 

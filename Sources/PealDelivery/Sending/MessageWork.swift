@@ -29,14 +29,14 @@ final class MessageWork: Sendable {
 
     func life(on route: Route) -> PlatformLife { job.message.life.under(options(on: route)) }
 
-    /// The renderings for a route. Most networks are given a life in seconds that counts from when they get the
-    /// message, so their renderings are soon outdated. APNs is given an instant.
+    /// The renderings for a route. A rendering with the remaining seconds is soon outdated, one with the instant of
+    /// expiry is not.
     func variants(
         route: Route, access: RouteAccess, provider: any Provider, now: Timestamp
     ) -> Variants {
         variants.withLock { known in
             let key = Key(route: route, fingerprint: access.fingerprint)
-            if let found = known[key], route.platform == .ios || found.isFresh(at: now) { return found }
+            if let found = known[key], route.namesExpiry || found.isFresh(at: now) { return found }
             let order = RenderOrder(job, route: route, providerAppID: access.providerAppID, now: now)
             let made = Variants(order: order, provider: provider)
             known[key] = made

@@ -1,29 +1,44 @@
 internal import Synchronization
 
-/// Bounds the bulk pages that are in flight in this process, and so what may be repeated after a crash. A stalled page
-/// lends its slot to others, so that a provider that does not answer slows nobody else. Stalled pages are bounded too.
+/// Bounds what is in flight in this process, and so what may be repeated after a crash: bulk pages, or the devices of
+/// small messages. A stalled page lends its slot to others, so that a provider that does not answer slows nobody else.
+/// What stalled pages hold is bounded too.
 final class PageBudget: Sendable {
     private struct State {
         var free: Int
         var lendable: Int
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var waiters: [(weight: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+        /// Adds room, and gives it to those who wait for it, in order of arrival.
+        mutating func add(_ weight: Int) -> [CheckedContinuation<Void, Never>] {
+            free += weight
+            var served: [CheckedContinuation<Void, Never>] = []
+            while let first = waiters.first, first.weight <= free {
+                free -= first.weight
+                served.append(first.continuation)
+                waiters.removeFirst()
+            }
+            return served
+        }
     }
 
     /// A page's slot. It is released once, however often `release` is called.
     final class Slot: Sendable {
         private enum State { case held, lent, released }
         private let budget: PageBudget
+        private let weight: Int
         private let state = Mutex(State.held)
 
-        fileprivate init(_ budget: PageBudget, isLent: Bool = false) {
+        fileprivate init(_ budget: PageBudget, _ weight: Int, isLent: Bool = false) {
             self.budget = budget
+            self.weight = weight
             if isLent { state.withLock { $0 = .lent } }
         }
 
         /// Lets others have the slot while the page is stalled. Returns false when it is lent already, or too many are.
         func lend() -> Bool {
             state.withLock { state in
-                guard state == .held, budget.lend() else { return false }
+                guard state == .held, budget.lend(weight) else { return false }
                 state = .lent
                 return true
             }
@@ -32,8 +47,8 @@ final class PageBudget: Sendable {
         func release() {
             state.withLock { state in
                 switch state {
-                case .held: budget.release()
-                case .lent: budget.endLoan()
+                case .held: budget.release(weight)
+                case .lent: budget.endLoan(weight)
                 case .released: break
                 }
                 state = .released
@@ -44,69 +59,63 @@ final class PageBudget: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - count: Pages in flight.
-    ///   - lendable: Stalled pages beside them.
+    ///   - count: What may be in flight.
+    ///   - lendable: What may be stalled beside that.
     init(_ count: Int, lendable: Int) { state = Mutex(State(free: count, lendable: lendable)) }
 
     /// Takes a slot, in order of arrival.
     /// - Parameter isStalled: Whether pages of its route are stalled: then it takes a slot of a stalled page, as long
-    ///   as
-    ///   there are any. Asked again after a wait, because the route may have stalled meanwhile.
-    func take(isStalled: () -> Bool) async -> Slot {
-        if isStalled(), let slot = takeLent() { return slot }
+    ///   as there are any. Asked again after a wait, because the route may have stalled meanwhile.
+    func take(_ weight: Int = 1, isStalled: () -> Bool) async -> Slot {
+        if isStalled(), let slot = takeLent(weight) { return slot }
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
-                if state.free > 0 {
-                    state.free -= 1
+                if state.waiters.isEmpty, state.free >= weight {
+                    state.free -= weight
                     return true
                 }
-                state.waiters.append(continuation)
+                state.waiters.append((weight, continuation))
                 return false
             }
             if isFree { continuation.resume() }
         }
-        guard isStalled(), let slot = takeLent() else { return Slot(self) }
-        release()
+        guard isStalled(), let slot = takeLent(weight) else { return Slot(self, weight) }
+        release(weight)
         return slot
     }
 
     /// Takes a slot if one is free now.
-    func takeIfFree(isStalled: Bool) -> Slot? {
-        if isStalled { return takeLent() }
+    func takeIfFree(_ weight: Int = 1, isStalled: Bool) -> Slot? {
+        if isStalled { return takeLent(weight) }
         let isFree = state.withLock { state in
-            guard state.free > 0 else { return false }
-            state.free -= 1
+            guard state.waiters.isEmpty, state.free >= weight else { return false }
+            state.free -= weight
             return true
         }
-        return isFree ? Slot(self) : nil
+        return isFree ? Slot(self, weight) : nil
     }
 
-    private func takeLent() -> Slot? {
-        let isFree = state.withLock { state in
-            guard state.lendable > 0 else { return false }
-            state.lendable -= 1
+    private func takeLent(_ weight: Int) -> Slot? {
+        borrow(weight) ? Slot(self, weight, isLent: true) : nil
+    }
+
+    private func borrow(_ weight: Int) -> Bool {
+        state.withLock { state in
+            guard state.lendable >= weight else { return false }
+            state.lendable -= weight
             return true
         }
-        return isFree ? Slot(self, isLent: true) : nil
     }
 
-    private func release() {
-        state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
-            state.free += 1
-            return nil
-        }?.resume()
+    private func release(_ weight: Int) {
+        for waiter in state.withLock({ $0.add(weight) }) { waiter.resume() }
     }
 
-    private func lend() -> Bool {
-        let isLent = state.withLock { state in
-            guard state.lendable > 0 else { return false }
-            state.lendable -= 1
-            return true
-        }
-        if isLent { release() }
-        return isLent
+    private func lend(_ weight: Int) -> Bool {
+        guard borrow(weight) else { return false }
+        release(weight)
+        return true
     }
 
-    private func endLoan() { state.withLock { $0.lendable += 1 } }
+    private func endLoan(_ weight: Int) { state.withLock { $0.lendable += weight } }
 }

@@ -4,12 +4,7 @@ internal import PealCore
 /// Devices without a fate were accepted, with nothing to remark.
 struct PageFates: Sendable {
     let page: SentPage
-    let keys: [DeviceKey]
-    let revisions: [Int64]
-    let variantOf: [UInt16]
-    /// The cursor after all of them are concluded.
-    let through: DeviceKey
-    /// Everything but plain acceptance, by index in `keys`, ascending.
+    /// Everything but plain acceptance, by index in the page, ascending.
     private(set) var exceptions: [(index: Int, fate: Fate)] = []
     /// Indices of devices without an answer yet.
     private(set) var waiting: [Int] = []
@@ -23,43 +18,39 @@ struct PageFates: Sendable {
     /// - Parameter isFinal: Whether devices without an answer count as lost.
     init(_ page: SentPage, _ snapshot: PageFlight.Snapshot?, lostAnswer: MessageOptions.LostAnswer, isFinal: Bool) {
         self.page = page
-        keys = page.keys
-        revisions = page.revisions
-        variantOf = page.variantOf
-        through = page.through
-        var known: [(index: Int, fate: Fate)] = page.failures.map { ($0.key, .settled(.rejected, reason: $0.value)) }
+        var known = page.decided.map { (index: $0.key, fate: $0.value) }
         if let snapshot {
-            known += snapshot.exceptions.map {
-                (page.position(of: $0.key), Fate($0.value, lostAnswer: lostAnswer))
-            }
-            if !snapshot.isComplete {
-                let open = snapshot.isAnswered.indices.filter { !snapshot.isAnswered[$0] }
-                    .map(page.position)
-                if isFinal {
-                    let lost = Fate(ProviderAnswer(.lost, reason: Reason.lostAnswer), lostAnswer: lostAnswer)
-                    known += open.map { ($0, lost) }
-                } else {
-                    waiting = open
-                }
+            let open = answers(in: snapshot, lostAnswer, &known)
+            if isFinal {
+                let lost = Fate(ProviderAnswer(.lost, reason: Reason.lostAnswer), lostAnswer: lostAnswer)
+                known += open.map { ($0, lost) }
+            } else {
+                waiting = open
             }
         }
         known.sort { $0.index < $1.index }
         exceptions = known
-        weigh(answered: keys.count - page.failures.count - waiting.count)
+        weigh()
     }
 
-    /// Only the devices at `indices` (ascending), which become 0, 1, 2, …
-    init(_ whole: PageFates, indices: [Int]) {
-        page = whole.page
-        keys = indices.map { whole.keys[$0] }
-        revisions = indices.map { whole.revisions[$0] }
-        variantOf = indices.map { whole.variantOf[$0] }
-        through = keys.last ?? whole.through
-        let rank = Dictionary(uniqueKeysWithValues: indices.enumerated().map { ($1, $0) })
-        exceptions = whole.exceptions.compactMap { exception in
-            rank[exception.index].map { (index: $0, fate: exception.fate) }
+    /// Adds the answers that are not plain acceptance to `known`. Returns the devices without an answer.
+    private func answers(
+        in snapshot: PageFlight.Snapshot, _ lostAnswer: MessageOptions.LostAnswer,
+        _ known: inout [(index: Int, fate: Fate)]
+    ) -> [Int] {
+        guard let places = page.orderIndices else {
+            known += snapshot.exceptions.map { ($0.key, Fate($0.value, lostAnswer: lostAnswer)) }
+            return snapshot.isComplete ? [] : snapshot.isAnswered.indices.filter { !snapshot.isAnswered[$0] }
         }
-        weigh(answered: keys.count)
+        var open: [Int] = []
+        for (index, place) in places.enumerated() where place >= 0 {
+            if !snapshot.isAnswered[Int(place)] {
+                open.append(index)
+            } else if let answer = snapshot.exceptions[Int(place)] {
+                known.append((index, Fate(answer, lostAnswer: lostAnswer)))
+            }
+        }
+        return open
     }
 
     /// Indices of devices whose address may belong to the provider's other environment.
@@ -77,7 +68,7 @@ struct PageFates: Sendable {
     mutating func heal(_ doubted: [Int], with elsewhere: PageFates, on route: Route) {
         let fates = Dictionary(uniqueKeysWithValues: elsewhere.exceptions.map { ($0.index, $0.fate) })
         var news: [Int: Fate] = [:]
-        for (number, index) in doubted.enumerated() where elsewhere.page.failures[number] == nil {
+        for (number, index) in doubted.enumerated() where elsewhere.page.decided[number] == nil {
             let fate = fates[number] ?? .settled(.accepted, reason: "")
             switch fate {
             case .settled(.accepted, _):
@@ -85,37 +76,29 @@ struct PageFates: Sendable {
                 healed.append(index)
             case .retired(_, isSuspicious: true, _): break
             case .returned(_, let reason): news[index] = .deferred(.provider(after: nil), reason: reason)
-            case .retired, .settled, .deferred: news[index] = fate
+            case .retired, .settled, .deferred, .held: news[index] = fate
             }
         }
         healedRoute = route
         replace(news)
     }
 
-    /// Defers devices that could not be tried in the other environment now.
-    mutating func postpone(_ doubted: [Int]) {
-        let news = exceptions.filter { doubted.contains($0.index) }.map { exception in
-            guard case .retired(_, _, let reason) = exception.fate else { return exception }
-            return (exception.index, .deferred(.address(after: nil), reason: reason))
-        }
-        replace(Dictionary(uniqueKeysWithValues: news))
-    }
-
     private mutating func replace(_ news: [Int: Fate]) {
         exceptions = exceptions.map { ($0.index, news[$0.index] ?? $0.fate) }
         tally = .init()
         trouble = nil
-        weigh(answered: keys.count - page.failures.count - waiting.count)
+        weigh()
     }
 
-    private mutating func weigh(answered: Int) {
+    private mutating func weigh() {
+        let answered = page.keys.count - page.decided.count - waiting.count
         tally.answers = answered
         tally.accepted = answered
-        for (index, fate) in exceptions where page.failures.isEmpty || page.failures[index] == nil {
+        for (index, fate) in exceptions where page.decided.isEmpty || page.decided[index] == nil {
             if case .settled(.accepted, _) = fate { continue }
             tally.accepted -= 1
             switch fate {
-            case .settled: break
+            case .settled, .held: break
             case .retired(_, let isSuspicious, _): if isSuspicious { tally.suspicious += 1 }
             case .deferred(.peer, _): tally.answers -= 1
             case .deferred(let wait, _):
@@ -132,7 +115,7 @@ struct PageFates: Sendable {
 
     /// How many devices remain without the untried ones at the end.
     var countWithoutTail: Int {
-        var count = keys.count
+        var count = page.keys.count
         for (index, fate) in exceptions.reversed() {
             guard index == count - 1, case .returned = fate else { break }
             count -= 1

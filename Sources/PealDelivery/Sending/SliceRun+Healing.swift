@@ -4,15 +4,23 @@ internal import PealCore
 extension SliceRun {
     /// Tries devices whose address may belong to the provider's other environment there, once and at once, with the
     /// same id. Those that are reached move to that environment when the page is settled.
-    mutating func heal(_ group: inout [PageFates]) async {
-        guard !slice.id.holdsAddresses, let other = slice.id.route.otherEnvironment else { return }
+    mutating func healed(_ group: [PageFates]) async -> [PageFates] {
+        guard !slice.id.holdsAddresses, let other = slice.id.route.otherEnvironment else { return group }
+        var group = group
         for index in group.indices {
             let doubted = group[index].doubted(by: provider)
             guard !doubted.isEmpty, let page = await send(doubted, of: group[index], over: other) else { continue }
-            let elsewhere = await answers(to: page, mayLeaveStragglers: false)
+            let elsewhere = await answers(toHealing: page)
             await context.reportHealing(elsewhere, app: slice.id.app, over: other)
             group[index].heal(doubted, with: elsewhere, on: other)
         }
+        return group
+    }
+
+    private func answers(toHealing page: SentPage) async -> PageFates {
+        var run = self
+        run.pages = [page]
+        return await run.answers(to: 0, mayLeaveStragglers: false)
     }
 
     /// - Returns: nil when the app has no working credential for that environment, or no request may begin any more.
@@ -21,33 +29,19 @@ extension SliceRun {
             guard let access = try await context.healingAccess(app: slice.id.app, other),
                 let deadline = try await deadline(), let order = fates.page.order
             else { return nil }
-            let page = Self.part(of: order.page, at: indices.map(fates.page.orderIndex))
+            let page = order.page.part(at: indices.map(fates.page.orderIndex))
             let variants = work.variants(route: other, access: access, provider: provider, now: context.time.now)
             let choice = try await variants.choose(for: page, store: context.store)
             let own = slice.id
             let id = Slice.ID(
                 app: own.app, message: own.message, route: other, rangeStart: own.rangeStart, part: own.part)
-            return hand(page, choice, as: id, access, deadline: deadline, isProbe: false)
+            return hand(page, choice, [], as: id, access, deadline: deadline, isProbe: false)
         } catch {
             context.logger.error(
                 "devices could not be tried in the other environment",
                 metadata: ["message": "\(slice.id.message)", "error": "\(error)"])
             return nil
         }
-    }
-
-    private static func part(of page: DevicePage, at indices: [Int]) -> DevicePage {
-        var part = DevicePage(
-            through: page.through, isLast: page.isLast, readAt: page.readAt, capacity: indices.count)
-        page.arena.withUnsafeBytes { arena in
-            for index in indices {
-                part.append(
-                    key: page.keys[index],
-                    address: UnsafeRawBufferPointer(rebasing: arena[page.addressRange(index)]),
-                    revision: page.revisions[index], locale: page.locales[index])
-            }
-        }
-        return part
     }
 }
 

@@ -1,22 +1,8 @@
 internal import Logging
 internal import PealCore
 
-/// Sends one slice with at most two pages in flight, which are settled in order. Confined to one task.
+/// Sends one slice: carries out what its `SliceLife` says, and reports what happened. Confined to one task.
 struct SliceRun: Sendable {
-    /// Why no further page begins.
-    enum Halt: Sendable, Hashable {
-        /// The message was paused or cancelled, or the process stops.
-        case interrupted
-        /// The credential changed: the slice must be opened again.
-        case outdated
-        /// The route is closed until then.
-        case closed(until: Timestamp)
-        case expired
-        case lostLease
-        /// The store could not be read.
-        case unreadable
-    }
-
     let context: DeliveryContext
     /// As it is stored.
     var slice: Slice
@@ -27,12 +13,21 @@ struct SliceRun: Sendable {
     let provider: any Provider
     let variants: Variants
     let control: SendControl
-    var halt: Halt?
+    var life: SliceLife
+    /// The pages of `SliceLife.flights`.
+    var pages: [SentPage] = []
     /// Devices without a row in the log, as far as the audience was read.
     var unsettled: Int
     var locales: [String?] = []
-    /// Whether the slice is no longer ours.
-    var isOver = false
+    /// Whether it has one device, which never waits for others.
+    let isSingle: Bool
+    /// Whether it awaits the stragglers of a page that was settled without them.
+    var isFollowing = false
+    /// The answers that are being concluded, and what follows from them.
+    private var group: [PageFates] = []
+    private var conclusion: Conclusion?
+    /// Whether we stopped the pages ourselves, so that what was not sent says nothing about the route.
+    private var isOwnStop = false
 
     init(
         context: DeliveryContext, slice: Slice, opening: SliceOpening, access: RouteAccess, terms: SendTerms,
@@ -49,145 +44,181 @@ struct SliceRun: Sendable {
             route: slice.id.route, access: access, provider: provider, now: context.time.now)
         self.control = control
         unsettled = opening.candidates.count
+        isSingle = unsettled <= 1
+        life = SliceLife(
+            after: slice.cursor,
+            flightsMax: slice.lane == .bulk
+                ? Limits.pagesInFlightPerSliceMax : Limits.directPagesInFlightPerSliceMax)
     }
 
     var isBulk: Bool { slice.lane == .bulk }
 
     /// Returns when the slice is done, released or lost.
-    mutating func send() async {
-        var flights: [SentPage] = []
-        var readThrough = slice.cursor
-        var hasReadAll = false
-        while !isOver {
-            while halt == nil, !hasReadAll, flights.count < Limits.pagesInFlightPerSliceMax {
-                guard let page = await begin(after: readThrough, isFirst: flights.isEmpty) else { break }
-                flights.append(page)
-                readThrough = page.through
-                hasReadAll = page.isLast
-                if page.isProbe { break }
-            }
-            guard !flights.isEmpty else { break }
-            await finish(&flights)
-        }
-        for page in flights { page.slot?.release() }
-        if !isOver { await leave() }
+    mutating func run() async {
+        var action = life.after(.leased)
+        while let event = await perform(action) { action = life.after(event) }
+        for page in pages { page.slot?.release() }
     }
 
-    /// Awaits the first page, and the others with it where trouble ended it early, and settles what is known.
-    private mutating func finish(_ flights: inout [SentPage]) async {
-        let head = flights.removeFirst()
-        var group = [await answers(to: head, mayLeaveStragglers: isBulk && !context.stragglers.isFull)]
-        if group[0].trouble != nil {
-            let wasStopped = control.isStopped
-            control.stop()
-            halt = halt ?? (wasStopped ? .interrupted : .closed(until: context.time.now + .seconds(1)))
-            for page in flights { group.append(await answers(to: page, mayLeaveStragglers: false)) }
-            flights = []
-            await heal(&group)
-            await conclude(group, isLast: true, isOwnStop: wasStopped)
-        } else {
-            await heal(&group)
-            await conclude(group, isLast: flights.isEmpty, isOwnStop: false)
-        }
-        for fates in group { fates.page.slot?.release() }
-    }
-
-    /// Ends the lease of a slice without a page in flight.
-    private mutating func leave() async {
-        switch halt {
-        case .lostLease: break
-        case .expired:
+    /// - Returns: nil at the end.
+    private mutating func perform(_ action: SliceLife.Action) async -> SliceLife.Event? {
+        switch action {
+        case .begin(let key, let isFirst): return await begin(after: key, isFirst: isFirst)
+        case .await: return await answered()
+        case .gather: return await gathered()
+        case .conclude: return await conclude()
+        case .settle(let next): return await settle(next)
+        case .settleRest:
             var rest = SliceRest(context: context, slice: slice, candidates: candidates, left: unsettled)
             await rest.settle(.expired, reason: Reason.expired)
-        case .interrupted, .outdated, .closed, .unreadable, nil:
-            slice.counts.pending = unsettled
-            await settle([
-                Settlement(
-                    slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: slice.cursor,
-                    cursorAfter: slice.cursor, counts: slice.counts, logRow: nil, next: released)
-            ])
+            return nil
+        case .end: return nil
         }
     }
 
-    var released: Settlement.Next {
-        switch halt {
-        case .closed(let until): .release(readyAt: until)
-        case .unreadable: .release(readyAt: context.time.now + .seconds(5))
-        case .interrupted, .outdated, .expired, .lostLease, nil: .release(readyAt: nil)
+    /// Awaits the first page. Complete pages behind a small one are settled with it.
+    private mutating func answered() async -> SliceLife.Event {
+        group = [await answers(to: 0, mayLeaveStragglers: !context.stragglers.isFull)]
+        isOwnStop = false
+        if group[0].trouble == nil, !isBulk {
+            for page in pages.dropFirst() {
+                guard let snapshot = page.order?.flight.snapshot, snapshot.isComplete else { break }
+                let fates = PageFates(page, snapshot, lostAnswer: terms.lostAnswer, isFinal: true)
+                guard fates.trouble == nil else { break }
+                group.append(fates)
+            }
         }
+        guard group[0].trouble != nil else { return .answered(group.count, halt: nil) }
+        let wasStopped = control.isStopped
+        isOwnStop = wasStopped
+        let closed = SliceLife.Halt.closed(until: context.time.now + .seconds(1))
+        return .answered(1, halt: wasStopped ? .interrupted : closed)
     }
 
-    /// Writes settlements of this slice and takes over what they changed.
-    /// - Returns: The results; none when the lease was lost.
-    @discardableResult
-    mutating func settle(_ settlements: [Settlement]) async -> [Settlement.Result] {
-        let askedAt = context.time.uptime
+    private mutating func gathered() async -> SliceLife.Event {
+        control.stop()
+        for index in pages.indices.dropFirst() {
+            group.append(await answers(to: index, mayLeaveStragglers: false))
+        }
+        return .answered(pages.count, halt: life.halt)
+    }
+
+    private mutating func conclude() async -> SliceLife.Event {
+        group = await healed(group)
+        let report = await context.report(
+            group, under: terms, isProbe: group.contains { $0.page.isProbe }, isOwnStop: isOwnStop)
+        let now = context.time.now
+        let readyAt = isOwnStop ? now : report.readyAt ?? now + .seconds(1)
+        let conclusion = Conclusion(
+            group, locales: locales,
+            terms: Conclusion.Terms(
+                attempt: slice.attempt, life: terms.life, now: now, readyAt: readyAt,
+                suspiciousUntil: report.trustsSuspicious ? nil : max(readyAt, now + .seconds(1)),
+                stragglersLeasedUntil: context.leaseEnd, holdsAddresses: slice.id.holdsAddresses,
+                doubt: slice.doubt),
+            chance: context.randomness.next())
+        self.conclusion = conclusion
+        return .concluded(isWhole: conclusion.isWhole, closed: report.readyAt)
+    }
+
+    /// Writes what was concluded; without a conclusion, only ends the lease. It returns when that is durable, however
+    /// long the store refuses, or when another process has the lease.
+    private mutating func settle(_ next: SliceLife.Next) async -> SliceLife.Event {
+        let conclusion = conclusion
+        defer { finishGroup() }
+        let left = max(0, unsettled - (conclusion?.log.count ?? 0))
+        let settlements = settlements(of: conclusion, left: left, next)
+        let (earlier, askedAt) = (slice.counts, context.time.uptime)
         let results = await context.settler.settle(settlements)
         guard let last = settlements.last, results.allSatisfy(\.isApplied) else {
             context.logger.warning("a lease was lost", metadata: ["message": "\(slice.id.message)"])
             control.stop()
-            halt = .lostLease
-            isOver = true
-            return []
+            return .refused
         }
         slice.cursor = last.cursorAfter
         slice.counts = last.counts
+        slice.doubt = last.doubt
         slice.pageCount += settlements.count { $0.logRow != nil }
-        if case .keep = last.next {
+        unsettled = left
+        if let conclusion { context.count(conclusion, since: earlier, settlements) }
+        if let list = results.last?.leasedSlices.first, let conclusion {
+            follow(list, conclusion.stragglers, askedAt: askedAt)
+        }
+        if results.contains(where: \.isQuarantined) {
+            control.stop()
+            return .refused
+        }
+        if next == .keep {
             context.leases.renew(slice.id, term: slice.term, askedAt: askedAt)
         } else {
-            isOver = true
             context.ready.set()
         }
-        return results
+        return .settled
     }
-}
 
-extension SliceRun {
-    /// Settles answered pages.
-    /// - Parameters:
-    ///   - isLast: Whether no other page of the slice is in flight.
-    ///   - isOwnStop: Whether we stopped the pages ourselves.
-    mutating func conclude(_ group: [PageFates], isLast: Bool, isOwnStop: Bool) async {
-        let (conclusion, closedUntil) = await context.conclude(
-            group, of: slice, under: terms, locales: locales, isProbe: group.contains { $0.page.isProbe },
-            isOwnStop: isOwnStop, keepsTail: true)
-        if let closedUntil {
-            switch halt {
-            case nil, .closed: halt = .closed(until: closedUntil)
-            case .interrupted, .outdated, .expired, .lostLease, .unreadable: break
+    /// Frees what the settled pages held.
+    private mutating func finishGroup() {
+        for _ in group { pages.removeFirst().slot?.release() }
+        group = []
+        conclusion = nil
+    }
+
+    private func settlements(
+        of conclusion: Conclusion?, left: Int, _ next: SliceLife.Next
+    ) -> [Settlement] {
+        let keep = Settlement.Next.keep(leaseUntil: context.leaseEnd)
+        let then: Settlement.Next =
+            switch next {
+            case .keep: keep
+            case .done: .done
+            case .release: .release(readyAt: readyAt)
             }
-        }
-        let left = max(0, unsettled - conclusion.log.count)
-        let earlier = slice.counts
-        let askedAt = context.time.uptime
-        let next = next(conclusion, group, isLast: isLast)
-        var settlements = context.settlements(
-            of: conclusion, slice, pending: next == .done ? 0 : left, sentAt: group[0].page.sentAt, next: next)
+        guard let conclusion else { return [ending(of: slice, left: unsettled, then, owner: context.owner)] }
+        var settlements = conclusion.settlements(
+            of: slice, owner: context.owner, pending: next == .done ? 0 : left, sentAt: group[0].page.sentAt,
+            next: then, keep: keep, part: context.randomness.positiveNumber)
         if group.contains(where: { $0.page.order.map { $0.flight.snapshot.begun > 0 } ?? false }) {
             settlements[0].triedAt = group[0].page.sentAt
         }
-        let results = await settle(settlements)
-        guard !results.isEmpty else { return }
-        unsettled = left
-        context.count(conclusion, since: earlier, settlements)
-        if let slice = results.last?.leasedSlices.first {
-            follow(slice, group[0].page, conclusion.stragglers, askedAt: askedAt)
+        return settlements
+    }
+
+    private func ending(
+        of slice: Slice, left: Int, _ next: Settlement.Next, owner: String
+    ) -> Settlement {
+        var counts = slice.counts
+        counts.pending = left
+        return Settlement(
+            slice: slice.id, owner: owner, term: slice.term, cursorBefore: slice.cursor, cursorAfter: slice.cursor,
+            counts: counts, doubt: slice.doubt, logRow: nil, next: next)
+    }
+
+    private var readyAt: Timestamp? {
+        switch life.halt {
+        case .closed(let until): until
+        case .unreadable: context.time.now + .seconds(5)
+        case .interrupted, .outdated, .expired, .lostLease, nil: nil
         }
     }
 
-    private func next(_ conclusion: Conclusion, _ group: [PageFates], isLast: Bool) -> Settlement.Next {
-        if conclusion.isWhole, group.last?.page.isLast == true { return .done }
-        if isLast, let halt, halt != .expired { return released }
-        return .keep(leaseUntil: context.leaseEnd)
-    }
-
     /// Leaves stragglers, which are the devices of `list`, to the service that awaits them.
-    private func follow(_ list: Slice, _ page: SentPage, _ indices: [Int], askedAt: Duration) {
+    private func follow(_ list: Slice, _ indices: [Int], askedAt: Duration) {
+        let page = pages[0].part(indices)
+        var run = self
+        run.slice = list
+        run.pages = [page]
+        run.group = []
+        run.conclusion = nil
+        run.unsettled = indices.count
+        run.isFollowing = true
+        run.pages[0].openSince = context.time.uptime
+        if isBulk, !isFollowing {
+            run.pages[0].awaitedUntil = min(
+                page.awaitedUntil, askedAt + .seconds(Limits.requestTimeoutSeconds + 2))
+        }
+        run.life = SliceLife(
+            following: SliceLife.Page(through: page.through, isLast: true, isProbe: false))
         context.leases.add(list, askedAt: askedAt)
-        context.stragglers.put(
-            Stragglers(
-                slice: list, page: page, indices: indices, locales: locales, terms: terms,
-                until: askedAt + .seconds(Limits.requestTimeoutSeconds + 2)))
+        context.stragglers.put(run)
     }
 }

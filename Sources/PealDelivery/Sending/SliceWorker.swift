@@ -39,7 +39,7 @@ struct SliceWorker: Sendable {
             var run = SliceRun(
                 context: context, slice: slice, opening: opening, access: access, terms: terms, provider: provider,
                 control: control)
-            await run.send()
+            await run.run()
         }
     }
 
@@ -48,7 +48,8 @@ struct SliceWorker: Sendable {
         _ = await context.settler.settle([
             Settlement(
                 slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: slice.cursor,
-                cursorAfter: slice.cursor, counts: slice.counts, logRow: nil, next: .release(readyAt: readyAt))
+                cursorAfter: slice.cursor, counts: slice.counts, doubt: slice.doubt, logRow: nil,
+                next: .release(readyAt: readyAt))
         ])
     }
 }
@@ -173,7 +174,9 @@ struct SliceRest: Sendable {
             }
             let askedAt = context.time.uptime
             let results = await context.settler.settle(settlements)
-            guard results.allSatisfy(\.isApplied) else { return context.leases.lose(slice.id, term: slice.term) }
+            guard results.allSatisfy({ $0.isApplied && !$0.isQuarantined }) else {
+                return context.leases.lose(slice.id, term: slice.term)
+            }
             context.leases.renew(slice.id, term: slice.term, askedAt: askedAt)
             context.count(slice.counts, since: earlier, slice.id.route.provider)
         }
@@ -213,6 +216,6 @@ struct SliceRest: Sendable {
         slice.counts.pending = left
         return Settlement(
             slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: cursor, cursorAfter: key,
-            counts: slice.counts, logRow: row, next: .keep(leaseUntil: context.leaseEnd))
+            counts: slice.counts, doubt: slice.doubt, logRow: row, next: .keep(leaseUntil: context.leaseEnd))
     }
 }

@@ -23,7 +23,10 @@ struct DirectLane: Sendable {
 
     /// A message that was accepted while this process started may have lost its lease to the start itself.
     private func work(_ slice: Slice, _ askedAt: Duration) async {
-        if context.leases.isFromBeforeStart(askedAt), await !isHeld(slice) { return context.ready.set() }
+        if context.leases.isFromBeforeStart(askedAt), await !isHeld(slice) {
+            context.leases.remove(slice)
+            return context.ready.set()
+        }
         await SliceWorker(context: context).work(slice, askedAt: askedAt)
     }
 
@@ -68,6 +71,8 @@ final class DirectQueue: Sendable {
     }
 
     var isEmpty: Bool { state.withLock { $0.slices.isEmpty } }
+    /// Whether slices of messages that are planned now can be taken.
+    var hasRoom: Bool { state.withLock { $0.slices.count < Limits.directSlicesWaitingMax - 512 } }
 
     func finish() {
         let hasMore = state.withLock { state in

@@ -3,21 +3,22 @@ internal import PealCore
 internal import Synchronization
 
 /// Leases ready slices while workers are free, and starts a worker for each. Routes take turns; within a route, lane
-/// and rank decide. Slices of a closed route are leased too: their worker parks them, or ends them where the message
-/// was cancelled or has expired.
+/// and rank decide. The store leases no ready slice of a closed route, except to probe it.
 struct Dispatcher: Sendable {
     /// How many workers one route may hold, so that a slow one leaves room.
     private static let slicesPerRouteMax = Limits.slicesActiveMax * 3 / 4
     private static let expressInterval: Duration = .milliseconds(500)
+    private static let walksPerRound = 128
 
     private struct Share {
         let route: ActiveRoute
         let count: Int
     }
 
-    /// The round so far: which route is first, and when busy routes were last looked at.
+    /// The rounds so far: where the next one begins, and when busy routes were last looked at.
     private struct Round {
-        var turn = 0
+        /// Where the next walk through the routes goes on.
+        var resumeAfter: ActiveRoute?
         var expressAt: Duration?
     }
 
@@ -47,6 +48,7 @@ struct Dispatcher: Sendable {
 
     private func start(_ slice: Slice, _ askedAt: Duration, in workers: inout DiscardingTaskGroup) {
         load.begin(slice.id)
+        context.leases.add(slice, askedAt: askedAt)
         workers.addTask {
             await SliceWorker(context: context).work(slice, askedAt: askedAt)
             load.end(slice.id)
@@ -56,17 +58,29 @@ struct Dispatcher: Sendable {
 
     private func lease(_ round: inout Round) async -> [Slice] {
         do {
-            let routes = try await context.store.read { try $0.readyRoutes() }
+            let routes = try await readyRoutes(&round)
             guard !routes.isEmpty else { return [] }
-            round.turn &+= 1
-            let start = abs(round.turn % routes.count)
-            let shares = shares(of: Array(routes[start...] + routes[..<start]))
+            let shares = shares(of: routes)
+            round.resumeAfter = (shares.last?.route ?? routes.first) ?? round.resumeAfter
             let leased = try await lease(shares)
             return leased.isEmpty ? try await express(routes, &round) : leased
         } catch {
             context.logger.error("slices could not be leased", metadata: ["error": "\(error)"])
             return []
         }
+    }
+
+    /// The next routes in turn with something to lease. Closed ones are passed over, a bounded number in one read.
+    private func readyRoutes(_ round: inout Round) async throws -> [ActiveRoute] {
+        for _ in 0..<Self.walksPerRound {
+            let (after, now) = (round.resumeAfter, context.time.now)
+            let found = try await context.store.read {
+                try $0.readyRoutes(after: after, stepsMax: Limits.routesPerWalk, now: now)
+            }
+            guard found.routes.isEmpty, let next = found.resumeAfter else { return found.routes }
+            round.resumeAfter = next
+        }
+        return []
     }
 
     private func lease(_ shares: [Share]) async throws -> [Slice] {
@@ -89,7 +103,10 @@ struct Dispatcher: Sendable {
         let hasRoomForBulk = load.total < Limits.slicesActiveMax + Limits.slicesExpressMax / 2
         let wanted = slices.filter { $0.lane == .direct || hasRoomForBulk && !load.isBusy(with: $0.id.message) }
         for slice in slices where !wanted.contains(slice) {
+            // On the board until it is written, so that nobody takes it back meanwhile.
+            context.leases.add(slice, askedAt: now)
             await SliceWorker(context: context).release(slice, readyAt: nil)
+            context.leases.remove(slice)
         }
         // There may be more: look again at once.
         if !wanted.isEmpty { round.expressAt = nil }

@@ -2,15 +2,20 @@ internal import Logging
 internal import PealCore
 internal import Synchronization
 
-/// Extends the leases of slices that settled nothing for a while, so that a slow page keeps its slice.
+/// Extends the leases of slices that settled nothing for a while, so that a slow page keeps its slice. Writes now and
+/// then when nobody else does, so that it is known whether the store accepts writes.
 struct Heartbeat: Sendable {
     private static let interval: Duration = .seconds(Limits.heartbeatSeconds / 2)
+    /// How often it tries to write while the store refuses.
+    private static let probeInterval: Duration = .seconds(1)
+    private static let setting = "heartbeat"
 
     private let store: any Store
     private let time: any TimeSource
     private let logger: Logger
     private let metrics: DeliveryMetrics
     private let leases: LeaseBoard
+    private let health: StoreHealth
     private let owner: String
 
     init(_ context: DeliveryContext) {
@@ -19,15 +24,34 @@ struct Heartbeat: Sendable {
         logger = context.logger
         metrics = context.metrics
         leases = context.leases
+        health = context.health
         owner = context.owner
     }
 
     /// Runs until it is cancelled, and so also while a stopping process waits for its last answers.
     func run() async {
-        while !Task.isCancelled {
-            do { try await time.sleep(for: Self.interval) } catch { return }
-            await beat()
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.probeAlways() }
+            while !Task.isCancelled {
+                do { try await time.sleep(for: Self.interval) } catch { return }
+                await beat()
+            }
         }
+    }
+
+    private func probeAlways() async {
+        repeat {
+            if !health.isWriting || health.isIdle(for: Self.interval) { await probe() }
+            do { try await time.sleep(for: Self.probeInterval) } catch { return }
+        } while !Task.isCancelled
+    }
+
+    /// Writes the time.
+    private func probe() async {
+        let attempt = health.begin()
+        let now = Array(time.now.description.utf8)
+        let hasWritten = (try? await store.write(.control) { try $0.setSetting(Self.setting, now) }) != nil
+        health.end(attempt, hasWritten: hasWritten)
     }
 
     private func beat() async {
@@ -75,9 +99,16 @@ final class LeaseBoard: Sendable {
         startedAt.withLock { $0.map { askedAt <= $0 } ?? true }
     }
 
-    /// Adds a lease that was asked for at `askedAt`. Its end counts from there, so it is never too late.
+    /// Every lease on the board: nobody takes these back from this process.
+    var held: Set<Slice.Lease> {
+        leases.withLock { Set($0.map { Slice.Lease(id: $0.key, term: $0.value.term) }) }
+    }
+
+    /// Adds a lease that was asked for at `askedAt`. Its end counts from there, so it is never too late. One that is
+    /// there already stays as it is.
     func add(_ slice: Slice, askedAt: Duration) {
         leases.withLock {
+            guard $0[slice.id]?.term != slice.term else { return }
             $0[slice.id] = Lease(
                 term: slice.term, end: askedAt + .seconds(Limits.leaseSeconds), renewedAt: askedAt)
         }

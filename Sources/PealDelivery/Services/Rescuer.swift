@@ -41,7 +41,11 @@ struct Rescuer: Sendable {
 
     private func takeBack(endedBefore instant: Timestamp?) async {
         do {
-            let count = try await store.write(.control) { try $0.takeBackLeases(endedBefore: instant) }
+            let leases = leases
+            let count = try await store.write(.control) {
+                // This process works on the leases of its board, whatever the clock says.
+                try $0.takeBackLeases(endedBefore: instant, keeping: leases.held)
+            }
             guard count > 0 else { return }
             metrics.change { $0.leasesTakenBack += count }
             logger.notice("leases were taken back", metadata: ["slices": "\(count)"])

@@ -4,7 +4,7 @@ internal import PealCore
 /// Makes ready what is due: plans messages whose start has come, sends moments that no device claimed, and frees slices
 /// that waited. It sleeps until the next instant that the store names, or until a signal announces new work.
 struct Scheduler: Sendable {
-    private static let messagesPerRound = 64
+    private static let messagesPerRound = 256
     private static let slicesPerRound = 1000
     private static let momentsPerRound = 500
     /// How long work that another process stored may go unseen.
@@ -47,31 +47,41 @@ struct Scheduler: Sendable {
     }
 
     private func round() async {
-        do {
-            while !context.stop.isOn {
-                let now = context.time.now
-                let resets = context.routes.takeResets()
+        while !context.stop.isOn {
+            let now = context.time.now
+            let resets = context.routes.takeResets()
+            do {
                 let (messages, freed) = try await context.store.write(.control) { writer in
-                    for route in resets { try writer.freeUntriedSlices(of: route) }
+                    for route in resets { try writer.openGate(route) }
                     let ended =
-                        try writer.endPausedMessages(now: now, limit: Self.messagesPerRound)
+                        try writer.endExpiredMessages(now: now, limit: Self.messagesPerRound)
                         + writer.fireDueMoments(now: now, limit: Self.momentsPerRound)
                     return (
                         try writer.dueMessages(now: now, limit: Self.messagesPerRound),
                         try writer.releaseDueSlices(now: now, limit: Self.slicesPerRound) + ended + resets.count
                     )
                 }
-                for (app, id) in messages { await plan(app, id) }
+                await plan(messages)
                 if !messages.isEmpty || freed > 0 { context.ready.set() }
                 if messages.count < Self.messagesPerRound, freed < Self.momentsPerRound { return }
+            } catch {
+                context.routes.putBack(resets)
+                return context.logger.error("due work could not be read", metadata: ["error": "\(error)"])
             }
-        } catch {
-            context.logger.error("due work could not be read", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Plans all of them at once, each in a write of its own: they share commits, and one that fails fails alone.
+    private func plan(_ messages: [(app: AppKey, id: MessageID)]) async {
+        await withDiscardingTaskGroup { group in
+            for (app, id) in messages { group.addTask { await plan(app, id) } }
         }
     }
 
     private func plan(_ app: AppKey, _ id: MessageID) async {
-        let (owner, now, askedAt) = (context.owner, context.time.now, context.time.uptime)
+        // Where the direct lane has no room, the dispatcher leases.
+        let owner = context.direct.hasRoom ? context.owner : nil
+        let (now, askedAt) = (context.time.now, context.time.uptime)
         do {
             let plan = try await context.store.write(.control) {
                 try $0.plan(app: app, id: id, owner: owner, now: now)

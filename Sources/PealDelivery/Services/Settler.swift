@@ -4,11 +4,23 @@ internal import Synchronization
 
 /// Writes settlements: receives them from all workers, and hands those of many slices to the store as one write. While
 /// one write is under way, the next one gathers.
+///
+/// What providers answered is never dropped while the process lives. A group that cannot be written is taken apart, so
+/// that one damaged settlement holds up no other. One that fails alone twice, although the store writes, quarantines
+/// its slice; while the store fails, everything waits and is tried again.
 final class Settler: Sendable {
     private struct Order {
         let settlements: [Settlement]
-        let deadline: Duration
         let waiter: CheckedContinuation<[Settlement.Result], Never>
+        /// How often it failed by itself for a reason of its own.
+        var faults = 0
+        /// When it failed first because the store was not available.
+        var outageAt: Duration?
+        /// Whether it is written by itself, because a group with it failed.
+        var isAlone = false
+        var notBefore: Duration = .zero
+
+        var message: MessageID? { settlements.first?.slice.message }
     }
 
     private struct State {
@@ -16,47 +28,61 @@ final class Settler: Sendable {
         var isClosed = false
     }
 
+    private enum Step {
+        case write([Order])
+        case wait(Duration?)
+        case end
+    }
+
     private static let settlementsPerWriteMax = 256
-    private static let patience: Duration = .seconds(20)
+    private static let faultsMax = 2
+    private static let retryInterval: Duration = .milliseconds(250)
+    /// How long a slice rests that can neither be settled nor quarantined.
+    private static let stuckInterval: Duration = .seconds(30)
 
     private let store: any Store
     private let time: any TimeSource
     private let logger: Logger
     private let metrics: DeliveryMetrics
+    private let health: StoreHealth
+    private let stop: StopSwitch
     private let state = Mutex(State())
     private let arrival = Signal()
 
-    init(store: any Store, time: any TimeSource, logger: Logger, metrics: DeliveryMetrics) {
+    init(
+        store: any Store, time: any TimeSource, logger: Logger, metrics: DeliveryMetrics, health: StoreHealth,
+        stop: StopSwitch
+    ) {
         self.store = store
         self.time = time
         self.logger = logger
         self.metrics = metrics
+        self.health = health
+        self.stop = stop
     }
 
-    /// Returns when the settlements (of one slice, in order) are durable, or refused because the lease is lost. A store
-    /// that fails for too long counts as a refusal: the lease runs out, and the devices are sent to again.
+    /// Returns when the settlements (of one slice, in order) are durable, refused because the lease is lost, or the
+    /// slice is quarantined. It waits as long as the store fails; only the end of the process gives them up.
     func settle(_ settlements: [Settlement]) async -> [Settlement.Result] {
         await withCheckedContinuation { waiter in
-            let order = Order(settlements: settlements, deadline: time.uptime + Self.patience, waiter: waiter)
+            let order = Order(settlements: settlements, waiter: waiter)
             let isOpen = state.withLock { state in
                 guard !state.isClosed else { return false }
                 state.orders.append(order)
                 return true
             }
-            if isOpen { arrival.set() } else { waiter.resume(returning: Self.refusal(of: order)) }
+            if isOpen { arrival.set() } else { Self.refuse(order) }
         }
     }
 
     /// Runs until closed and empty.
     func run() async {
         while true {
-            let (orders, isClosed) = takeOrders()
-            if !orders.isEmpty {
-                await write(orders)
-            } else if isClosed {
-                return
-            } else {
-                await arrival.wait()
+            switch step() {
+            case .write(let orders): await write(orders)
+            case .wait(let duration?): await arrival.wait(atMost: duration, on: time)
+            case .wait(nil): await arrival.wait()
+            case .end: return
             }
         }
     }
@@ -67,59 +93,167 @@ final class Settler: Sendable {
         arrival.set()
     }
 
-    private func takeOrders() -> ([Order], isClosed: Bool) {
-        state.withLock { state in
-            var count = 0
-            let end = state.orders.firstIndex { order in
-                count += order.settlements.count
-                return count > Self.settlementsPerWriteMax
+    /// The orders that are due, as many as one write takes; one that must be tried alone is written by itself.
+    private func step() -> Step {
+        let now = time.uptime
+        return state.withLock { state in
+            guard !state.orders.isEmpty else { return state.isClosed ? .end : .wait(nil) }
+            var (count, taken, left) = (0, [Order](), [Order]())
+            for order in state.orders {
+                let fits = taken.isEmpty || count + order.settlements.count <= Self.settlementsPerWriteMax
+                if order.notBefore <= now, fits {
+                    count += order.settlements.count
+                    taken.append(order)
+                } else {
+                    left.append(order)
+                }
             }
-            let taken = Array(state.orders.prefix(max(1, end ?? state.orders.count)))
-            state.orders.removeFirst(taken.count)
-            return (taken, state.isClosed)
+            guard !taken.isEmpty else {
+                return .wait(left.map(\.notBefore).min().map { max($0 - now, .milliseconds(1)) })
+            }
+            state.orders = left
+            return .write(taken)
         }
     }
 
     private func write(_ orders: [Order]) async {
-        let settlements = orders.flatMap(\.settlements)
-        let now = time.now
-        do {
-            let results = try await store.write(.settle) { try $0.settle(settlements, now: now) }
-            count(results)
-            var start = 0
-            for order in orders {
-                let end = min(start + order.settlements.count, results.count)
-                order.waiter.resume(returning: Array(results[start..<end]))
-                start = end
+        let together = orders.filter { !$0.isAlone }
+        let apart = together.count == 1 ? orders : orders.filter(\.isAlone)
+        if together.count > 1 {
+            do {
+                let settlements = together.flatMap(\.settlements)
+                try await resume(together, with: tried { [now = time.now] in try $0.settle(settlements, now: now) })
+            } catch {
+                await takeApart(together, error)
             }
-        } catch {
-            logger.error("settlements could not be written", metadata: ["error": "\(error)"])
-            await putBack(orders)
         }
+        await writeAlone(apart)
     }
 
-    /// Keeps the orders that may still be written, in front of the others.
-    private func putBack(_ orders: [Order]) async {
-        let isClosed = state.withLock { $0.isClosed }
+    /// What failed as a group is tried one by one, unless the store as a whole fails.
+    private func takeApart(_ orders: [Order], _ error: any Error) async {
+        note(error, orders.count)
+        guard Self.isOutage(error) else { return await writeAlone(orders) }
+        // Other writes succeed meanwhile: then one of the group is at fault.
+        let mustPart = orders.contains { $0.outageAt.map(health.hasWritten) ?? false }
         let now = time.uptime
-        let kept = orders.filter { !isClosed && now < $0.deadline }
-        for order in orders where isClosed || now >= order.deadline {
-            order.waiter.resume(returning: Self.refusal(of: order))
-        }
-        guard !kept.isEmpty else { return }
-        state.withLock { $0.orders.insert(contentsOf: kept, at: 0) }
-        try? await time.sleep(for: .milliseconds(250))
+        putBack(
+            orders.map { order in
+                var order = order
+                order.outageAt = order.outageAt ?? now
+                order.isAlone = mustPart
+                return order
+            }, after: Self.retryInterval)
     }
 
-    private func count(_ results: [Settlement.Result]) {
+    private func writeAlone(_ orders: [Order]) async {
+        await withDiscardingTaskGroup { group in
+            for order in orders { group.addTask { await self.writeAlone(order) } }
+        }
+    }
+
+    private func writeAlone(_ order: Order) async {
+        var order = order
+        do {
+            let settlements = order.settlements
+            try await resume([order], with: tried { [now = time.now] in try $0.settle(settlements, now: now) })
+        } catch {
+            note(error, 1)
+            guard !Self.isOutage(error) else { return putBack([order], after: Self.retryInterval) }
+            order.faults += 1
+            order.isAlone = true
+            if order.faults >= Self.faultsMax {
+                await quarantine(order, error)
+            } else {
+                putBack([order], after: Self.retryInterval)
+            }
+        }
+    }
+
+    /// Takes the slice out of work. Where not even its answers can be stored, only its mark is.
+    private func quarantine(_ order: Order, _ error: any Error) async {
+        guard var settlement = order.settlements.last, let first = order.settlements.first else { return }
+        settlement.cursorBefore = first.cursorBefore
+        settlement.triedAt = first.triedAt
+        logger.error(
+            "a slice is quarantined: what its devices were answered cannot be stored",
+            metadata: [
+                "message": "\(settlement.slice.message)", "key_range": "\(settlement.slice.rangeStart)",
+                "error": "\(error)",
+            ])
+        let (reason, whole) = (String("\(error)".prefix(Self.reasonCharactersMax)), settlement)
+        for keepsAnswers in [true, false] {
+            do {
+                let result = try await tried { [now = time.now] in
+                    try $0.quarantine(whole, reason: reason, keepsAnswers: keepsAnswers, now: now)
+                }
+                if result.isQuarantined { metrics.change { $0.slicesQuarantined += 1 } }
+                return order.waiter.resume(returning: order.settlements.dropLast().map { _ in result } + [result])
+            } catch {
+                note(error, 1)
+                if Self.isOutage(error) { return putBack([order], after: Self.retryInterval) }
+            }
+        }
+        putBack([order], after: Self.stuckInterval)
+    }
+
+    private static let reasonCharactersMax = 200
+
+    /// Runs a write and notes whether the store writes.
+    private func tried<R: Sendable>(
+        _ body: @escaping @Sendable (any StoreWriting) throws -> R
+    ) async throws -> R {
+        let attempt = health.begin()
+        do {
+            let result = try await store.write(.settle, body)
+            health.end(attempt, hasWritten: true)
+            return result
+        } catch {
+            health.end(attempt, hasWritten: !Self.isOutage(error))
+            throw error
+        }
+    }
+
+    private func resume(_ orders: [Order], with results: [Settlement.Result]) {
         metrics.change { snapshot in
             for result in results {
                 if result.isApplied { snapshot.settles += 1 } else { snapshot.settlesRefused += 1 }
             }
         }
+        var start = 0
+        for order in orders {
+            let end = min(start + order.settlements.count, results.count)
+            order.waiter.resume(returning: Array(results[start..<end]))
+            start = end
+        }
     }
 
-    private static func refusal(of order: Order) -> [Settlement.Result] {
-        order.settlements.map { _ in Settlement.Result(isApplied: false) }
+    /// Keeps orders until they can be written. Only a stop that has waited for long enough gives them up.
+    private func putBack(_ orders: [Order], after delay: Duration) {
+        let now = time.uptime
+        guard !stop.isDrained(at: now) else { return orders.forEach(Self.refuse) }
+        state.withLock { state in
+            state.orders.insert(
+                contentsOf: orders.map { order in
+                    var order = order
+                    order.notBefore = now + delay
+                    return order
+                }, at: 0)
+        }
+    }
+
+    private func note(_ error: any Error, _ count: Int) {
+        metrics.change { $0.settlesFailed += 1 }
+        logger.error("settlements could not be written", metadata: ["slices": "\(count)", "error": "\(error)"])
+    }
+
+    /// Whether the store as a whole failed, and not this write.
+    private static func isOutage(_ error: any Error) -> Bool {
+        guard let error = error as? PealError else { return false }
+        return error.code == .unavailable || error.code == .rateLimited
+    }
+
+    private static func refuse(_ order: Order) {
+        order.waiter.resume(returning: order.settlements.map { _ in Settlement.Result(isApplied: false) })
     }
 }

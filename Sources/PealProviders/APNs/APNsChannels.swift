@@ -33,7 +33,7 @@ final class APNsChannels: ChannelDirectory {
         let body: JSON = ["message-storage-policy": .integer(policy.rawValue), "push-type": "LiveActivity"]
         let reply = try await ask(.POST, "channels", body: body.bytes, access)
         guard let id = reply.headers.first(name: "apns-channel-id"), !id.isEmpty else {
-            throw PealError(.unavailable, "APNs made a channel and did not return its id")
+            throw PealError(.unavailable, "APNs created a channel but did not return its id")
         }
         return id
     }
@@ -41,7 +41,7 @@ final class APNsChannels: ChannelDirectory {
     func list(_ access: ChannelAccess) async throws(PealError) -> [String] {
         let reply = try await ask(.GET, "all-channels", access)
         guard let channels = (try? JSONParser.parse(reply.body))?["channels"]?.arrayValue else {
-            throw PealError(.unavailable, "APNs' list of channels could not be read")
+            throw PealError(.unavailable, "cannot read APNs' list of channels")
         }
         return channels.compactMap(\.stringValue)
     }
@@ -50,7 +50,7 @@ final class APNsChannels: ChannelDirectory {
         let reply = try await ask(.GET, "channels", channel: channel, access)
         let number = (try? JSONParser.parse(reply.body))?["message-storage-policy"]?.integerValue
         guard let policy = number.flatMap(ChannelStoragePolicy.init(rawValue:)) else {
-            throw PealError(.unavailable, "APNs' description of the channel could not be read")
+            throw PealError(.unavailable, "cannot read APNs' description of the channel")
         }
         return policy
     }
@@ -99,7 +99,7 @@ final class APNsChannels: ChannelDirectory {
                 throw refusal.error(isOfChannel: isOfChannel)
             }
         }
-        throw PealError(.unavailable, "no provider token could be signed")
+        throw PealError(.unavailable, "cannot sign a provider token")
     }
 
     private func ask(
@@ -107,7 +107,7 @@ final class APNsChannels: ChannelDirectory {
     ) async throws(PealError) -> OutboundReply {
         let options = OutboundClient.Options(caFile: caFile, identity: identity, allowsHTTP2: true)
         guard let client = try? OutboundClient(options, group: group) else {
-            throw PealError(.unavailable, "the certificate could not be used")
+            throw PealError(.unavailable, "cannot use the certificate")
         }
         let result: Result<OutboundReply, PealError>
         do throws(PealError) {
@@ -127,7 +127,7 @@ final class APNsChannels: ChannelDirectory {
         } catch {
             switch error {
             case .unsent(let reason), .unusable(let reason), .unreachable(let reason):
-                throw PealError(.unavailable, "APNs' channel management could not be reached (\(reason))")
+                throw PealError(.unavailable, "cannot reach APNs' channel management (\(reason))")
             case .lost(let reason):
                 throw PealError(
                     .unavailable,
@@ -162,10 +162,10 @@ struct APNsChannelRefusal {
         case (404, _) where isOfChannel: return PealError(.notFound, "channel not found: \(words)")
         case (400, "BadChannelId"), (400, "MissingChannelId"): return .invalid("id", words)
         case (400, "CannotCreateChannelConfig"):
-            return PealError(.conflict, "the app has as many channels as APNs allows: \(words)")
+            return PealError(.conflict, "the app has reached APNs' limit on channels: \(words)")
         case (400, "FeatureNotEnabled"):
-            return PealError(.conflict, "broadcasts are not enabled for the app at Apple: \(words)")
-        case (403, _): return PealError(.conflict, "the credential was refused: \(words)")
+            return PealError(.conflict, "broadcasts are not enabled for the app in Apple's developer account: \(words)")
+        case (403, _): return PealError(.conflict, "APNs refused the credential: \(words)")
         case (429, _): return PealError(.rateLimited, words, retryAfterSeconds: retryAfterSeconds ?? 60)
         case (500..., _): return PealError(.unavailable, words, retryAfterSeconds: retryAfterSeconds)
         default: return PealError(.conflict, words)

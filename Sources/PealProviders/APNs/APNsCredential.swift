@@ -68,7 +68,7 @@ enum APNsCertificateExamination {
             throw .invalid("certificate", "certificate and private_key cannot be used for TLS")
         }
         guard reader.expiresAt > now else {
-            throw .invalid("certificate", "the certificate ended at \(reader.expiresAt)")
+            throw .invalid("certificate", "the certificate expired at \(reader.expiresAt)")
         }
         let topics = reader.topics
         guard topics.isEmpty || isAllowed(credential.bundleID, topics) else {
@@ -104,6 +104,7 @@ enum APNsCertificateExamination {
     }
 
     private static func privateKey(_ pem: String) throws(PealError) -> Certificate.PrivateKey {
+        try DerivationLimits.refuseEncrypted(pem, field: "private_key")
         let documents = (try? PEMDocument.parseMultiple(pemString: pem)) ?? []
         // `openssl ecparam -genkey` writes the curve's name before the key.
         guard let document = documents.first(where: { $0.discriminator.hasSuffix("PRIVATE KEY") }),
@@ -138,7 +139,9 @@ struct APNsCertificateReader {
             let leaf = try? Certificate(pemDocument: document),
             let parsed = try? NIOSSLCertificate(bytes: document.derBytes, format: .der)
         else {
-            throw .invalid("certificate", "certificate must be a certificate chain in PEM, the client's own first")
+            throw .invalid(
+                "certificate", "certificate must be a certificate chain in PEM, with the client's own certificate first"
+            )
         }
         self.leaf = leaf
         expiresAt = Timestamp(seconds: Int64(parsed.notValidAfter))

@@ -49,6 +49,10 @@ struct APNsExchange: Exchange {
         return tokens.isClock(beside: date)
     }
 
+    func refusesTopic(_ answer: ProviderAnswer) -> Bool {
+        answer.result == .verdict(.stopApp) && APNsVerdicts.topicReasons.contains(answer.reason)
+    }
+
     /// `BadPath` and `MethodNotAllowed`: neither depends on the author's content.
     func isOurFault(_ response: ProviderResponse) -> Bool { response.status == 404 || response.status == 405 }
 

@@ -113,7 +113,8 @@ struct APNsVerification {
 
     func run() async -> CredentialVerification {
         guard let notification else {
-            return CredentialVerification(.refused, reason: "BadCertificate", detail: "The certificate names no topic.")
+            return CredentialVerification(
+                .refused, reason: "BadCertificate", detail: "The certificate contains no topic.")
         }
         var answer = ProviderAnswer.unsent("NoAnswer")
         for _ in 0..<Self.attemptsMax {
@@ -245,7 +246,7 @@ package struct APNsConfigurationError: Error, CustomStringConvertible {
     package let purpose: Purpose
     let url: String
 
-    /// One line for whoever starts the server.
+    /// One line for the operator.
     package var description: String { "must be https://host[:port], not \"\(url)\"" }
 }
 

@@ -16,13 +16,13 @@ enum APNsRendering {
         guard body.count <= bytesMax else {
             let kind = order.route.isBroadcast ? "a broadcast" : type.rawValue
             throw ContentRefusal(
-                .payloadTooLarge, "the APNs payload has \(body.count) bytes, \(bytesMax) is the most for \(kind)",
+                .payloadTooLarge, "the APNs payload has \(body.count) bytes; the maximum for \(kind) is \(bytesMax)",
                 field: APNsPayload.largestField(order, own))
         }
         guard !order.route.isBroadcast else { return broadcast(order, body) }
         return Notification(
             route: order.route, path: .init(Array("/3/device/".utf8), gap: .addressHex),
-            headers: try headers(order, type), body: .init(body))
+            headers: try headers(order, type), body: .init(body), hasOwnTopic: type.isOwnTopic)
     }
 
     private static func headers(_ order: RenderOrder, _ type: APNsPushType) throws(ContentRefusal) -> [Notification
@@ -38,7 +38,8 @@ enum APNsRendering {
             guard (1...Limits.apnsCollapseIDBytesMax).contains(key.utf8.count), isPrintable else {
                 throw .invalid(
                     .collapseKey(nil),
-                    "on APNs a collapse key has 1 to \(Limits.apnsCollapseIDBytesMax) bytes without control characters")
+                    "an APNs collapse key must be 1 to \(Limits.apnsCollapseIDBytesMax) bytes without control characters"
+                )
             }
             headers.append(.init("apns-collapse-id", key))
         }
@@ -75,7 +76,7 @@ enum APNsRendering {
         }
         guard order.route.isBroadcast else { return type }
         guard type == nil || type == .liveactivity else {
-            throw .invalid(APNsContent.field.member("push_type"), "channels carry the push type liveactivity alone")
+            throw .invalid(APNsContent.field.member("push_type"), "channels support only the push type liveactivity")
         }
         return .liveactivity
     }
@@ -96,7 +97,7 @@ enum APNsPayload {
         if !aps.isEmpty { payload["aps"] = .object(aps) }
         for (name, value) in order.content.data.pairs {
             guard name != "aps" else {
-                throw .invalid(.dataMember("aps"), "aps belongs to Apple: give its members in the payload for iOS")
+                throw .invalid(.dataMember("aps"), "aps is reserved; put its members into the payload for iOS")
             }
             payload[name] = value
         }
@@ -179,6 +180,10 @@ enum APNsPushType: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether APNs may refuse it while it accepts plain pushes of the same app: the type has a topic of its own, or
+    /// belongs to another kind of certificate.
+    var isOwnTopic: Bool { !topicSuffix.isEmpty || self == .mdm }
+
     var payloadBytesMax: Int { self == .voip ? Limits.apnsVoIPPayloadBytesMax : Limits.apnsPayloadBytesMax }
 
     /// Certificates allow only the topics that Apple wrote into them, and never location queries.
@@ -217,10 +222,10 @@ enum APNsLiveActivity {
         if aps["event"]?.stringValue == "start" {
             guard !order.route.isBroadcast else {
                 throw .invalid(
-                    field.member("event"), "a broadcast updates or ends Live Activities; it cannot start one")
+                    field.member("event"), "a broadcast can update or end Live Activities but not start one")
             }
             for name in ["attributes-type", "attributes", "alert"] where aps[name].map(\.isNull) ?? true {
-                throw .invalid(field.member(name), "a push that starts a Live Activity needs \(name)")
+                throw .invalid(field.member(name), "a push that starts a Live Activity requires \(name)")
             }
         }
         if aps["timestamp"].map(\.isNull) ?? true { aps["timestamp"] = .integer(order.now.seconds) }

@@ -38,10 +38,13 @@ enum APNsVerdicts {
         return verdict == .stopApp || verdict == .refreshCredential ? verdict : nil
     }
 
+    /// They stop the app, unless the message chose its topic itself.
+    static let topicReasons: Set<String> = ["BadTopic", "MissingTopic", "TopicDisallowed"]
+
     private static func badRequest(_ reason: String) -> Verdict {
         switch reason {
         case "BadDeviceToken", "DeviceTokenNotForTopic": .retireAddress(since: nil, isSuspicious: true)
-        case "BadTopic", "MissingTopic", "TopicDisallowed": .stopApp
+        case let reason where topicReasons.contains(reason): .stopApp
         case "IdleTimeout": .reconnect
         default: .rejectMessage
         }

@@ -15,25 +15,27 @@ enum PKCS12Archive {
     static func identity(in data: [UInt8], passphrase: String) throws(PealError) -> Credential.TLSIdentity {
         // NIOSSL traps on other bytes, and programs encode them differently.
         guard passphrase.utf8.allSatisfy({ $0 > 0 && $0 < 0x80 }) else {
-            throw .invalid("passphrase", "a passphrase may hold ASCII characters only: export the archive with another")
+            throw .invalid(
+                "passphrase", "the passphrase may contain only ASCII characters; export the archive with another one")
         }
         guard let contents = PKCS12Contents(data) else { throw fault("data is not a PKCS#12 archive") }
         guard contents.keys.count == 1, let packed = contents.keys.first else {
-            throw fault("the archive must hold one private key")
+            throw fault("the archive must contain exactly one private key")
         }
+        try DerivationLimits.check(contents)
         guard let key = privateKey(packed, passphrase) else {
-            throw .invalid("passphrase", "the archive's key cannot be opened with this passphrase")
+            throw .invalid("passphrase", "the passphrase does not open the archive's key")
         }
         let rebuilt = PKCS12Rebuilding.archive(contents, passphrase: passphrase)
         guard let bundle = try? NIOSSLPKCS12Bundle(buffer: rebuilt, passphrase: Array(passphrase.utf8)) else {
-            throw .invalid("passphrase", "the archive's certificates cannot be opened with this passphrase")
+            throw .invalid("passphrase", "the passphrase does not open the archive's certificates")
         }
         // The first is Peal's own.
         let certificates = bundle.certificateChain.dropFirst().compactMap { certificate in
             (try? certificate.toDERBytes()).flatMap { try? Certificate(derEncoded: $0) }
         }
         guard let leaf = certificates.first(where: { $0.publicKey == key.publicKey }) else {
-            throw fault("the archive holds no certificate for its key")
+            throw fault("the archive has no certificate for its key")
         }
         let chain = [leaf] + certificates.filter { $0 != leaf }
         do {
@@ -41,7 +43,7 @@ enum PKCS12Archive {
             return Credential.TLSIdentity(
                 certificates: pem.joined(), privateKey: try key.serializeAsPEM().pemString + "\n")
         } catch {
-            throw fault("the archive's key or certificates are of a kind that APNs does not use")
+            throw fault("APNs does not use this type of key or certificate")
         }
     }
 
@@ -86,11 +88,18 @@ struct PKCS12Contents {
     private(set) var encrypted: [ArraySlice<UInt8>] = []
     /// Unencrypted safe bags without a key, unchanged.
     private(set) var bags: [ArraySlice<UInt8>] = []
+    /// The iterations of the `MacData`; nil without one.
+    private(set) var macIterations: Int?
 
     /// nil if the bytes are not an archive, or if the archive is locked by a public key rather than a passphrase. Tools
     /// write both BER and DER.
     init?(_ archive: [UInt8]) {
-        guard let infos = Self.infos(in: archive) else { return nil }
+        guard let (infos, mac) = Self.parts(of: archive) else { return nil }
+        if let mac {
+            // An unreadable count is more than any limit.
+            let iterations = mac.count > 2 ? DerivationLimits.integer(mac[2]) ?? .max : 1
+            macIterations = iterations
+        }
         for info in infos {
             guard let content = Self.content(info) else { return nil }
             if content.name == Name.encryptedData {
@@ -102,12 +111,12 @@ struct PKCS12Contents {
         }
     }
 
-    /// The content infos of an archive; nil as in `init`.
-    private static func infos(in archive: [UInt8]) -> [ASN1Node]? {
+    /// The content infos of an archive and the elements of its `MacData`; nil as in `init`.
+    private static func parts(of archive: [UInt8]) -> (infos: [ASN1Node], mac: [ASN1Node]?)? {
         guard let node = try? BER.parse(archive), let parts = children(node), parts.count >= 2,
-            let safe = content(parts[1]), safe.name == Name.data
+            let safe = content(parts[1]), safe.name == Name.data, let infos = nested(safe.value)
         else { return nil }
-        return nested(safe.value)
+        return (infos, parts.count > 2 ? children(parts[2]) : nil)
     }
 
     private mutating func take(_ bag: ASN1Node) -> Bool {
@@ -160,12 +169,12 @@ enum PKCS12Rebuilding {
     private static let sha256: ASN1ObjectIdentifier = [2, 16, 840, 1, 101, 3, 4, 2, 1]
 
     static func archive(_ contents: PKCS12Contents, passphrase: String) -> [UInt8] {
+        let own = ownBags
         let safe = sequence { coder in
+            plain(own.prefix(1).map { $0[...] }, &coder)
             for info in contents.encrypted { coder.serializeRawBytes(info) }
-            for bags in [contents.bags, ownBags.map { $0[...] }] {
-                let octets = sequence { coder in for bag in bags { coder.serializeRawBytes(bag) } }
-                coder.serializeRawBytes(content(PKCS12Contents.Name.data, octetString(octets)))
-            }
+            plain(contents.bags, &coder)
+            plain(own.dropFirst().map { $0[...] }, &coder)
         }
         return sequence { coder in
             coder.serializeRawBytes([0x02, 0x01, 0x03])
@@ -174,8 +183,15 @@ enum PKCS12Rebuilding {
         }
     }
 
-    /// A key that is not secret and an untrusted certificate for it. They come last, where the decoder first looks for
-    /// the key's certificate.
+    /// A content info with unencrypted bags.
+    private static func plain(_ bags: [ArraySlice<UInt8>], _ coder: inout DER.Serializer) {
+        let octets = sequence { coder in for bag in bags { coder.serializeRawBytes(bag) } }
+        coder.serializeRawBytes(content(PKCS12Contents.Name.data, octetString(octets)))
+    }
+
+    /// A key that is not secret and an untrusted certificate for it. The key comes first: the decoder refuses a second
+    /// one, so it derives nothing for a key that hides in an encrypted part. The certificate comes last, where the
+    /// decoder first looks for it.
     private static var ownBags: [[UInt8]] {
         guard let key = try? P256.Signing.PrivateKey(rawRepresentation: Array(repeating: 1, count: 32)),
             let name = try? DistinguishedName(builder: { CommonName("none") }),

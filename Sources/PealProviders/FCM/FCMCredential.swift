@@ -14,7 +14,8 @@ enum FCMCredential {
         guard tokenHosts.contains(account.tokenURI) else {
             throw .invalid(
                 "service_account.token_uri",
-                "token_uri must be an https URL of Google's, or on a host that this server's configuration allows")
+                "token_uri must be an https URL on a host of Google's or one that the server's configuration allows"
+            )
         }
         let facts = JSON.compact([
             ("project_id", .string(account.projectID)), ("client_email", .string(account.clientEmail)),
@@ -25,6 +26,7 @@ enum FCMCredential {
 
     /// The RSA key of at least 2,048 bits in PEM: PKCS#8, which Google's file uses, or PKCS#1.
     static func signingKey(_ pem: String) throws(PealError) -> _RSA.Signing.PrivateKey {
+        try DerivationLimits.refuseEncrypted(pem, field: "service_account.private_key")
         let isPrivate = ["-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----"].contains(where: pem.contains)
         guard isPrivate, pem.utf8.count <= Limits.privateKeyBytesMax,
             let key = try? _RSA.Signing.PrivateKey(pemRepresentation: pem)
@@ -48,7 +50,7 @@ enum FCMCredential {
     private static func checkEmail(_ email: String) throws(PealError) {
         let isPrintable = email.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
         guard isPrintable, email.utf8.contains(UInt8(ascii: "@")), email.utf8.count <= Limits.nameCharactersMax else {
-            throw .invalid("service_account.client_email", "client_email must be the service account's address")
+            throw .invalid("service_account.client_email", "client_email must be the service account's email address")
         }
     }
 }

@@ -53,7 +53,7 @@ struct FCMTokenSource: AccessTokenSource {
 
     func fetch() async -> AccessTokenReply {
         guard let assertion = assertion(at: time.now) else {
-            return .refused(.init(reason: "SigningFailed", detail: "the private key does not sign"))
+            return .refused(.init(reason: "SigningFailed", detail: "the private key cannot sign"))
         }
         let request = OutboundRequest(
             url: account.tokenURI,

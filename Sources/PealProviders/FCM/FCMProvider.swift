@@ -161,7 +161,7 @@ extension FCMProvider {
         case .refused(let trouble):
             return Self.verification(.refused, trouble, "the token endpoint refused the service account")
         case .failed(let trouble, _):
-            return Self.verification(.unreachable, trouble, "the token endpoint gave no access token")
+            return Self.verification(.unreachable, trouble, "the token endpoint issued no access token")
         case .granted(let accessToken, _):
             return await check(projectID: serviceAccount.projectID, accessToken: accessToken)
         }
@@ -190,11 +190,11 @@ extension FCMProvider {
         case .rejectMessage where reply.status == 400:
             return verification(.accepted, trouble, "FCM accepted the service account")
         case .rejectMessage:
-            return verification(.unreachable, trouble, "FCM gave an unknown answer")
+            return verification(.unreachable, trouble, "FCM gave an unexpected answer")
         case .stopApp, .refreshCredential:
             return verification(.refused, trouble, "FCM refused the service account or its project")
         case .holdAddress, .holdApp, .reconnect, .retry:
-            return verification(.unreachable, trouble, "FCM was in trouble of its own")
+            return verification(.unreachable, trouble, "FCM had an internal problem")
         }
     }
 
@@ -236,7 +236,7 @@ package struct FCMConfiguration: Sendable {
 
 /// The URL in the configuration is unusable.
 package struct FCMConfigurationError: Error, CustomStringConvertible {
-    /// One line for whoever starts the server.
+    /// One line for the operator.
     package let description: String
 }
 
@@ -261,7 +261,7 @@ extension FCMConfiguration {
         while prefix.hasSuffix("/") { prefix = prefix.dropLast() }
         let isPath = prefix.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 && $0 != 0x3F }
         guard url.lowercased().hasPrefix(scheme), isPath, let endpoint = RemoteEndpoint(origin) else {
-            throw FCMConfigurationError(description: "the FCM URL is not https://host[:port][/prefix]: \(url)")
+            throw FCMConfigurationError(description: "the FCM URL must be https://host[:port][/prefix], not \(url)")
         }
         return Base(endpoint: endpoint, pathPrefix: String(prefix))
     }

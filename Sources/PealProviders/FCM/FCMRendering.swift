@@ -108,7 +108,7 @@ struct FCMFields {
         target = try Self.target(content.target)
         let own = content.message
         if let name = own.names.first(where: Self.targets.contains) {
-            throw .invalid(Self.field.member(name), "\(name) cannot be set here: the message goes to its audience")
+            throw .invalid(Self.field.member(name), "\(name) must not be set, because the message has an audience")
         }
         var message = FCMNames.normalized(own)
         usesSecondForm = message["androidV2"].map { !$0.isNull } ?? false && message["android"] == nil
@@ -166,7 +166,7 @@ struct FCMFields {
             let text = Array((color.stringValue ?? "").utf8)
             guard text.count == 7, text[0] == UInt8(ascii: "#"),
                 Hex.decode(String(decoding: text[1...], as: UTF8.self)) != nil
-            else { throw .invalid(field.member("notification").member("color"), "color must be written #rrggbb") }
+            else { throw .invalid(field.member("notification").member("color"), "color must have the form #rrggbb") }
         }
     }
 
@@ -178,7 +178,7 @@ struct FCMFields {
         guard text.hasSuffix("s"), areDigits, parts.last?.utf8.count ?? 0 <= 9, let seconds = Double(text.dropLast()),
             seconds <= Double(Limits.fcmTTLSecondsMax)
         else {
-            throw .invalid(field, "ttl must be seconds as \"3600s\", at most \(Limits.fcmTTLSecondsMax)")
+            throw .invalid(field, "ttl must be a duration such as \"3600s\", at most \(Limits.fcmTTLSecondsMax)")
         }
     }
 
@@ -254,7 +254,7 @@ enum FCMSize {
         guard count > Limits.fcmPayloadBytesMax else { return }
         throw ContentRefusal(
             .payloadTooLarge,
-            "the FCM payload has \(count) bytes, \(Limits.fcmPayloadBytesMax) is the most",
+            "the FCM payload has \(count) bytes; the maximum is \(Limits.fcmPayloadBytesMax)",
             field: largestField(order, own))
     }
 

@@ -16,8 +16,11 @@ enum MPNSCredential {
             let leaf = try? Certificate(pemDocument: document),
             let end = (try? NIOSSLCertificate.fromPEMBytes(Array(identity.certificates.utf8)))?.first?.notValidAfter
         else {
-            throw .invalid("certificate", "certificate must be a certificate chain in PEM, the client's own first")
+            throw .invalid(
+                "certificate", "certificate must be a certificate chain in PEM, with the client's own certificate first"
+            )
         }
+        try DerivationLimits.refuseEncrypted(identity.privateKey, field: "private_key")
         let documents = (try? PEMDocument.parseMultiple(pemString: identity.privateKey)) ?? []
         // `openssl ecparam -genkey` writes the curve's name before the key.
         guard let written = documents.first(where: { $0.discriminator.hasSuffix("PRIVATE KEY") }),
@@ -28,7 +31,7 @@ enum MPNSCredential {
             throw .invalid("private_key", "private_key is not the key of the certificate")
         }
         let expiresAt = Timestamp(seconds: Int64(end))
-        guard expiresAt > now else { throw .invalid("certificate", "the certificate ended at \(expiresAt)") }
+        guard expiresAt > now else { throw .invalid("certificate", "the certificate expired at \(expiresAt)") }
         return CredentialExamination(
             credential: .mpns(credential), facts: JSON.Members([("subject", .string("\(leaf.subject)"))]),
             expiresAt: expiresAt)

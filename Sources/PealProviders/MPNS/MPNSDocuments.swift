@@ -14,8 +14,8 @@ enum MPNSToast {
     /// The author's `title`, `subtitle` and `parameter`; without `fields`, the title and the body. If only one of them
     /// is given, it comes first.
     private static func texts(_ fields: PlatformFields) throws(ContentRefusal) -> [XMLText?] {
-        if let own = try fields.object("fields") {
-            let members = MPNSFields(own, field: fields.field("fields"))
+        if let own = try fields.object(.fields) {
+            let members = MPNSFields(own, field: fields.field(.fields))
             return [try members.text("title"), try members.text("subtitle"), try members.text("parameter")]
         }
         let lines = try fields.lines()
@@ -70,7 +70,7 @@ enum MPNSTile {
         }
 
         /// The elements for the image and body of the common fields; nil if the template has none.
-        var places: (image: String, body: String?) {
+        var commonElements: (image: String, body: String?) {
             switch self {
             case .plain, .flip: ("BackgroundImage", "BackContent")
             case .cycle: ("CycleImage1", nil)
@@ -84,8 +84,8 @@ enum MPNSTile {
         let template = try template(fields)
         var id: XMLText?
         let parts: [XMLElement]
-        if let own = try fields.object("fields") {
-            let members = MPNSFields(own, field: fields.field("fields"))
+        if let own = try fields.object(.fields) {
+            let members = MPNSFields(own, field: fields.field(.fields))
             id = try members.text("id")
             parts = try members.elements(template.elements, except: ["id"])
         } else {
@@ -98,10 +98,10 @@ enum MPNSTile {
     }
 
     private static func template(_ fields: PlatformFields) throws(ContentRefusal) -> Template {
-        let called = try fields.string("type").flatMap { Template(name: $0) } ?? .plain
-        guard let name = try fields.string("template") else { return called }
+        let called = try fields.string(.type).flatMap { Template(name: $0) } ?? .plain
+        guard let name = try fields.string(.template) else { return called }
         guard let template = Template(name: name) else {
-            throw .invalid(fields.field("template"), "template must be flip, cycle or iconic, or absent")
+            throw .invalid(fields.field(.template), "template must be flip, cycle, iconic or absent")
         }
         return template
     }
@@ -110,8 +110,8 @@ enum MPNSTile {
         var values: [String: XMLText] = [:]
         values["Title"] = try fields.title()
         values["Count"] = fields.content.badge.map { XMLText(min(max($0, 0), 99)) }
-        values[template.places.image] = try fields.image()
-        if let place = template.places.body { values[place] = try fields.body() }
+        values[template.commonElements.image] = try fields.image()
+        if let element = template.commonElements.body { values[element] = try fields.body() }
         return template.elements.compactMap { name in values[name].map { XMLElement("wp:\(name)", text: $0) } }
     }
 }
@@ -160,7 +160,7 @@ struct MPNSFields: Sendable {
         let text = try text(written, value)
         if name == "Count" {
             guard let count = Int(text.text), (0...99).contains(count) else {
-                throw .invalid(field.member(written), "a count is a whole number from 0 to 99")
+                throw .invalid(field.member(written), "a count must be a whole number from 0 to 99")
             }
         }
         return XMLElement("wp:\(name)", text: text)
@@ -169,9 +169,9 @@ struct MPNSFields: Sendable {
     private func text(_ written: String, _ value: JSON) throws(ContentRefusal) -> XMLText {
         let field = field.member(written)
         switch value {
-        case .string(let text): return try XMLText(text, field: field)
-        case .number(let text): return try XMLText(text, field: field)
-        default: throw .invalid(field, "\(written) must be a string or a number, not \(value.typeName)")
+        case .string(let text), .number(let text): return try XMLText(text, field: field)
+        case .null, .bool, .array, .object:
+            throw .invalid(field, "\(written) must be a string or a number, not \(value.typeName)")
         }
     }
 

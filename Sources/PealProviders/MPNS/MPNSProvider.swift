@@ -4,12 +4,12 @@ package import PealCore
 
 /// Microsoft's push network for Windows Phone 7 and 8, which Microsoft has shut down. Renders messages for it and sends
 /// pages of them to the channel URIs of compatible services, with connections and a queue per credential.
-package final class MPNSProvider: Provider {
+package final class MPNSProvider: RequestProvider {
     private let configuration: MPNSConfiguration
     private let group: any EventLoopGroup
     private let time: any TimeSource
     private let logger: Logger
-    private let pools = RequestPools()
+    let pools = RequestPools()
 
     package init(
         configuration: MPNSConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource, logger: Logger
@@ -35,23 +35,15 @@ package final class MPNSProvider: Provider {
         try configuration.addressRules.check(address)
     }
 
-    package func send(_ order: PageOrder) {
-        pools.send(order, makePool)
-    }
-
     package func verify(
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
         CredentialVerification(
             .unverifiable, reason: "NoService",
-            detail: "MPNS has nothing that could be asked without a channel, and the live service is gone")
+            detail: "MPNS cannot be verified without a channel, and the live service has been shut down")
     }
 
-    package func drain(fingerprint: String) { pools.drain(fingerprint: fingerprint) }
-
-    package func close() async { await pools.close() }
-
-    private func makePool(_ order: PageOrder) -> RequestPool? {
+    func makePool(_ order: PageOrder) -> RequestPool? {
         guard let credential = order.credential.mpns else { return nil }
         var options = OutboundClient.Options()
         options.caFile = configuration.caFile

@@ -7,7 +7,7 @@ enum MPNSRendering {
 
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
-        let fields = PlatformFields(order)
+        let fields = PlatformFields(order, MPNSContent.self)
         let type = try type(fields, isBackground: order.options.isBackground)
         let body: [UInt8] =
             switch type {
@@ -19,7 +19,7 @@ enum MPNSRendering {
         guard body.count <= bytesMax else {
             throw ContentRefusal(
                 .payloadTooLarge,
-                "the MPNS payload has \(body.count) bytes, \(bytesMax) is the most for \(type.rawValue)",
+                "the MPNS payload has \(body.count) bytes; the maximum for \(type.rawValue) is \(bytesMax)",
                 field: fields.largestField)
         }
         let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt
@@ -56,22 +56,22 @@ enum MPNSRendering {
 
     private static func type(_ fields: PlatformFields, isBackground: Bool) throws(ContentRefusal) -> MPNSType {
         // The type may also be a tile template, such as `flipTile`.
-        if let name = try fields.string("type"), MPNSType(rawValue: name) == nil, MPNSTile.Template(name: name) != nil {
+        if let name = try fields.string(.type), MPNSType(rawValue: name) == nil, MPNSTile.Template(name: name) != nil {
             return .tile
         }
-        if let given: MPNSType = try fields.word("type") { return given }
-        if let template = try fields.string("template") {
+        if let given: MPNSType = try fields.word(.type) { return given }
+        if let template = try fields.string(.template) {
             return MPNSTile.Template(name: template) == nil ? .toast : .tile
         }
-        if fields["fields"] != nil { return .toast }
+        if fields[.fields] != nil { return .toast }
         let hasText = try !fields.lines().isEmpty
         return hasText && !isBackground ? .toast : .raw
     }
 
     /// `value` unchanged; otherwise `fields` as JSON; otherwise the common fields as one JSON document.
     private static func raw(_ fields: PlatformFields) throws(ContentRefusal) -> [UInt8] {
-        if let value = try fields.string("value"), !value.isEmpty { return Array(value.utf8) }
-        if let own = try fields.object("fields") { return JSON.object(own).bytes }
+        if let value = try fields.string(.value), !value.isEmpty { return Array(value.utf8) }
+        if let own = try fields.object(.fields) { return JSON.object(own).bytes }
         return fields.document.bytes
     }
 }

@@ -61,7 +61,7 @@ extension AccessTokenReply {
     private static func grant(_ document: JSON, status: Int) -> AccessTokenReply {
         guard let accessToken = document["access_token"]?.stringValue, isSafe(accessToken) else {
             return .failed(
-                Trouble(reason: "BadTokenAnswer", status: status, detail: "the answer holds no access token"),
+                Trouble(reason: "BadTokenAnswer", status: status, detail: "the answer contains no access token"),
                 retryAfter: nil)
         }
         // Microsoft also sends it as a string.
@@ -98,37 +98,10 @@ struct TokenHosts: Sendable, Hashable {
 
     private static let urlBytesMax = 2048
 
-    /// Whether `url` is on a vendor's host or an allowed one.
+    /// Whether `url` is on a vendor's host or an allowed one, compared as a parsed URL.
     func contains(_ url: String) -> Bool {
-        guard url.utf8.count <= Self.urlBytesMax, url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x23 }) else {
-            return false
-        }
-        let lowered = url.lowercased()
-        let isSecure = lowered.hasPrefix("https://")
-        guard isSecure || lowered.hasPrefix("http://") else { return false }
-        let authority = lowered.dropFirst(isSecure ? 8 : 7).prefix { !"/?\\".contains($0) }
-        let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard let host = parts.first, Self.isName(host) else { return false }
-        let port = parts.count == 2 ? UInt16(parts[1]) : isSecure ? 443 : 80
-        guard let port, port > 0 else { return false }
-        if isSecure, port == 443, vendors.contains(where: { Self.matches(host, port, $0) }) { return true }
-        return (isSecure || Self.isLoopback(host)) && allowed.contains { Self.matches(host, port, $0.lowercased()) }
-    }
-
-    private static func matches(_ host: String, _ port: UInt16, _ entry: String) -> Bool {
-        if entry.hasPrefix(".") { return host.hasSuffix(entry) && host.utf8.count > entry.utf8.count }
-        return entry == host || entry == "\(host):\(port)"
-    }
-
-    /// Rejects user information, escapes and brackets, which URL parsers treat differently.
-    private static func isName(_ host: String) -> Bool {
-        !host.isEmpty && !host.hasPrefix(".")
-            && host.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
-    }
-
-    private static func isLoopback(_ host: String) -> Bool {
-        let octets = host.split(separator: ".", omittingEmptySubsequences: false)
-        return host == "localhost"
-            || octets.count == 4 && octets[0] == "127" && octets.allSatisfy { UInt8($0) != nil }
+        guard url.utf8.count <= Self.urlBytesMax, let uri = EndpointURI(url) else { return false }
+        if uri.isSecure, uri.port == 443, vendors.contains(where: { AllowedHost($0).matches(uri) }) { return true }
+        return (uri.isSecure || uri.isLoopback) && allowed.contains { AllowedHost($0).matches(uri) }
     }
 }

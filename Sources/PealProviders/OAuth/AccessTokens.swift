@@ -214,7 +214,7 @@ final class AccessTokens: Sendable {
         switch reply {
         case .granted: logger.debug("access token granted")
         case .refused(let trouble): logger.error("access token refused", metadata: Self.metadata(trouble))
-        case .failed(let trouble, _): logger.warning("no access token", metadata: Self.metadata(trouble))
+        case .failed(let trouble, _): logger.warning("cannot get an access token", metadata: Self.metadata(trouble))
         }
     }
 

@@ -1,6 +1,6 @@
 import Logging
 import NIOCore
-import PealCore
+package import PealCore
 import Synchronization
 
 /// Sends page orders as single requests, for networks where each device has its own URL. Receives the orders of one
@@ -198,7 +198,9 @@ final class RequestPool: Sendable {
         switch answer.result {
         case .verdict(.stopApp), .verdict(.holdApp), .unsent:
             return queue.remove(errand.subject.order, .unsent("RouteStopped"))
-        default: return []
+        case .verdict(.accepted), .verdict(.rejectMessage), .verdict(.retireAddress), .verdict(.holdAddress),
+            .verdict(.refreshCredential), .verdict(.reconnect), .verdict(.retry), .lost, .held:
+            return []
         }
     }
 }
@@ -256,4 +258,20 @@ final class RequestPools: Sendable {
             for pool in pools { group.addTask { await pool.close() } }
         }
     }
+}
+
+/// A provider that sends each notification as a request of its own to the host in the device's address. Its pools, one
+/// per credential, keep queues and connections.
+protocol RequestProvider: Provider {
+    var pools: RequestPools { get }
+    /// nil if the credential cannot be used.
+    func makePool(_ order: PageOrder) -> RequestPool?
+}
+
+extension RequestProvider {
+    package func send(_ order: PageOrder) { pools.send(order, makePool) }
+
+    package func drain(fingerprint: String) { pools.drain(fingerprint: fingerprint) }
+
+    package func close() async { await pools.close() }
 }

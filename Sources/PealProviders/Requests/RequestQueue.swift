@@ -53,12 +53,12 @@ struct RequestQueue {
     /// - Parameter origins: the origin of each device of the page.
     mutating func append(_ order: PageOrder, origins: [String]) {
         var lots: [Lot] = []
-        var places: [String: Int] = [:]
+        var lotIndices: [String: Int] = [:]
         for (index, origin) in origins.enumerated() {
-            if let place = places[origin] {
-                lots[place].rest.append(Int32(index))
+            if let lotIndex = lotIndices[origin] {
+                lots[lotIndex].rest.append(Int32(index))
             } else {
-                places[origin] = lots.count
+                lotIndices[origin] = lots.count
                 lots.append(Lot(order: order, origin: origin, rest: [Int32(index)]))
             }
         }

@@ -19,6 +19,9 @@ protocol Exchange: Sendable {
     func obstacle() -> ProviderAnswer?
     /// Judges a response that is not a plain 200.
     func answer(to response: ProviderResponse) -> ProviderAnswer
+    /// Whether the answer refuses the topic of the notification. If its author chose the topic, the message is rejected
+    /// and the app is not stopped.
+    func refusesTopic(_ answer: ProviderAnswer) -> Bool
     /// Whether the response says that Peal's request was malformed. The connection then logs an error.
     func isOurFault(_ response: ProviderResponse) -> Bool
     /// The answer to every queued request when a GOAWAY with this reason ends a connection before its first answer; nil
@@ -28,6 +31,7 @@ protocol Exchange: Sendable {
 
 extension Exchange {
     var remarkName: String? { nil }
+    func refusesTopic(_ answer: ProviderAnswer) -> Bool { false }
     func isOurFault(_ response: ProviderResponse) -> Bool { false }
     func answer(toGoAway reason: String) -> ProviderAnswer? { nil }
 }

@@ -81,7 +81,7 @@ package struct FuzzDrive {
         return made
     }
 
-    /// Gives up the older half of the begun requests, as a timeout does, and pings the peer.
+    /// Abandons the older half of the open requests, as a timeout does, and pings the peer.
     package mutating func tick() {
         guard fault == nil else { return }
         state.giveUp(before: state.nextStreamID / 2, into: &out, endings: &gathered)
@@ -102,7 +102,7 @@ package struct FuzzDrive {
     }
 
     package var figures: Figures {
-        let windows = state.streams.places { _ in true }.map { state.streams[$0].window }
+        let windows = state.streams.slotIndices { _ in true }.map { state.streams[$0].window }
         return Figures(
             sendWindow: state.sendWindow, streamWindowMax: windows.max() ?? 0, receiveWindow: state.receiveWindow,
             openCount: state.openCount, pendingBodies: state.pendingBodies.count,

@@ -63,17 +63,22 @@ extension HTTP2ConnectionHandler {
             slot.accepted.append(ticket.index)
             return
         }
-        let answer = exchange.answer(to: response)
+        var answer = exchange.answer(to: response)
+        if exchange.refusesTopic(answer), slot.hasOwnTopic(Int(ticket.index)) {
+            answer = ProviderAnswer(.verdict(.rejectMessage), reason: answer.reason, status: answer.status)
+        }
         if !hasBlamedItself, exchange.isOurFault(response) {
             hasBlamedItself = true
-            pool.logger.error("the provider does not understand our requests", metadata: metadata(answer.reason))
+            pool.logger.error("the provider rejects our requests as malformed", metadata: metadata(answer.reason))
         }
         slot.others.append((Int(ticket.index), answer))
         switch answer.result {
         case .verdict(.stopApp): pool.stop(slot.open)
         case .verdict(.holdApp(let after)): pool.hold(for: after)
         case .verdict(.reconnect): finish()
-        default: break
+        case .verdict(.accepted), .verdict(.rejectMessage), .verdict(.retireAddress), .verdict(.holdAddress),
+            .verdict(.refreshCredential), .verdict(.retry), .lost, .unsent, .held:
+            break
         }
     }
 
@@ -103,7 +108,7 @@ extension HTTP2ConnectionHandler {
         guard let goAway = state.goAway, !isFinishing else { return }
         let answer = hasAnswered ? nil : goAway.reason.flatMap(exchange.answer(toGoAway:))
         pool.logger.log(
-            level: answer == nil ? .info : .warning, "the provider ends a connection",
+            level: answer == nil ? .info : .warning, "the provider is closing a connection",
             metadata: metadata(goAway.reason ?? "").merging(["code": "\(goAway.code)"]) { first, _ in first })
         if let answer { pool.refuse(answer) }
         finish()

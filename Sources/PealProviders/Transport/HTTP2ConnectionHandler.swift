@@ -47,7 +47,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
             streamIDMax: pool.settings.streamIDMax)
         out = ByteBufferAllocator().buffer(capacity: Self.bufferBytes)
         isProven = !pool.exchange.provesFirst
-        pulse = ConnectionPulse(uptime: pool.time.uptime)
+        pulse = ConnectionPulse(uptime: pool.time.uptime - pool.time.lag)
     }
 
     /// The channel is connected: see `Connector`.
@@ -133,7 +133,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
 
     /// The peer violated the protocol.
     private func fail(_ fault: HTTP2Fault) {
-        pool.logger.warning("protocol broken by the peer", metadata: metadata(fault.reason))
+        pool.logger.warning("the peer violated the protocol", metadata: metadata(fault.reason))
         state.farewell(fault.code, into: &out)
         flush()
         abort()
@@ -229,8 +229,9 @@ extension HTTP2ConnectionHandler {
 extension HTTP2ConnectionHandler {
     /// Runs once per second unless the settings say otherwise.
     func tick() {
+        // Time in which this process could not read answers is not the peer's delay.
         let orders = pulse.tick(
-            uptime: pool.time.uptime, nextStreamID: state.nextStreamID, openCount: state.openCount,
+            uptime: pool.time.uptime - pool.time.lag, nextStreamID: state.nextStreamID, openCount: state.openCount,
             oldestOpenID: state.oldestOpenID, hasRoom: state.streamRoom > 0, pongCount: state.pongCount,
             isSettled: state.isSettled)
         if orders.isStalled {

@@ -29,14 +29,14 @@ extension HTTP2ConnectionState {
         if let block = headerBlock,
             header.kind != HTTP2Frame.Kind.continuation || header.streamID != block.streamID
         {
-            throw HTTP2Fault(.protocolError, "header block interrupted")
+            throw HTTP2Fault(.protocolError, "header block interrupted by another frame by another frame")
         }
         if !isSettled && (header.kind != HTTP2Frame.Kind.settings || header.has(HTTP2Frame.Flag.acknowledgement)) {
             throw HTTP2Fault(.protocolError, "first frame is not SETTINGS")
         }
         quietFrames += 1
         guard quietFrames <= Limits.quietFramesMax else {
-            throw HTTP2Fault(.enhanceYourCalm, "too many frames that answer nothing")
+            throw HTTP2Fault(.enhanceYourCalm, "too many frames without a response")
         }
         switch header.kind {
         case HTTP2Frame.Kind.headers: try takeHeaders(header, payload, into: &out, endings: &endings)
@@ -48,7 +48,7 @@ extension HTTP2ConnectionState {
         case HTTP2Frame.Kind.ping: try takePing(header, payload, into: &out)
         case HTTP2Frame.Kind.goAway: try takeGoAway(header, payload, endings: &endings)
         case HTTP2Frame.Kind.priority: try takePriority(header)
-        case HTTP2Frame.Kind.pushPromise: throw HTTP2Fault(.protocolError, "push was not allowed")
+        case HTTP2Frame.Kind.pushPromise: throw HTTP2Fault(.protocolError, "PUSH_PROMISE although push is disabled")
         default: break
         }
     }
@@ -56,7 +56,7 @@ extension HTTP2ConnectionState {
     /// Throws unless this client began the stream; it may have ended since.
     func requireBegun(_ streamID: UInt32) throws(HTTP2Fault) {
         guard streamID & 1 == 1, streamID < nextStreamID else {
-            throw HTTP2Fault(.protocolError, "frame on a stream that was not begun")
+            throw HTTP2Fault(.protocolError, "frame on a stream that was not opened")
         }
     }
 
@@ -81,10 +81,10 @@ extension HTTP2ConnectionState {
 
     /// Resets a stream that the peer misused. The other streams go on.
     mutating func resetStream(
-        _ place: Int, _ code: HTTP2Code, reason: String, into out: inout ByteBuffer, endings: inout StreamEndings
+        _ slotIndex: Int, _ code: HTTP2Code, reason: String, into out: inout ByteBuffer, endings: inout StreamEndings
     ) {
-        out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: streams[place].id, code.rawValue)
-        cutOff(place, .lost(reason), endings: &endings)
+        out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: streams[slotIndex].id, code.rawValue)
+        cutOff(slotIndex, .lost(reason), endings: &endings)
     }
 }
 
@@ -93,12 +93,14 @@ extension HTTP2ConnectionState {
     mutating func takeSettings(
         _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer
     ) throws(HTTP2Fault) {
-        guard header.streamID == 0 else { throw HTTP2Fault(.protocolError, "settings of a stream") }
+        guard header.streamID == 0 else { throw HTTP2Fault(.protocolError, "SETTINGS on a stream") }
         if header.has(HTTP2Frame.Flag.acknowledgement) {
-            guard payload.readableBytes == 0 else { throw HTTP2Fault(.frameSizeError, "acknowledgement with octets") }
+            guard payload.readableBytes == 0 else {
+                throw HTTP2Fault(.frameSizeError, "SETTINGS acknowledgement with a payload")
+            }
             return
         }
-        guard payload.readableBytes.isMultiple(of: 6) else { throw HTTP2Fault(.frameSizeError, "settings cut short") }
+        guard payload.readableBytes.isMultiple(of: 6) else { throw HTTP2Fault(.frameSizeError, "SETTINGS truncated") }
         var payload = payload
         let windowBefore = peer.initialWindow
         while let (name, value) = payload.readMultipleIntegers(as: (UInt16, UInt32).self) {
@@ -107,7 +109,7 @@ extension HTTP2ConnectionState {
         }
         let change = peer.initialWindow - windowBefore
         guard change == 0 || streams.shiftWindows(by: change) else {
-            throw HTTP2Fault(.flowControlError, "initial window lifts a stream's beyond the limit")
+            throw HTTP2Fault(.flowControlError, "initial window size overflows a stream's window")
         }
         isSettled = true
         out.writeFrameHeader(
@@ -118,31 +120,31 @@ extension HTTP2ConnectionState {
         _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer, endings: inout StreamEndings
     ) throws(HTTP2Fault) {
         guard payload.readableBytes == 4, let number = payload.getInteger(at: payload.readerIndex, as: UInt32.self)
-        else { throw HTTP2Fault(.frameSizeError, "window update of another size") }
+        else { throw HTTP2Fault(.frameSizeError, "WINDOW_UPDATE of invalid size") }
         let increment = Int(number & 0x7FFF_FFFF)
         if header.streamID == 0 {
-            guard increment > 0 else { throw HTTP2Fault(.protocolError, "window update of nothing") }
+            guard increment > 0 else { throw HTTP2Fault(.protocolError, "WINDOW_UPDATE of 0") }
             sendWindow += increment
             guard sendWindow <= HTTP2Frame.windowMax else {
-                throw HTTP2Fault(.flowControlError, "connection window beyond the limit")
+                throw HTTP2Fault(.flowControlError, "connection window overflow")
             }
             return
         }
         try requireBegun(header.streamID)
-        guard let place = streams.find(header.streamID) else { return }
-        streams[place].window += increment
+        guard let slotIndex = streams.find(header.streamID) else { return }
+        streams[slotIndex].window += increment
         if increment == 0 {
-            resetStream(place, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
-        } else if streams[place].window > HTTP2Frame.windowMax {
-            resetStream(place, .flowControlError, reason: "BadResponse", into: &out, endings: &endings)
+            resetStream(slotIndex, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
+        } else if streams[slotIndex].window > HTTP2Frame.windowMax {
+            resetStream(slotIndex, .flowControlError, reason: "BadResponse", into: &out, endings: &endings)
         }
     }
 
     mutating func takePing(
         _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer
     ) throws(HTTP2Fault) {
-        guard header.streamID == 0 else { throw HTTP2Fault(.protocolError, "ping on a stream") }
-        guard payload.readableBytes == 8 else { throw HTTP2Fault(.frameSizeError, "ping of another size") }
+        guard header.streamID == 0 else { throw HTTP2Fault(.protocolError, "PING on a stream") }
+        guard payload.readableBytes == 8 else { throw HTTP2Fault(.frameSizeError, "PING of invalid size") }
         if header.has(HTTP2Frame.Flag.acknowledgement) {
             pongCount += 1
         } else {
@@ -155,18 +157,18 @@ extension HTTP2ConnectionState {
     mutating func takeGoAway(
         _ header: HTTP2Frame.Header, _ payload: ByteBuffer, endings: inout StreamEndings
     ) throws(HTTP2Fault) {
-        guard header.streamID == 0 else { throw HTTP2Fault(.protocolError, "goaway of a stream") }
+        guard header.streamID == 0 else { throw HTTP2Fault(.protocolError, "GOAWAY on a stream") }
         var payload = payload
         guard let (last, code) = payload.readMultipleIntegers(as: (UInt32, UInt32).self) else {
-            throw HTTP2Fault(.frameSizeError, "goaway cut short")
+            throw HTTP2Fault(.frameSizeError, "GOAWAY truncated")
         }
         // A later GOAWAY may only lower the id (RFC 9113 §6.8).
         let lastStreamID = min(last & HTTP2Frame.streamIDMax, goAway?.lastStreamID ?? HTTP2Frame.streamIDMax)
         goAway = GoAway(
             lastStreamID: lastStreamID, code: code,
             reason: Self.reason(in: payload.readableBytesView) ?? goAway?.reason)
-        for place in streams.places(where: { $0 > lastStreamID }) {
-            cutOff(place, .unprocessed, endings: &endings)
+        for slotIndex in streams.slotIndices(where: { $0 > lastStreamID }) {
+            cutOff(slotIndex, .unprocessed, endings: &endings)
         }
     }
 
@@ -181,7 +183,7 @@ extension HTTP2ConnectionState {
     }
 
     func takePriority(_ header: HTTP2Frame.Header) throws(HTTP2Fault) {
-        guard header.streamID != 0 else { throw HTTP2Fault(.protocolError, "priority of no stream") }
-        guard header.payloadBytes == 5 else { throw HTTP2Fault(.frameSizeError, "priority of another size") }
+        guard header.streamID != 0 else { throw HTTP2Fault(.protocolError, "PRIORITY on stream 0") }
+        guard header.payloadBytes == 5 else { throw HTTP2Fault(.frameSizeError, "PRIORITY of invalid size") }
     }
 }

@@ -10,7 +10,9 @@ extension HTTP2ConnectionState {
         try requireBegun(header.streamID)
         var block = try unpadded(header, payload)
         if header.has(HTTP2Frame.Flag.priority) {
-            guard block.readableBytes >= 5 else { throw HTTP2Fault(.frameSizeError, "priority without its octets") }
+            guard block.readableBytes >= 5 else {
+                throw HTTP2Fault(.frameSizeError, "HEADERS too short for its priority")
+            }
             block.moveReaderIndex(forwardBy: 5)
         }
         let endsStream = header.has(HTTP2Frame.Flag.endStream)
@@ -24,7 +26,7 @@ extension HTTP2ConnectionState {
     mutating func takeContinuation(
         _ header: HTTP2Frame.Header, _ payload: ByteBuffer, into out: inout ByteBuffer, endings: inout StreamEndings
     ) throws(HTTP2Fault) {
-        guard var block = headerBlock else { throw HTTP2Fault(.protocolError, "continuation of nothing") }
+        guard var block = headerBlock else { throw HTTP2Fault(.protocolError, "CONTINUATION without a header block") }
         guard block.bytes.readableBytes + payload.readableBytes <= 2 * Limits.responseHeaderBytesMax else {
             throw HTTP2Fault(.enhanceYourCalm, "header block too large")
         }
@@ -42,28 +44,28 @@ extension HTTP2ConnectionState {
         _ block: inout ByteBuffer, _ streamID: UInt32, endsStream: Bool, into out: inout ByteBuffer,
         endings: inout StreamEndings
     ) throws(HTTP2Fault) {
-        if endsStream, remarkName == nil, let place = streams.find(streamID), streams[place].status == 0,
+        if endsStream, remarkName == nil, let slotIndex = streams.find(streamID), streams[slotIndex].status == 0,
             HeaderSkim.isPlainSuccess(block)
         {
-            return finish(place, status: 200, into: &out, endings: &endings)
+            return finish(slotIndex, status: 200, into: &out, endings: &endings)
         }
         let headers: HPACKHeaders
         do { headers = try decoder.decodeHeaders(from: &block) } catch {
-            throw HTTP2Fault(.compressionError, "header block does not decode")
+            throw HTTP2Fault(.compressionError, "header block cannot be decoded")
         }
-        guard let place = streams.find(streamID) else { return }
-        guard streams[place].status == 0 else {
+        guard let slotIndex = streams.find(streamID) else { return }
+        guard streams[slotIndex].status == 0 else {
             // Trailers end the stream and carry no status (RFC 9113 §8.1).
             guard endsStream, !headers.contains(name: ":status") else {
-                return resetStream(place, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
+                return resetStream(slotIndex, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
             }
-            return finish(place, status: Int(streams[place].status), into: &out, endings: &endings)
+            return finish(slotIndex, status: Int(streams[slotIndex].status), into: &out, endings: &endings)
         }
         guard let status = Self.status(of: headers), status >= 200 || !endsStream else {
-            return resetStream(place, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
+            return resetStream(slotIndex, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
         }
         guard status >= 200 else { return }
-        streams[place].status = Int16(status)
+        streams[slotIndex].status = Int16(status)
         if status != 200, let text = headers.first(name: "retry-after") { noteRetryAfter(text, of: streamID) }
         if status == 403, let date = headers.first(name: "date").flatMap(HTTPDate.timestamp) {
             drafts[streamID, default: ResponseDraft()].date = date
@@ -71,7 +73,7 @@ extension HTTP2ConnectionState {
         if status == 200, let text = remarkName.flatMap({ headers.first(name: $0) }), Self.isRemark(text) {
             drafts[streamID, default: ResponseDraft()].remark = text
         }
-        if endsStream { finish(place, status: status, into: &out, endings: &endings) }
+        if endsStream { finish(slotIndex, status: status, into: &out, endings: &endings) }
     }
 
     private mutating func noteRetryAfter(_ text: String, of streamID: UInt32) {
@@ -104,33 +106,33 @@ extension HTTP2ConnectionState {
         try requireBegun(header.streamID)
         receiveWindow -= payload.readableBytes
         receivedBytes += payload.readableBytes
-        guard receiveWindow >= 0 else { throw HTTP2Fault(.flowControlError, "more data than the window") }
+        guard receiveWindow >= 0 else { throw HTTP2Fault(.flowControlError, "DATA exceeds the flow-control window") }
         let content = try unpadded(header, payload)
-        guard let place = streams.find(header.streamID) else { return }
-        let status = Int(streams[place].status)
+        guard let slotIndex = streams.find(header.streamID) else { return }
+        let status = Int(streams[slotIndex].status)
         guard status != 0 else {
-            return resetStream(place, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
+            return resetStream(slotIndex, .protocolError, reason: "BadResponse", into: &out, endings: &endings)
         }
         if content.readableBytes > 0 { quietFrames = 0 }
-        let isTooLong = !keep(content, of: place)
+        let isTooLong = !keep(content, of: slotIndex)
         if header.has(HTTP2Frame.Flag.endStream) {
-            finish(place, status: status, into: &out, endings: &endings)
+            finish(slotIndex, status: status, into: &out, endings: &endings)
         } else if isTooLong {
             // The status is known and the rest of the body adds nothing.
             out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: header.streamID, HTTP2Code.cancel.rawValue)
             pendingBodies.removeAll { $0.streamID == header.streamID }
-            finish(place, status: status, into: &out, endings: &endings)
+            finish(slotIndex, status: status, into: &out, endings: &endings)
         }
     }
 
     /// Counts a body up to the limit and keeps it unless the status is 200. Returns false if it exceeds the limit.
     /// Reading on would wait forever for a flow-control window that nothing opens.
-    private mutating func keep(_ content: ByteBuffer, of place: Int) -> Bool {
-        let room = Limits.responseBodyBytesMax - Int(streams[place].bodyBytes)
+    private mutating func keep(_ content: ByteBuffer, of slotIndex: Int) -> Bool {
+        let room = Limits.responseBodyBytesMax - Int(streams[slotIndex].bodyBytes)
         let kept = min(content.readableBytes, room)
-        streams[place].bodyBytes += Int32(kept)
-        if streams[place].status != 200 {
-            drafts[streams[place].id, default: ResponseDraft()].body.append(
+        streams[slotIndex].bodyBytes += Int32(kept)
+        if streams[slotIndex].status != 200 {
+            drafts[streams[slotIndex].id, default: ResponseDraft()].body.append(
                 contentsOf: content.readableBytesView.prefix(kept))
         }
         return content.readableBytes <= room
@@ -141,46 +143,46 @@ extension HTTP2ConnectionState {
     ) throws(HTTP2Fault) {
         try requireBegun(header.streamID)
         guard payload.readableBytes == 4, let code = payload.getInteger(at: payload.readerIndex, as: UInt32.self)
-        else { throw HTTP2Fault(.frameSizeError, "reset of another size") }
+        else { throw HTTP2Fault(.frameSizeError, "RST_STREAM of invalid size") }
         // A peer may reset a stream after a complete response (RFC 9113 §8.1). The stream is then already closed here.
-        guard let place = streams.find(header.streamID) else { return }
+        guard let slotIndex = streams.find(header.streamID) else { return }
         quietFrames = 0
         let isRefused = code == HTTP2Code.refusedStream.rawValue
-        cutOff(place, isRefused ? .unprocessed : .lost("StreamReset"), endings: &endings)
+        cutOff(slotIndex, isRefused ? .unprocessed : .lost("StreamReset"), endings: &endings)
     }
 
     /// Ends a stream whose response is incomplete: as `kind`, unless the status has arrived. The status says what
     /// became of the request, and an accepted request must not be resent.
-    mutating func cutOff(_ place: Int, _ kind: StreamEndings.Kind, endings: inout StreamEndings) {
-        let status = Int(streams[place].status)
-        guard status == 0 else { return end(place, status: status, endings: &endings) }
-        endings.others.append(.init(ticket: close(place).ticket, kind: kind))
+    mutating func cutOff(_ slotIndex: Int, _ kind: StreamEndings.Kind, endings: inout StreamEndings) {
+        let status = Int(streams[slotIndex].status)
+        guard status == 0 else { return end(slotIndex, status: status, endings: &endings) }
+        endings.others.append(.init(ticket: close(slotIndex).ticket, kind: kind))
     }
 
     /// The response is complete. If the request's body is not, resets the stream, because the peer does not want the
     /// rest.
     private mutating func finish(
-        _ place: Int, status: Int, into out: inout ByteBuffer, endings: inout StreamEndings
+        _ slotIndex: Int, status: Int, into out: inout ByteBuffer, endings: inout StreamEndings
     ) {
-        let streamID = streams[place].id
+        let streamID = streams[slotIndex].id
         if !pendingBodies.isEmpty, pendingBodies.contains(where: { $0.streamID == streamID }) {
             out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: streamID, HTTP2Code.noError.rawValue)
         }
         quietFrames = 0
-        end(place, status: status, endings: &endings)
+        end(slotIndex, status: status, endings: &endings)
     }
 
-    private mutating func end(_ place: Int, status: Int, endings: inout StreamEndings) {
-        let draft = drafts.isEmpty ? nil : drafts[streams[place].id]
+    private mutating func end(_ slotIndex: Int, status: Int, endings: inout StreamEndings) {
+        let draft = drafts.isEmpty ? nil : drafts[streams[slotIndex].id]
         guard status != 200 || draft?.remark != nil else {
-            endings.accepted.append(close(place).ticket)
+            endings.accepted.append(close(slotIndex).ticket)
             return
         }
-        let streamID = streams[place].id
+        let streamID = streams[slotIndex].id
         let response = ProviderResponse(
             status: status, body: draft?.body ?? [], retryAfterSeconds: draft?.retryAfterSeconds,
             retryAt: draft?.retryAt, date: draft?.date, remark: draft?.remark)
-        endings.others.append(.init(ticket: close(place).ticket, kind: .response(response), streamID: streamID))
+        endings.others.append(.init(ticket: close(slotIndex).ticket, kind: .response(response), streamID: streamID))
     }
 }
 
@@ -193,45 +195,45 @@ enum HeaderSkim {
         block.withUnsafeReadableBytes { bytes in
             // The static table's entry 8 is `:status 200`.
             guard bytes.first == 0x88 else { return false }
-            var place = 1
-            while place < bytes.count {
-                guard skipLiteral(bytes, &place) else { return false }
+            var offset = 1
+            while offset < bytes.count {
+                guard skipLiteral(bytes, &offset) else { return false }
             }
             return true
         }
     }
 
-    private static func skipLiteral(_ bytes: UnsafeRawBufferPointer, _ place: inout Int) -> Bool {
+    private static func skipLiteral(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Bool {
         // Patterns 0000 and 0001: literals without indexing and never indexed (RFC 7541 §6.2.2, §6.2.3).
-        guard bytes[place] < 0x20, let index = integer(bytes, &place, prefixBits: 4),
+        guard bytes[offset] < 0x20, let index = integer(bytes, &offset, prefixBits: 4),
             index <= HeaderField.Static.count
         else { return false }
         if index == 0 {
             // The decoder must refuse an empty name.
-            let start = place
-            guard skipString(bytes, &place), place > start + 1 else { return false }
+            let start = offset
+            guard skipString(bytes, &offset), offset > start + 1 else { return false }
         }
-        return skipString(bytes, &place)
+        return skipString(bytes, &offset)
     }
 
-    private static func skipString(_ bytes: UnsafeRawBufferPointer, _ place: inout Int) -> Bool {
-        guard place < bytes.count, let length = integer(bytes, &place, prefixBits: 7) else { return false }
-        place += length
-        return place <= bytes.count
+    private static func skipString(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Bool {
+        guard offset < bytes.count, let length = integer(bytes, &offset, prefixBits: 7) else { return false }
+        offset += length
+        return offset <= bytes.count
     }
 
     /// An HPACK integer (RFC 7541 §5.1) of up to three bytes.
-    private static func integer(_ bytes: UnsafeRawBufferPointer, _ place: inout Int, prefixBits: Int) -> Int? {
+    private static func integer(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int, prefixBits: Int) -> Int? {
         let full = (1 << prefixBits) - 1
-        var value = Int(bytes[place]) & full
-        place += 1
+        var value = Int(bytes[offset]) & full
+        offset += 1
         guard value == full else { return value }
         for shift in [0, 7] {
-            guard place < bytes.count else { return nil }
-            let octet = Int(bytes[place])
-            place += 1
-            value += (octet & 127) << shift
-            if octet & 128 == 0 { return value }
+            guard offset < bytes.count else { return nil }
+            let byte = Int(bytes[offset])
+            offset += 1
+            value += (byte & 127) << shift
+            if byte & 128 == 0 { return value }
         }
         return nil
     }

@@ -34,7 +34,7 @@ extension HTTP2ConnectionState {
             return beginByParts(template, address: address, id: id, streamID: streamID, into: &out)
         }
         sendWindow -= bodyBytes
-        if let place = streams.find(streamID) { streams[place].window -= bodyBytes }
+        if let slotIndex = streams.find(streamID) { streams[slotIndex].window -= bodyBytes }
         out.writeWithUnsafeMutableBytes(
             minimumWritableBytes: 2 * HTTP2Frame.headerBytes + blockBytes + bodyBytes
         ) { room in
@@ -114,21 +114,21 @@ extension HTTP2ConnectionState {
     mutating func sendPendingBodies(into out: inout ByteBuffer) {
         var position = 0
         while position < pendingBodies.count, sendWindow > 0 {
-            guard let place = streams.find(pendingBodies[position].streamID) else {
+            guard let slotIndex = streams.find(pendingBodies[position].streamID) else {
                 pendingBodies.remove(at: position)
                 continue
             }
-            let isDone = sendPart(of: position, place: place, into: &out)
+            let isDone = sendPart(of: position, slotIndex: slotIndex, into: &out)
             if isDone { pendingBodies.remove(at: position) } else { position += 1 }
         }
     }
 
     /// Returns whether the whole body has been sent.
-    private mutating func sendPart(of position: Int, place: Int, into out: inout ByteBuffer) -> Bool {
+    private mutating func sendPart(of position: Int, slotIndex: Int, into out: inout ByteBuffer) -> Bool {
         while true {
             let pending = pendingBodies[position]
             let rest = pending.bytes.count - pending.sent
-            let count = min(rest, sendWindow, streams[place].window, peer.frameBytesMax)
+            let count = min(rest, sendWindow, streams[slotIndex].window, peer.frameBytesMax)
             guard count > 0 else { return rest == 0 }
             let isLast = count == rest
             out.writeFrameHeader(
@@ -137,7 +137,7 @@ extension HTTP2ConnectionState {
                     flags: isLast ? HTTP2Frame.Flag.endStream : 0, streamID: pending.streamID))
             out.writeBytes(pending.bytes[pending.sent..<pending.sent + count])
             sendWindow -= count
-            streams[place].window -= count
+            streams[slotIndex].window -= count
             pendingBodies[position].sent += count
             // However small the windows are, each part brings the body closer to its end.
             quietFrames = 0

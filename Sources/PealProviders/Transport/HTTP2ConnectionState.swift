@@ -123,24 +123,24 @@ struct HTTP2ConnectionState {
 
     /// Gives up every stream opened before `id`, because its answer is overdue.
     mutating func giveUp(before id: UInt32, into out: inout ByteBuffer, endings: inout StreamEndings) {
-        for place in streams.places(where: { $0 < id }) {
+        for slotIndex in streams.slotIndices(where: { $0 < id }) {
             out.writeNumberFrame(
-                HTTP2Frame.Kind.reset, streamID: streams[place].id, HTTP2Code.cancel.rawValue)
-            cutOff(place, .lost("Timeout"), endings: &endings)
+                HTTP2Frame.Kind.reset, streamID: streams[slotIndex].id, HTTP2Code.cancel.rawValue)
+            cutOff(slotIndex, .lost("Timeout"), endings: &endings)
         }
     }
 
     /// Ends every stream, because the connection is gone.
     mutating func giveUpAll(endings: inout StreamEndings) {
-        for place in streams.places(where: { _ in true }) {
-            cutOff(place, .lost("ConnectionLost"), endings: &endings)
+        for slotIndex in streams.slotIndices(where: { _ in true }) {
+            cutOff(slotIndex, .lost("ConnectionLost"), endings: &endings)
         }
     }
 
     /// Closes a stream and drops everything kept for it.
     @discardableResult
-    mutating func close(_ place: Int) -> StreamTable.Slot {
-        let slot = streams.close(place)
+    mutating func close(_ slotIndex: Int) -> StreamTable.Slot {
+        let slot = streams.close(slotIndex)
         if !drafts.isEmpty { drafts[slot.id] = nil }
         if !pendingBodies.isEmpty { pendingBodies.removeAll { $0.streamID == slot.id } }
         return slot
@@ -169,7 +169,7 @@ struct PeerSettings: Hashable, Sendable {
         switch name {
         case Name.headerTableBytes: headerTableBytes = Int(value)
         case Name.enablePush:
-            guard value == 0 else { throw HTTP2Fault(.protocolError, "server announced push") }
+            guard value == 0 else { throw HTTP2Fault(.protocolError, "server announced ENABLE_PUSH") }
         case Name.streamsMax: streamsMax = Int(value)
         case Name.initialWindow:
             guard value <= HTTP2Frame.windowMax else {

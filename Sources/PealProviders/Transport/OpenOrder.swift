@@ -73,6 +73,9 @@ final class OrderSlot {
         return template
     }
 
+    /// Whether the notification of the device at `index` has a topic that its author chose.
+    func hasOwnTopic(_ index: Int) -> Bool { open.order.notifications[Int(open.variants[index])].hasOwnTopic }
+
     /// Records a run of acceptances.
     func accept(_ tickets: ArraySlice<StreamTicket>) {
         outstanding -= tickets.count

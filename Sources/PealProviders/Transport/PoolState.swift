@@ -78,9 +78,9 @@ struct PoolState {
 
     private mutating func wakeStarved(_ count: Int, _ effects: inout Effects) {
         var count = count
-        for place in members.indices where count > 0 && members[place].isStarved && members[place].phase == .open {
-            members[place].isStarved = false
-            if let handle = members[place].handle { effects.wakes.append(handle) }
+        for index in members.indices where count > 0 && members[index].isStarved && members[index].phase == .open {
+            members[index].isStarved = false
+            if let handle = members[index].handle { effects.wakes.append(handle) }
             count -= 1
         }
     }
@@ -101,18 +101,18 @@ struct PoolState {
     }
 
     mutating func attach(_ id: Int, _ handle: ConnectionHandle) -> Bool {
-        guard let place = members.firstIndex(where: { $0.id == id }) else { return false }
-        members[place].handle = handle
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return false }
+        members[index].handle = handle
         return !isDraining
     }
 
     mutating func pull(
         _ id: Int, _ budget: PoolQueue.Budget, uptime: Duration, _ effects: inout Effects
     ) -> PoolQueue.Run? {
-        guard let place = members.firstIndex(where: { $0.id == id }), members[place].phase != .retired else {
+        guard let index = members.firstIndex(where: { $0.id == id }), members[index].phase != .retired else {
             return nil
         }
-        members[place].phase = .open
+        members[index].phase = .open
         guard !isDraining else { return nil }
         var budget = budget
         if lead != id {
@@ -122,7 +122,7 @@ struct PoolState {
         if let pace, !queue.isEmpty {
             let (requests, wait) = pace.allowance(at: uptime)
             guard requests > 0 else {
-                members[place].isPaced = true
+                members[index].isPaced = true
                 pause(wait, &effects)
                 return nil
             }
@@ -133,7 +133,7 @@ struct PoolState {
             pace?.spend(run.count, at: uptime)
             return run
         }
-        if queue.isEmpty { members[place].isStarved = true } else if budget.isProven { wantsMore = true }
+        if queue.isEmpty { members[index].isStarved = true } else if budget.isProven { wantsMore = true }
         return nil
     }
 
@@ -146,18 +146,18 @@ struct PoolState {
     /// Wakes the connections that the pace kept waiting.
     mutating func resume(_ effects: inout Effects) {
         isPausing = false
-        for place in members.indices where members[place].isPaced {
-            members[place].isPaced = false
-            if let handle = members[place].handle { effects.wakes.append(handle) }
+        for index in members.indices where members[index].isPaced {
+            members[index].isPaced = false
+            if let handle = members[index].handle { effects.wakes.append(handle) }
         }
     }
 
     /// Queued requests get `answer`; the connection is woken when there are new ones.
     mutating func refuse(_ id: Int, _ answer: ProviderAnswer, _ effects: inout Effects) {
         effects.refusals += queue.remove { _ in answer }
-        guard let place = members.firstIndex(where: { $0.id == id }), members[place].phase != .retired else { return }
-        members[place].phase = .open
-        members[place].isStarved = true
+        guard let index = members.firstIndex(where: { $0.id == id }), members[index].phase != .retired else { return }
+        members[index].phase = .open
+        members[index].isStarved = true
     }
 
     mutating func prove(_ id: Int) {
@@ -166,21 +166,21 @@ struct PoolState {
     }
 
     mutating func announceEnd(_ id: Int) {
-        guard let place = members.firstIndex(where: { $0.id == id }) else { return }
-        members[place].isEnding = true
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return }
+        members[index].isEnding = true
     }
 
     mutating func retire(_ id: Int) {
-        guard let place = members.firstIndex(where: { $0.id == id }) else { return }
-        members[place].phase = .retired
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return }
+        members[index].phase = .retired
     }
 
     mutating func end(
         _ id: Int, hasAnswered: Bool, failure: String = "NoConnection", uptime: Duration, jitter: Double,
         _ effects: inout Effects
     ) {
-        guard let place = members.firstIndex(where: { $0.id == id }) else { return }
-        members.remove(at: place)
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return }
+        members.remove(at: index)
         if !hasAnswered { fail(failure, uptime: uptime, jitter: jitter, &effects) }
         if members.isEmpty { effects.ended = waiter.take() }
     }

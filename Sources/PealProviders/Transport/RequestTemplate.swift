@@ -51,36 +51,36 @@ extension Notification.Gapped {
 
 /// Writes a request's bytes to memory that has room for all of them.
 struct RequestWriter {
-    private var place: UnsafeMutableRawPointer
+    private var cursor: UnsafeMutableRawPointer
     private let start: UnsafeMutableRawPointer
 
     init(_ start: UnsafeMutableRawPointer) {
         self.start = start
-        place = start
+        cursor = start
     }
 
-    var count: Int { place - start }
+    var count: Int { cursor - start }
 
     @inline(__always)
     mutating func write(_ byte: UInt8) {
-        place.storeBytes(of: byte, as: UInt8.self)
-        place += 1
+        cursor.storeBytes(of: byte, as: UInt8.self)
+        cursor += 1
     }
 
     @inline(__always)
     mutating func write(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return }
-            place.copyMemory(from: base, byteCount: bytes.count)
+            cursor.copyMemory(from: base, byteCount: bytes.count)
         }
-        place += bytes.count
+        cursor += bytes.count
     }
 
     @inline(__always)
     mutating func write(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }
-        place.copyMemory(from: base, byteCount: bytes.count)
-        place += bytes.count
+        cursor.copyMemory(from: base, byteCount: bytes.count)
+        cursor += bytes.count
     }
 
     @inline(__always)
@@ -88,9 +88,9 @@ struct RequestWriter {
         let word =
             UInt64(truncatingIfNeeded: payloadBytes) << 40 | UInt64(kind) << 32 | UInt64(flags) << 24
             | UInt64(streamID >> 8)
-        place.storeBytes(of: word.bigEndian, as: UInt64.self)
-        place.storeBytes(of: UInt8(truncatingIfNeeded: streamID), toByteOffset: 8, as: UInt8.self)
-        place += HTTP2Frame.headerBytes
+        cursor.storeBytes(of: word.bigEndian, as: UInt64.self)
+        cursor.storeBytes(of: UInt8(truncatingIfNeeded: streamID), toByteOffset: 8, as: UInt8.self)
+        cursor += HTTP2Frame.headerBytes
     }
 
     /// The length of an HPACK string (RFC 7541 §5.2).
@@ -153,8 +153,8 @@ struct RequestWriter {
 
     @inline(__always)
     private mutating func store<Word: FixedWidthInteger & BitwiseCopyable>(_ word: Word) {
-        place.storeBytes(of: word.bigEndian, as: Word.self)
-        place += MemoryLayout<Word>.size
+        cursor.storeBytes(of: word.bigEndian, as: Word.self)
+        cursor += MemoryLayout<Word>.size
     }
 
     /// Eight lower-case hexadecimal digits, the first in the top byte. Handles all nibbles at once: each is spread into

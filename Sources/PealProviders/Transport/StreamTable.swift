@@ -38,8 +38,8 @@ struct StreamTable {
     /// The slot of an open stream; nil if the stream is not open.
     @inline(__always)
     func find(_ id: UInt32) -> Int? {
-        let place = Int((id >> 1) & mask)
-        return id != 0 && slots[place].id == id ? place : nil
+        let slotIndex = Int((id >> 1) & mask)
+        return id != 0 && slots[slotIndex].id == id ? slotIndex : nil
     }
 
     func isFree(_ id: UInt32) -> Bool { slots[Int((id >> 1) & mask)].id == 0 }
@@ -51,16 +51,16 @@ struct StreamTable {
 
     /// Frees the slot and returns its content.
     @discardableResult
-    mutating func close(_ place: Int) -> Slot {
-        let slot = slots[place]
-        slots[place].id = 0
+    mutating func close(_ slotIndex: Int) -> Slot {
+        let slot = slots[slotIndex]
+        slots[slotIndex].id = 0
         openCount -= 1
         return slot
     }
 
-    subscript(place: Int) -> Slot {
-        get { slots[place] }
-        set { slots[place] = newValue }
+    subscript(slotIndex: Int) -> Slot {
+        get { slots[slotIndex] }
+        set { slots[slotIndex] = newValue }
     }
 
     /// The lowest id of an open stream; nil if none is open.
@@ -70,16 +70,16 @@ struct StreamTable {
     }
 
     /// The slots of all open streams whose id satisfies `condition`.
-    func places(where condition: (UInt32) -> Bool) -> [Int] {
+    func slotIndices(where condition: (UInt32) -> Bool) -> [Int] {
         guard openCount > 0 else { return [] }
         return slots.indices.filter { slots[$0].id != 0 && condition(slots[$0].id) }
     }
 
     /// Changes every open stream's window by `change` bytes. Returns false if one exceeds the largest legal window.
     mutating func shiftWindows(by change: Int) -> Bool {
-        for place in slots.indices where slots[place].id != 0 {
-            slots[place].window += change
-            if slots[place].window > HTTP2Frame.windowMax { return false }
+        for slotIndex in slots.indices where slots[slotIndex].id != 0 {
+            slots[slotIndex].window += change
+            if slots[slotIndex].window > HTTP2Frame.windowMax { return false }
         }
         return true
     }

@@ -35,7 +35,7 @@ enum WNSToast {
 
     /// - Throws: `invalid_field`, naming the field.
     static func element(_ fields: PlatformFields) throws(ContentRefusal) -> XMLElement {
-        let template: Template = try fields.word("template") ?? .generic
+        let template: Template = try fields.word(.template) ?? .generic
         let parts = try parts(template, fields)
         let children: [XMLElement] =
             if template == .generic {
@@ -44,8 +44,8 @@ enum WNSToast {
                 parts.images.enumerated().map { image($1, id: $0 + 1) } + numbered(parts.texts, template.textCount)
             }
         let binding = XMLElement(
-            "binding", [("template", try XMLText(template.rawValue, field: fields.field("template")))], children)
-        var launch = try fields.text("launch")
+            "binding", [("template", try XMLText(template.rawValue, field: fields.field(.template)))], children)
+        var launch = try fields.text(.launch)
         if launch == nil { launch = try fields.data() }
         return XMLElement(
             "toast", [("launch", launch)], [XMLElement("visual", [], [binding])] + (try audio(fields)))
@@ -53,20 +53,20 @@ enum WNSToast {
 
     /// The author's `fields`, or the common fields.
     private static func parts(_ template: Template, _ fields: PlatformFields) throws(ContentRefusal) -> TemplateFields {
-        guard let own = try fields.object("fields") else {
+        guard let own = try fields.object(.fields) else {
             let image = template.imagesMax > 0 ? try fields.image() : nil
             return TemplateFields(
                 texts: try texts(template, fields),
                 images: image.map { [TemplateFields.Image(source: $0, alternative: nil)] } ?? [])
         }
-        let parts = try TemplateFields(own, field: fields.field("fields"))
+        let parts = try TemplateFields(own, field: fields.field(.fields))
         guard parts.texts.count <= template.textCount else {
             throw .invalid(
-                fields.field("fields").member("text"), "\(template.rawValue) has \(template.textCount) texts")
+                fields.field(.fields).member("text"), "\(template.rawValue) has \(template.textCount) texts")
         }
         guard parts.images.count <= template.imagesMax else {
             throw .invalid(
-                fields.field("fields").member("image"), "\(template.rawValue) has \(template.imagesMax) images")
+                fields.field(.fields).member("image"), "\(template.rawValue) has \(template.imagesMax) images")
         }
         return parts
     }
@@ -122,8 +122,8 @@ enum WNSTile {
 
     /// - Throws: `invalid_field`, naming the field.
     static func element(_ fields: PlatformFields) throws(ContentRefusal) -> XMLElement {
-        let name = try fields.string("template")
-        let own = try fields.object("fields")
+        let name = try fields.string(.template)
+        let own = try fields.object(.fields)
         guard let name else {
             let parts = try parts(own, fields)
             return tile([], Size.allCases.map { adaptive($0, parts) })
@@ -138,7 +138,7 @@ enum WNSTile {
     }
 
     private static func parts(_ own: JSON.Members?, _ fields: PlatformFields) throws(ContentRefusal) -> TemplateFields {
-        if let own { return try TemplateFields(own, field: fields.field("fields")) }
+        if let own { return try TemplateFields(own, field: fields.field(.fields)) }
         let image = try fields.image()
         return TemplateFields(
             texts: try fields.lines(), images: image.map { [.init(source: $0, alternative: nil)] } ?? [])
@@ -170,7 +170,7 @@ enum WNSTile {
         let texts = parts.texts.enumerated().map { index, text in
             XMLElement("text", [("id", XMLText(Int64(index + 1)))], text: text)
         }
-        let path = fields.field("template")
+        let path = fields.field(.template)
         return XMLElement(
             "binding",
             [
@@ -195,8 +195,8 @@ enum WNSTile {
             return (prefix + name.dropFirst(first.count), name)
         }
         throw .invalid(
-            fields.field("template"),
-            "template must be TileSmall, TileMedium, TileWide, TileLarge or a name of the tile template catalogue")
+            fields.field(.template),
+            "template must be TileSmall, TileMedium, TileWide, TileLarge or a name from the tile template catalogue")
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {
@@ -231,9 +231,9 @@ enum WNSBadge {
     /// A number, where 0 clears the badge, or a glyph's name. Windows shows numbers above 99 as `99+`, which is also
     /// allowed.
     private static func value(_ fields: PlatformFields) throws(ContentRefusal) -> XMLText {
-        let path = fields.field("value")
-        guard let value = fields["value"] ?? fields.content.badge.map(JSON.integer) else {
-            throw .missing(path, "a badge needs a value")
+        let path = fields.field(.value)
+        guard let value = fields[.value] ?? fields.content.badge.map(JSON.integer) else {
+            throw .missing(path, "a badge requires a value")
         }
         if let text = value.stringValue {
             if glyphs.contains(text) { return try XMLText(text, field: path) }
@@ -243,7 +243,7 @@ enum WNSBadge {
         let digits = value.stringValue.flatMap { $0.utf8.allSatisfy(isDigit) ? Int64($0) : nil }
         guard let number = value.integerValue ?? digits, (0...Int64(Int32.max)).contains(number) else {
             throw .invalid(
-                path, "a badge is a whole number from 0, 99+, or one of \(glyphs.sorted().joined(separator: ", "))")
+                path, "a badge must be a whole number, 99+ or one of \(glyphs.sorted().joined(separator: ", "))")
         }
         return XMLText(number)
     }
@@ -284,7 +284,7 @@ struct TemplateFields: Sendable {
         guard let value, !value.isNull else { return [] }
         guard let list = value.arrayValue else { throw .invalid(field, "must be a list, not \(value.typeName)") }
         guard list.count <= Limits.templateFieldsMax else {
-            throw .invalid(field, "there are at most \(Limits.templateFieldsMax)")
+            throw .invalid(field, "must have at most \(Limits.templateFieldsMax) elements")
         }
         return list
     }
@@ -300,7 +300,7 @@ struct TemplateFields: Sendable {
             return Image(source: try text(value, field) ?? "", alternative: nil)
         }
         guard let source = try text(value["src"] ?? .null, field.member("src")) else {
-            throw .missing(field.member("src"), "an image needs src")
+            throw .missing(field.member("src"), "an image requires src")
         }
         return Image(source: source, alternative: try text(value["alt"] ?? .null, field.member("alt")))
     }

@@ -47,7 +47,7 @@ struct WNSExchange: RequestExchange {
         var headers = HTTPHeaders()
         for header in notification.headers { headers.add(name: header.name, value: header.value) }
         headers.replaceOrAdd(name: "x-wns-ttl", value: String(life))
-        // WNS answers 400 to a notification with no remaining lifetime that is to be cached.
+        // WNS answers 400 to a notification without remaining lifetime that should be cached.
         if life == 0 { headers.replaceOrAdd(name: "x-wns-cache-policy", value: "no-cache") }
         return headers
     }

@@ -4,13 +4,13 @@ package import PealCore
 
 /// Microsoft's push network for Windows: renders messages for it and sends pages of them to channel URIs, with
 /// connections, a queue and an access token per credential.
-package final class WNSProvider: Provider {
+package final class WNSProvider: RequestProvider {
     private let configuration: WNSConfiguration
     private let group: any EventLoopGroup
     private let time: any TimeSource
     private let randomness: any Randomness
     private let logger: Logger
-    private let pools = RequestPools()
+    let pools = RequestPools()
 
     /// - Throws: if a token URL is unusable.
     package init(
@@ -40,10 +40,6 @@ package final class WNSProvider: Provider {
         try configuration.addressRules.check(address)
     }
 
-    package func send(_ order: PageOrder) {
-        pools.send(order, makePool)
-    }
-
     /// Requests an access token, because nothing can be sent without a device.
     package func verify(
         _ credential: Credential, fingerprint: String, environment: Environment
@@ -57,11 +53,7 @@ package final class WNSProvider: Provider {
         return CredentialVerification(reply)
     }
 
-    package func drain(fingerprint: String) { pools.drain(fingerprint: fingerprint) }
-
-    package func close() async { await pools.close() }
-
-    private func makePool(_ order: PageOrder) -> RequestPool? {
+    func makePool(_ order: PageOrder) -> RequestPool? {
         guard let credential = order.credential.wns, let client = makeClient() else { return nil }
         let tokens = AccessTokens(
             source: source(credential, client), time: time, randomness: randomness, logger: logger)
@@ -90,7 +82,7 @@ extension CredentialVerification {
         case .refused(let trouble):
             self.init(.refused, trouble, "the token endpoint refused the credential")
         case .failed(let trouble, _):
-            self.init(.unreachable, trouble, "the token endpoint gave no access token")
+            self.init(.unreachable, trouble, "the token endpoint issued no access token")
         }
     }
 
@@ -130,7 +122,7 @@ package struct WNSConfiguration: Sendable {
 package struct WNSConfigurationError: Error, CustomStringConvertible {
     /// Whether the error concerns `tenantTokenURL`.
     package let isTenant: Bool
-    /// One line for whoever starts the server.
+    /// One line for the operator.
     package let description: String
 }
 

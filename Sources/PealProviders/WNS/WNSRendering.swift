@@ -7,13 +7,13 @@ import PealCore
 enum WNSRendering {
     /// - Throws: `payload_too_large` or `invalid_field`, naming the field.
     static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
-        let fields = PlatformFields(order)
+        let fields = PlatformFields(order, WNSContent.self)
         let type = try type(fields, isBackground: order.options.isBackground)
         let body = try body(type, fields)
         guard body.count <= Limits.wnsPayloadBytesMax else {
             throw ContentRefusal(
                 .payloadTooLarge,
-                "the WNS payload has \(body.count) bytes, \(Limits.wnsPayloadBytesMax) is the most",
+                "the WNS payload has \(body.count) bytes; the maximum is \(Limits.wnsPayloadBytesMax)",
                 field: fields.largestField)
         }
         // Without an expiry, WNS tries once and does not cache.
@@ -33,13 +33,13 @@ enum WNSRendering {
     /// The author's type, or the type that the author's members imply. Otherwise a toast if there is text, a badge if
     /// only a badge is given, and raw data for the app in all other cases.
     private static func type(_ fields: PlatformFields, isBackground: Bool) throws(ContentRefusal) -> WNSType {
-        if let given: WNSType = try fields.word("type") { return given }
-        if let xml = try fields.string("xml") {
+        if let given: WNSType = try fields.word(.type) { return given }
+        if let xml = try fields.string(.xml) {
             return (try? XMLScanner.root(of: xml)).flatMap(WNSType.init) ?? .toast
         }
-        if let template = try fields.string("template") { return template.hasPrefix("Tile") ? .tile : .toast }
-        if fields["value"] != nil { return .badge }
-        if fields["fields"] != nil || fields["launch"] != nil { return .toast }
+        if let template = try fields.string(.template) { return template.hasPrefix("Tile") ? .tile : .toast }
+        if fields[.value] != nil { return .badge }
+        if fields[.fields] != nil || fields[.launch] != nil { return .toast }
         if isBackground { return .raw }
         if try !fields.lines().isEmpty { return .toast }
         let isBare = fields.content.data.isEmpty && fields.content.imageURL == nil
@@ -48,7 +48,7 @@ enum WNSRendering {
 
     private static func body(_ type: WNSType, _ fields: PlatformFields) throws(ContentRefusal) -> [UInt8] {
         if type == .raw { return try WNSRaw.bytes(fields) }
-        if let xml = try fields.string("xml") { return try document(xml, type, fields) }
+        if let xml = try fields.string(.xml) { return try document(xml, type, fields) }
         return switch type {
         case .toast: try WNSToast.element(fields).bytes
         case .tile: try WNSTile.element(fields).bytes
@@ -61,14 +61,14 @@ enum WNSRendering {
     private static func document(
         _ xml: String, _ type: WNSType, _ fields: PlatformFields
     ) throws(ContentRefusal) -> [UInt8] {
-        let path = fields.field("xml")
-        for other in ["template", "fields", "launch", "value"] where fields[other] != nil {
+        let path = fields.field(.xml)
+        for other in [WindowsMember.template, .fields, .launch, .value] where fields[other] != nil {
             throw .invalid(fields.field(other), "\(other) cannot be combined with xml, which is the whole notification")
         }
         guard xml.utf8.count <= Limits.wnsPayloadBytesMax else {
             throw ContentRefusal(
                 .payloadTooLarge,
-                "the WNS payload has \(xml.utf8.count) bytes, \(Limits.wnsPayloadBytesMax) is the most", field: path)
+                "the WNS payload has \(xml.utf8.count) bytes; the maximum is \(Limits.wnsPayloadBytesMax)", field: path)
         }
         _ = try XMLText(xml, field: path)
         let root: String
@@ -78,7 +78,7 @@ enum WNSRendering {
             throw .invalid(path, "xml is not well-formed: \(error.reason) (line \(error.line))")
         }
         guard root == type.rawValue else {
-            throw .invalid(path, "a \(type.rawValue) is a document whose root is \(type.rawValue), not \(root)")
+            throw .invalid(path, "the root element of a \(type.rawValue) must be \(type.rawValue), not \(root)")
         }
         return Array(xml.utf8)
     }
@@ -95,7 +95,7 @@ enum WNSRendering {
         ]
         if let policy = type.cachePolicy(isKept: life > 0) { headers.append(.init("x-wns-cache-policy", policy)) }
         if let tag = try tag(order, type, fields) { headers.append(.init("x-wns-tag", tag)) }
-        if let group = try label("group", fields) { headers.append(.init("x-wns-group", group)) }
+        if let group = try label(.group, fields) { headers.append(.init("x-wns-group", group)) }
         headers.append(.init("x-wns-priority", priority(order.options)))
         headers.append(.init("x-wns-requestforstatus", "true"))
         return headers
@@ -114,16 +114,16 @@ enum WNSRendering {
     private static func tag(
         _ order: RenderOrder, _ type: WNSType, _ fields: PlatformFields
     ) throws(ContentRefusal) -> String? {
-        if let tag = try label("tag", fields) { return tag }
+        if let tag = try label(.tag, fields) { return tag }
         guard type == .toast || type == .tile, let key = order.options.collapseKey, !key.isEmpty else { return nil }
         return isLabel(key) ? key : Hex.encode(Array(SHA256.hash(data: Array(key.utf8)).prefix(8)))
     }
 
-    private static func label(_ name: String, _ fields: PlatformFields) throws(ContentRefusal) -> String? {
+    private static func label(_ name: WindowsMember, _ fields: PlatformFields) throws(ContentRefusal) -> String? {
         guard let text = try fields.string(name) else { return nil }
         guard isLabel(text) else {
             throw .invalid(
-                fields.field(name), "a \(name) is 1 to \(Limits.wnsTagCharactersMax) letters and digits")
+                fields.field(name), "a \(name) must be 1 to \(Limits.wnsTagCharactersMax) letters and digits")
         }
         return text
     }
@@ -152,11 +152,11 @@ enum WNSRaw {
     /// `value` is text, or `{"base64":"…"}` for bytes; without it, the common fields become one JSON document.
     /// - Throws: `invalid_field`, naming `value`.
     static func bytes(_ fields: PlatformFields) throws(ContentRefusal) -> [UInt8] {
-        let path = fields.field("value")
-        guard let value = fields["value"] else { return fields.document.bytes }
+        let path = fields.field(.value)
+        guard let value = fields[.value] else { return fields.document.bytes }
         if let text = value.stringValue, !text.isEmpty { return Array(text.utf8) }
         guard let text = value["base64"]?.stringValue, let bytes = Base64URL.decode(text), !bytes.isEmpty else {
-            throw .invalid(path, "the value of a raw notification is text, or octets as {\"base64\": \"…\"}")
+            throw .invalid(path, "the value of a raw notification must be a string, or bytes as {\"base64\": \"…\"}")
         }
         return bytes
     }

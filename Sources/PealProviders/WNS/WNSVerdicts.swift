@@ -2,49 +2,23 @@ import PealCore
 
 /// Maps WNS's answers to verdicts (Microsoft: "Push notification service request and response headers", response
 /// codes).
-enum WNSVerdicts {
+enum WNSVerdicts: WindowsVerdicts {
     /// How long a device is held if its channel is throttled and WNS gives no time.
     static let channelHold = Duration.seconds(300)
     /// How long an app waits that sent too much, if WNS gives no time.
     static let appHold = Duration.seconds(60)
 
-    /// The headers of an answer that describe its outcome.
-    struct State: Sendable, Hashable {
-        /// `X-WNS-Status` in lower case; empty if missing.
-        var notification = ""
-        /// `X-WNS-DeviceConnectionStatus` in lower case; empty if missing.
-        var device = ""
-        /// `X-WNS-Error-Description`; empty if missing.
-        var description = ""
-        var retryAfter: Duration?
-    }
-
-    /// - Returns: an answer with a one-word reason; for an acceptance the reason is a remark, usually empty.
-    static func answer(status: Int, _ state: State = .init()) -> ProviderAnswer {
-        switch status {
-        case 200...299: accepted(status, state)
-        default: ProviderAnswer(.verdict(verdict(status, state)), reason: reason(status, state), status: status)
-        }
-    }
-
-    private static func accepted(_ status: Int, _ state: State) -> ProviderAnswer {
+    static func acceptance(_ state: WindowsState) -> (verdict: Verdict, reason: String) {
         switch state.notification {
-        case "channelthrottled":
-            ProviderAnswer(
-                .verdict(.holdAddress(after: state.retryAfter ?? channelHold)), reason: "ChannelThrottled",
-                status: status)
+        case "channelthrottled": (.holdAddress(after: state.retryAfter ?? channelHold), "ChannelThrottled")
         // The app has switched notifications off, or the device is offline and a toast is not cached.
-        case "dropped": ProviderAnswer(.verdict(.accepted), reason: "Dropped", status: status)
-        default:
-            ProviderAnswer(
-                .verdict(.accepted),
-                reason: ["disconnected", "tempdisconnected"].contains(state.device)
-                    ? "Disconnected" : "", status: status)
+        case "dropped": (.accepted, "Dropped")
+        default: (.accepted, ["disconnected", "tempdisconnected"].contains(state.device) ? "Disconnected" : "")
         }
     }
 
     /// Judges an unknown status by its class and never retires a channel for it.
-    private static func verdict(_ status: Int, _ state: State) -> Verdict {
+    static func verdict(_ status: Int, _ state: WindowsState) -> Verdict {
         switch status {
         case 401: .refreshCredential
         // The channel belongs to another app: either this device or the credential is wrong.
@@ -59,11 +33,11 @@ enum WNSVerdicts {
     }
 
     /// WNS blocks senders whose notifications misbehave, with the same status as for an expired channel.
-    private static func isDomainBlocked(_ state: State) -> Bool {
+    private static func isDomainBlocked(_ state: WindowsState) -> Bool {
         state.description.lowercased().contains("domain") && state.description.lowercased().contains("blocked")
     }
 
-    private static func reason(_ status: Int, _ state: State) -> String {
+    static func reason(_ status: Int, _ state: WindowsState) -> String? {
         if status == 410, isDomainBlocked(state) { return "DomainBlocked" }
         return switch status {
         case 403: "Forbidden"
@@ -72,7 +46,7 @@ enum WNSVerdicts {
         case 413: "RequestEntityTooLarge"
         case 429: "TooManyRequests"
         case 500: "InternalServerError"
-        default: WindowsReason.word(status)
+        default: nil
         }
     }
 }

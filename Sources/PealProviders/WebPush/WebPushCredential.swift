@@ -72,10 +72,11 @@ enum WebPushCredential {
     /// not reach it: spaces, angle brackets, localhost (developer.apple.com/forums/thread/725473).
     private static func checkSubject(_ subject: String) throws(PealError) {
         guard let host = host(of: subject) else {
-            throw .invalid("subject", "subject must be mailto:somebody@a.domain or https://a.domain/…, without spaces")
+            throw .invalid(
+                "subject", "subject must be mailto:name@example.com or https://example.com/…, without spaces")
         }
         guard isPublicName(host) else {
-            throw .invalid("subject", "subject must name a public domain: push services refuse \(host)")
+            throw .invalid("subject", "subject must have a public domain; push services refuse \(host)")
         }
     }
 

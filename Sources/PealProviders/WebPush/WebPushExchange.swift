@@ -40,7 +40,7 @@ struct WebPushExchange: RequestExchange {
                 ProviderAnswer(.verdict(.retireAddress(since: nil, isSuspicious: true)), reason: "BadSubscription"))
         }
         guard let key = key(of: subscription) else { throw Self.rejection("UnknownApplicationServerKey") }
-        let (uri, isListed) = try place(subscription.endpoint)
+        let (uri, isListed) = try destination(subscription.endpoint)
         let address = isListed ? nil : try await checkedAddress(uri.host)
         guard let authorization = tokens.authorization(for: key, at: uri.origin) else {
             throw RequestRefusal(ProviderAnswer(.verdict(.stopApp), reason: "BadKey"))
@@ -84,7 +84,7 @@ struct WebPushExchange: RequestExchange {
 
     // Destination
 
-    private func place(_ endpoint: String) throws(RequestRefusal) -> (uri: EndpointURI, isListed: Bool) {
+    private func destination(_ endpoint: String) throws(RequestRefusal) -> (uri: EndpointURI, isListed: Bool) {
         let bytes = Array(endpoint.utf8)
         if case .allowed(let uri) = listed.check(uri: bytes, on: .webPush) { return (uri, true) }
         if case .allowed(let uri) = rules.check(uri: bytes, on: .webPush) { return (uri, false) }
@@ -142,7 +142,7 @@ enum WebPushHeaders {
                 }
             headers.add(name: names[header.name] ?? header.name, value: value)
         }
-        // Edge's push service is WNS, which answers 400 if a notification with lifetime 0 is to be cached.
+        // Edge's push service is WNS, which answers 400 to a notification with lifetime 0 that should be cached.
         if life == 0, host.hasSuffix(".notify.windows.com") {
             headers.add(name: "X-WNS-Cache-Policy", value: "no-cache")
         }

@@ -5,7 +5,7 @@ internal import PealNetwork
 
 /// The push services of browsers: renders messages for them and sends pages of them, encrypted, over connections kept
 /// per credential.
-package final class WebPushProvider: Provider {
+package final class WebPushProvider: RequestProvider {
     private let configuration: WebPushConfiguration
     private let hosts: GuardedHosts
     private let tokens: VAPIDTokens
@@ -13,7 +13,7 @@ package final class WebPushProvider: Provider {
     private let time: any TimeSource
     private let randomness: any Randomness
     private let logger: Logger
-    private let pools = RequestPools()
+    let pools = RequestPools()
 
     /// - Throws: if the CA file cannot be read.
     package convenience init(
@@ -58,7 +58,7 @@ package final class WebPushProvider: Provider {
         guard address.route == .webPush else { return }
         guard WebPushSubscription(address.json) != nil else {
             throw .invalid(
-                "address.keys.p256dh", "p256dh must be a public key: a point of the curve P-256 in 65 bytes")
+                "address.keys.p256dh", "p256dh must be a public key: a point on the P-256 curve, 65 bytes")
         }
     }
 
@@ -71,24 +71,16 @@ package final class WebPushProvider: Provider {
         }
         for key in keys where !WebPushCredential.canSign(key, at: time.now) {
             return CredentialVerification(
-                .refused, reason: "BadKey", detail: "The VAPID key \(key.fingerprint) cannot sign: upload it again.")
+                .refused, reason: "BadKey", detail: "The VAPID key \(key.fingerprint) cannot sign; upload it again.")
         }
         return CredentialVerification(
             .unverifiable,
-            detail: "Push services answer only for a subscription. The app's VAPID keys sign as they should.")
+            detail: "Push services answer only for a subscription. The app's VAPID keys can sign.")
     }
-
-    package func send(_ order: PageOrder) {
-        pools.send(order) { makePool($0.credential) }
-    }
-
-    package func drain(fingerprint: String) { pools.drain(fingerprint: fingerprint) }
-
-    package func close() async { await pools.close() }
 
     /// nil if the app has no key or the client cannot be created.
-    private func makePool(_ credential: Credential) -> RequestPool? {
-        guard let keys = credential.webPush, !keys.isEmpty, let client = try? client() else { return nil }
+    func makePool(_ order: PageOrder) -> RequestPool? {
+        guard let keys = order.credential.webPush, !keys.isEmpty, let client = try? client() else { return nil }
         let exchange = WebPushExchange(
             keys: keys, rules: configuration.addressRules, tokens: tokens, hosts: hosts, time: time,
             randomness: randomness)

@@ -14,7 +14,7 @@ enum WebPushRendering {
         guard text.count <= Limits.webPushPlaintextBytesMax else {
             throw ContentRefusal(
                 .payloadTooLarge,
-                "the Web Push payload has \(text.count) bytes, \(Limits.webPushPlaintextBytesMax) is the most",
+                "the Web Push payload has \(text.count) bytes; the maximum is \(Limits.webPushPlaintextBytesMax)",
                 field: largestField(order, fields))
         }
         let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt

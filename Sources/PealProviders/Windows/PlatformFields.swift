@@ -4,57 +4,53 @@ import PealCore
 /// rendered locale. Receives the render order, hands on checked text, and names the field of any refusal.
 struct PlatformFields: Sendable {
     private let order: RenderOrder
-    private let own: JSON.Members
+    private let own: any WindowsContent
     /// The field of the platform's own object.
     let field: MessageField
 
-    init(_ order: RenderOrder) {
+    init<Own: WindowsContent>(_ order: RenderOrder, _: Own.Type) {
         self.order = order
-        let platform = order.route.platform
-        own = order.content.platforms[platform]?.fields ?? .init()
-        field = .platform(platform, "")
+        own = order.content.own(Own.self)
+        field = Own.field
     }
 
     /// A member of the platform's object; nil if it is absent or null.
-    subscript(_ name: String) -> JSON? {
-        guard let value = own[name], !value.isNull else { return nil }
-        return value
-    }
+    subscript(_ member: WindowsMember) -> JSON? { own[member] }
 
-    func field(_ name: String) -> MessageField { field.member(name) }
+    func field(_ member: WindowsMember) -> MessageField { field.member(member.rawValue) }
 
     /// - Throws: `invalid_field` for anything except a string.
-    func string(_ name: String) throws(ContentRefusal) -> String? {
-        guard let value = self[name] else { return nil }
+    func string(_ member: WindowsMember) throws(ContentRefusal) -> String? {
+        guard let value = self[member] else { return nil }
         guard let text = value.stringValue else {
-            throw .invalid(field(name), "\(name) must be a string, not \(value.typeName)")
+            throw .invalid(field(member), "\(member) must be a string, not \(value.typeName)")
         }
         return text
     }
 
     /// - Throws: `invalid_field` for anything except a string that XML can carry.
-    func text(_ name: String) throws(ContentRefusal) -> XMLText? {
-        guard let text = try string(name) else { return nil }
-        return try XMLText(text, field: field(name))
+    func text(_ member: WindowsMember) throws(ContentRefusal) -> XMLText? {
+        guard let text = try string(member) else { return nil }
+        return try XMLText(text, field: field(member))
     }
 
     /// - Throws: `invalid_field` for anything except an object.
-    func object(_ name: String) throws(ContentRefusal) -> JSON.Members? {
-        guard let value = self[name] else { return nil }
+    func object(_ member: WindowsMember) throws(ContentRefusal) -> JSON.Members? {
+        guard let value = self[member] else { return nil }
         guard let members = value.objectValue else {
-            throw .invalid(field(name), "\(name) must be an object, not \(value.typeName)")
+            throw .invalid(field(member), "\(member) must be an object, not \(value.typeName)")
         }
         return members
     }
 
     /// One of a closed set of words.
     /// - Throws: `invalid_field`, listing the allowed words.
-    func word<Word: RawRepresentable & CaseIterable>(_ name: String) throws(ContentRefusal) -> Word?
+    func word<Word: RawRepresentable & CaseIterable>(_ member: WindowsMember) throws(ContentRefusal) -> Word?
     where Word.RawValue == String {
-        guard let text = try string(name) else { return nil }
+        guard let text = try string(member) else { return nil }
         guard let word = Word(rawValue: text) else {
             let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalid(field(name), "\(name) must be one of \(words)")
+            throw .invalid(field(member), "\(member) must be one of \(words)")
         }
         return word
     }
@@ -108,7 +104,7 @@ struct PlatformFields: Sendable {
             (.data, content.data.isEmpty ? 0 : JSON.object(content.data).bytes.count),
             (.imageURL, content.imageURL?.utf8.count ?? 0),
         ]
-        let owned = ["xml", "value", "fields", "launch"].map { (field($0), self[$0]?.bytes.count ?? 0) }
+        let owned = [WindowsMember.xml, .value, .fields, .launch].map { (field($0), self[$0]?.bytes.count ?? 0) }
         // What the author wrote for this platform replaces the common fields.
         return (owned.contains { $0.1 > 0 } ? owned : sizes).max { $0.1 < $1.1 }?.0 ?? field
     }
@@ -118,7 +114,7 @@ extension XMLText {
     /// - Throws: `invalid_field` for a text that XML cannot carry.
     init(_ text: String, field: MessageField) throws(ContentRefusal) {
         guard let legal = XMLText(legal: text) else {
-            throw .invalid(field, "this text holds a control character, which XML cannot carry")
+            throw .invalid(field, "the text contains a character that XML does not allow")
         }
         self = legal
     }

@@ -32,10 +32,10 @@ struct XMLScanner {
         _ = skip("\u{FEFF}")
         if starts(with: "<?xml"), position + 5 < bytes.count, Self.isSpace(bytes[position + 5]) { try declaration() }
         try betweenTags()
-        guard skip("<"), let root = try startTag() else { throw fault("there is no element") }
+        guard skip("<"), let root = try startTag() else { throw fault("the document has no element") }
         while !open.isEmpty { try content() }
         try betweenTags()
-        guard position == bytes.count else { throw fault("there is something after the root") }
+        guard position == bytes.count else { throw fault("text follows the root element") }
         return String(decoding: root.split(separator: UInt8(ascii: ":")).last ?? root[...], as: UTF8.self)
     }
 
@@ -71,7 +71,7 @@ struct XMLScanner {
             guard position < bytes.count else { throw fault("a comment is not closed") }
             position += 1
         }
-        guard skip("-->") else { throw fault("-- inside of a comment") }
+        guard skip("-->") else { throw fault("a comment contains --") }
     }
 
     /// Reads one part of an element's content.
@@ -115,7 +115,7 @@ struct XMLScanner {
         }
         if skip("/>") { return name }
         guard skip(">") else { throw fault("a tag is not closed") }
-        guard open.count < Limits.xmlDepthMax else { throw fault("elements nest too deep") }
+        guard open.count < Limits.xmlDepthMax else { throw fault("elements are nested too deeply") }
         open.append(Open(name: name, prefixes: prefixes))
         return name
     }
@@ -123,10 +123,10 @@ struct XMLScanner {
     private func checkPrefix(_ name: [UInt8], _ prefixes: Set<[UInt8]>) throws(Fault) {
         let parts = name.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count <= 2, parts.allSatisfy({ $0.first.map(Self.isNameStart) ?? false }) else {
-            throw fault("a name is not a name")
+            throw fault("a name is invalid")
         }
         guard parts.count == 1 || prefixes.contains(Array(parts[0])) else {
-            throw fault("a prefix is not declared")
+            throw fault("a namespace prefix is not declared")
         }
     }
 
@@ -140,7 +140,7 @@ struct XMLScanner {
     private mutating func attributes() throws(Fault) -> [(name: [UInt8], value: [UInt8])] {
         var attributes: [(name: [UInt8], value: [UInt8])] = []
         while skipSpace(), let name = name() {
-            guard !attributes.contains(where: { $0.name == name }) else { throw fault("an attribute comes twice") }
+            guard !attributes.contains(where: { $0.name == name }) else { throw fault("an attribute occurs twice") }
             skipSpace()
             guard skip("=") else { throw fault("an attribute has no value") }
             skipSpace()
@@ -169,7 +169,7 @@ struct XMLScanner {
     private mutating func reference() throws(Fault) {
         let name = bytes[position...].prefix(12).prefix { $0 != UInt8(ascii: ";") }
         position += name.count
-        guard skip(";") else { throw fault("& begins no reference") }
+        guard skip(";") else { throw fault("& does not begin a reference") }
         let text = String(decoding: name, as: UTF8.self)
         if ["amp", "lt", "gt", "quot", "apos"].contains(text) { return }
         let isHex = text.hasPrefix("#x")

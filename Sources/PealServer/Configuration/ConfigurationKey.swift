@@ -57,10 +57,37 @@ extension ConfigurationKey {
     static let httpPort = ConfigurationKey(
         "http.port", .integer(0...65_535), default: "8080", "Port to listen on; 0 takes a free one")
     static let httpPortFile = ConfigurationKey(
-        "http.port.file", .path, "File to write the port to once the server listens, as one decimal line")
+        "http.port.file", .path, "File that receives the port, as one decimal line, once the server listens")
     static let httpCertificate = ConfigurationKey(
         "http.tls.certificate", .path, "PEM file with the certificate chain; turns on HTTPS (HTTP/1.1 and HTTP/2)")
     static let httpKey = ConfigurationKey("http.tls.key", .path, "PEM file with the private key of that certificate")
+    static let httpConnections = ConfigurationKey(
+        "http.connections.max", .integer(8...1_000_000, unit: "connections"),
+        "Connections served at once; further ones get 503. By default half of the open files that the system allows, "
+            + "at most \(Limits.httpConnectionsMax)")
+    static let httpConnectionsPerAddress = ConfigurationKey(
+        "http.connections.per.address.max", .integer(1...1_000_000, unit: "connections"),
+        "Connections served at once for one client address (IPv6: for 64 bits). By default a quarter of all, and "
+            + "unlimited for this machine")
+    static let httpTrustedProxies = ConfigurationKey(
+        "http.trusted.proxies", .text,
+        "Addresses of reverse proxies, separated by commas; their X-Forwarded-For names the client in limits and logs")
+    static let httpHandshake = ConfigurationKey(
+        "http.handshake.seconds", .integer(1...300, unit: "seconds"), default: String(Limits.httpHandshakeSeconds),
+        "Time for the TLS handshake")
+    static let httpHead = ConfigurationKey(
+        "http.head.seconds", .integer(1...300, unit: "seconds"), default: String(Limits.httpHeadSeconds),
+        "Time for the head of a request, and for the first request of a connection")
+    static let httpIdle = ConfigurationKey(
+        "http.idle.seconds", .integer(1...86_400, unit: "seconds"), default: String(Limits.httpIdleSeconds),
+        "How long a connection may be idle between requests")
+    static let httpAge = ConfigurationKey(
+        "http.age.seconds", .integer(1...604_800, unit: "seconds"), default: String(Limits.httpAgeSeconds),
+        "How long an HTTP/2 connection may live; its open requests are still answered")
+    static let httpRate = ConfigurationKey(
+        "http.bytes.per.second.min", .integer(1...1_000_000, unit: "bytes per second"),
+        default: String(Limits.httpBytesPerSecondMin),
+        "Slowest rate at which a client may send a body or read an answer, after \(Limits.httpGraceSeconds) s")
     static let metricsPort = ConfigurationKey(
         "metrics.port", .integer(0...65_535),
         "Port for /metrics, on the address of PEAL_HTTP_HOST; without it, /metrics is on the main port")
@@ -69,7 +96,10 @@ extension ConfigurationKey {
 
     static let storeURL = ConfigurationKey(
         "store.url", .text, default: "sqlite:peal.db", isSecret: false,
-        "Database: sqlite:PATH; the server does not start with postgres://, which is not supported yet")
+        "Database: sqlite:PATH, or postgres://… (a libpq URI), which several servers may share")
+    static let preparedStatements = ConfigurationKey(
+        "store.prepared.statements", .choice(["true", "false"]), default: "true",
+        "Prepare statements on PostgreSQL; false behind a PgBouncer in transaction mode before 1.21")
     static let adminToken = ConfigurationKey(
         "admin.token", .text, isSecret: true,
         "Bearer token with full access, at least 32 characters; otherwise the first start generates one and prints it"
@@ -78,70 +108,18 @@ extension ConfigurationKey {
         "master.key", .text, isSecret: true, "32 bytes in base64 that encrypt credentials and key all hashes")
     static let masterKeyFile = ConfigurationKey(
         "master.key.file", .path,
-        "File with the master key; defaults with SQLite to a file beside the database, generated at the first start"
+        "File with the master key. Required with PostgreSQL, where every server needs the same. Default with SQLite: a "
+            + "file next to the database, which the first start generates"
     )
 
-    static let apnsProductionURL = ConfigurationKey(
-        "providers.apns.production.url", .url, default: "https://api.push.apple.com", "APNs in production")
-    static let apnsSandboxURL = ConfigurationKey(
-        "providers.apns.sandbox.url", .url, default: "https://api.sandbox.push.apple.com", "APNs in the sandbox")
-    static let apnsProductionManagementURL = ConfigurationKey(
-        "providers.apns.production.management.url", .url,
-        default: "https://api-manage-broadcast.push.apple.com:2196", "Channel management of APNs in production")
-    static let apnsSandboxManagementURL = ConfigurationKey(
-        "providers.apns.sandbox.management.url", .url,
-        default: "https://api-manage-broadcast.sandbox.push.apple.com:2195", "Channel management of APNs in the sandbox"
-    )
-    static let apnsProductionBroadcastURL = ConfigurationKey(
-        "providers.apns.production.broadcast.url", .url,
-        "APNs for broadcasts in production; defaults to the URL for other notifications")
-    static let apnsSandboxBroadcastURL = ConfigurationKey(
-        "providers.apns.sandbox.broadcast.url", .url,
-        "APNs for broadcasts in the sandbox; defaults to the URL for other notifications")
-    static let apnsConnectionsMax = ConfigurationKey(
-        "providers.apns.connections.max", .integer(1...64, unit: "connections"), default: "4",
-        "Connections to one APNs host for each credential")
-    static let fcmURL = ConfigurationKey(
-        "providers.fcm.url", .url, default: "https://fcm.googleapis.com", "FCM; a path in it is put before /v1/projects"
-    )
-    static let fcmTokenHosts = ConfigurationKey(
-        "providers.fcm.token.allowed.hosts", .hosts,
-        "Hosts besides Google's that the token_uri of a service account may name")
-    static let fcmConnectionsMax = ConfigurationKey(
-        "providers.fcm.connections.max", .integer(1...64, unit: "connections"), default: "4",
-        "Connections to FCM for each credential")
-    static let fcmRate = ConfigurationKey(
-        "providers.fcm.rate.per.second", .integer(1...1_000_000, unit: "requests per second"),
-        default: String(Limits.fcmRatePerSecond),
-        "Rate limit for each Firebase project")
-    static let fcmStartRate = ConfigurationKey(
-        "providers.fcm.start.rate.per.second", .integer(1...1_000_000, unit: "requests per second"),
-        default: String(Limits.fcmStartRatePerSecond),
-        "Rate for a Firebase project after a pause; it rises to the rate limit within a minute")
-    static let wnsTokenURL = ConfigurationKey(
-        "providers.wns.token.url", .url, default: "https://login.live.com/accesstoken.srf",
-        "Token endpoint of WNS for Microsoft Store apps")
-    static let wnsTenantTokenURL = ConfigurationKey(
-        "providers.wns.tenant.token.url", .text,
-        default: "https://login.microsoftonline.com/{tenant_id}/oauth2/v2.0/token",
-        "Token endpoint of WNS for Windows App SDK apps; {tenant_id} is replaced by that of the credential")
-    static let wnsHosts = ConfigurationKey(
-        "providers.wns.allowed.hosts", .hosts,
-        "Hosts besides Microsoft's that are allowed in WNS channel URIs; the local machine is allowed only when listed")
-    static let mpnsHosts = ConfigurationKey(
-        "providers.mpns.allowed.hosts", .hosts,
-        "Hosts besides Microsoft's that are allowed in MPNS channel URIs; the local machine is allowed only when listed"
-    )
-    static let webPushHosts = ConfigurationKey(
-        "providers.webpush.allowed.hosts", .hosts,
-        "Hosts besides the browser vendors' that are allowed in Web Push endpoints")
-    static let webPushOpen = ConfigurationKey(
-        "providers.webpush.open", .choice(["true", "false"]), default: "false",
-        "Whether Web Push endpoints may be on any https host with public addresses on port 443")
     static let caFile = ConfigurationKey(
-        "providers.ca.file", .path, "PEM file with trust roots for TLS to providers and webhooks, besides the system's")
+        "providers.ca.file", .path, "PEM file with additional trust roots for TLS to push networks and webhooks")
     static let webhookHosts = ConfigurationKey(
         "webhooks.allowed.hosts", .hosts, "Private hosts that webhooks may be on; loopback hosts may use http")
+
+    static let webhookPorts = ConfigurationKey(
+        "webhooks.allowed.ports", .text, default: "443",
+        "Ports that webhooks may use, separated by commas; hosts in PEAL_WEBHOOKS_ALLOWED_HOSTS may name others")
 
     static let messageLife = ConfigurationKey(
         "limits.message.ttl.seconds", .integer(60...31_536_000, unit: "seconds"),
@@ -150,6 +128,19 @@ extension ConfigurationKey {
     static let requestBodyBytes = ConfigurationKey(
         "limits.request.body.bytes", .integer(1024...67_108_864, unit: "bytes"),
         default: String(Limits.requestBodyBytesMax), "Maximum size of a request body")
+    static let jsonValues = ConfigurationKey(
+        "limits.json.values", .integer(1000...10_000_000, unit: "values"), default: String(Limits.jsonValuesMax),
+        "Maximum number of JSON values in a request body")
+    static let authenticationFailures = ConfigurationKey(
+        "limits.authentication.failures.per.minute", .integer(1...1_000_000, unit: "failures"),
+        default: String(Limits.authenticationFailuresPerMinute),
+        "Failed authentications of one client address, and for one key, after which further ones get 429")
+    static let requestsPerKey = ConfigurationKey(
+        "limits.requests.per.key.per.second", .integer(1...1_000_000, unit: "requests per second"),
+        default: String(Limits.requestsPerKeyPerSecond), "Requests with one key; further ones get 429")
+    static let requestsPerApp = ConfigurationKey(
+        "limits.requests.per.app.per.second", .integer(1...1_000_000, unit: "requests per second"),
+        default: String(Limits.requestsPerAppPerSecond), "Requests with all keys of one app; further ones get 429")
     static let pagesInFlight = ConfigurationKey(
         "delivery.pages.in.flight", .integer(1...256, unit: "pages"), default: String(Limits.pagesInFlightMax),
         "Pages of up to 1,024 devices in flight at once; bounds memory use and what may be sent twice after a crash")
@@ -182,16 +173,20 @@ extension ConfigurationKey {
         "log.format", .choice(["json", "text"]), default: "json", "Format of log entries")
 
     /// Every key, in the order of the documentation.
-    package static let all: [ConfigurationKey] = [
-        configFile, httpHost, httpPort, httpPortFile, httpCertificate, httpKey, metricsPort, metricsPortFile,
-        storeURL, adminToken, masterKey, masterKeyFile, apnsProductionURL, apnsSandboxURL,
-        apnsProductionManagementURL, apnsSandboxManagementURL, apnsProductionBroadcastURL, apnsSandboxBroadcastURL,
-        apnsConnectionsMax, fcmURL, fcmTokenHosts, fcmConnectionsMax, fcmRate, fcmStartRate, wnsTokenURL,
-        wnsTenantTokenURL, wnsHosts, mpnsHosts, webPushHosts, webPushOpen, caFile, webhookHosts, messageLife,
-        requestBodyBytes, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold,
-        contextPushWindow, richieTopics, richieUsers, logLevel, logFormat,
-    ]
+    package static let all: [ConfigurationKey] =
+        [
+            configFile, httpHost, httpPort, httpPortFile, httpCertificate, httpKey, httpConnections,
+            httpConnectionsPerAddress, httpTrustedProxies, httpHandshake, httpHead, httpIdle, httpAge, httpRate,
+            metricsPort, metricsPortFile, storeURL, preparedStatements, adminToken, masterKey, masterKeyFile,
+        ] + ServerNetwork.builtIn.flatMap(\.keys) + [
+            caFile, webhookHosts, webhookPorts, messageLife, requestBodyBytes, jsonValues, authenticationFailures,
+            requestsPerKey,
+            requestsPerApp, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold,
+            contextPushWindow, richieTopics, richieUsers, logLevel, logFormat,
+        ]
 
     /// Variables of the client commands. They may be set in the server's environment too.
-    package static let clientEnvironmentNames: Set<String> = ["PEAL_SERVER_URL", "PEAL_API_KEY", "PEAL_APP"]
+    package static let clientEnvironmentNames: Set<String> = [
+        "PEAL_SERVER_URL", "PEAL_API_KEY", "PEAL_API_KEY_FILE", "PEAL_APP",
+    ]
 }

@@ -7,28 +7,29 @@ package struct ServerConfiguration: Sendable {
     package var httpPort: Int
     package var httpPortFile: String?
     package var httpTLS: TLSFiles?
+    /// nil for a part of the open files that the system allows.
+    package var connectionsMax: Int?
+    package var connectionsPerAddressMax: Int?
+    /// Addresses whose `X-Forwarded-For` is believed.
+    package var trustedProxies: [IPAddress]
+    var httpDeadlines: HTTPDeadlines
     package var metricsPort: Int?
     package var metricsPortFile: String?
-    package var databasePath: String
+    package var store: StorePlace
+    package var preparesStatements: Bool
     package var adminToken: String?
     /// Base64.
     package var masterKey: String?
     package var masterKeyFile: String?
-    package var apnsProduction: APNsURLs
-    package var apnsSandbox: APNsURLs
-    package var apnsConnectionsMax: Int
-    package var fcmURL: String
-    package var fcmTokenHosts: [String]
-    package var fcmConnectionsMax: Int
-    package var fcmRatePerSecond: Int
-    package var fcmStartRatePerSecond: Int
-    package var wnsTokenURL: String
-    package var wnsTenantTokenURL: String
     package var caFile: String?
     package var addressRules: AddressRules
     package var webhookRules: WebhookRules
     package var messageLifeSeconds: Int64
     package var requestBodyBytesMax: Int
+    package var jsonValuesMax: Int
+    package var authenticationFailuresPerMinute: Int
+    package var requestsPerKeyPerSecond: Int
+    package var requestsPerAppPerSecond: Int
     package var pagesInFlightMax: Int
     package var retentionDays: Int
     package var retiredDeviceDays: Int
@@ -42,21 +43,13 @@ package struct ServerConfiguration: Sendable {
     /// Every key with its value (secrets masked), and whether the value was given. For `--print-config`.
     let values: [(key: ConfigurationKey, value: String?, isGiven: Bool)]
 
-    /// The value of a key that is not secret; nil when it has none.
-    func value(of key: ConfigurationKey) -> String? { values.first { $0.key == key && !key.isSecret }?.value }
+    /// The checked values, from which push networks read those of their own keys.
+    let checked: ConfigurationValues
 
     /// Certificate chain and key, PEM.
     package struct TLSFiles: Sendable {
         package let certificate: String
         package let key: String
-    }
-
-    /// The URLs of one APNs environment.
-    package struct APNsURLs: Sendable {
-        package let send: String
-        /// nil for the same as `send`.
-        package let broadcast: String?
-        package let management: String
     }
 
     package enum LogFormat: String, Sendable {
@@ -76,31 +69,30 @@ extension ServerConfiguration {
             httpPort: checked.integer(.httpPort),
             httpPortFile: checked.optional(.httpPortFile),
             httpTLS: try tlsFiles(checked),
+            connectionsMax: checked.optional(.httpConnections).flatMap { Int($0) },
+            connectionsPerAddressMax: checked.optional(.httpConnectionsPerAddress).flatMap { Int($0) },
+            trustedProxies: try trustedProxies(checked),
+            httpDeadlines: HTTPDeadlines(
+                handshakeSeconds: checked.integer(.httpHandshake), headSeconds: checked.integer(.httpHead),
+                idleSeconds: checked.integer(.httpIdle), ageSeconds: checked.integer(.httpAge),
+                bytesPerSecondMin: checked.integer(.httpRate)),
             metricsPort: checked.optional(.metricsPort).flatMap { Int($0) },
             metricsPortFile: checked.optional(.metricsPortFile),
-            databasePath: try databasePath(checked.text(.storeURL)),
+            store: try StorePlace(checked.text(.storeURL)),
+            preparesStatements: checked.text(.preparedStatements) == "true",
             adminToken: try adminToken(checked),
             masterKey: try masterKey(checked),
             masterKeyFile: checked.optional(.masterKeyFile),
-            apnsProduction: APNsURLs(
-                send: checked.text(.apnsProductionURL), broadcast: checked.optional(.apnsProductionBroadcastURL),
-                management: checked.text(.apnsProductionManagementURL)),
-            apnsSandbox: APNsURLs(
-                send: checked.text(.apnsSandboxURL), broadcast: checked.optional(.apnsSandboxBroadcastURL),
-                management: checked.text(.apnsSandboxManagementURL)),
-            apnsConnectionsMax: checked.integer(.apnsConnectionsMax),
-            fcmURL: checked.text(.fcmURL),
-            fcmTokenHosts: checked.list(.fcmTokenHosts),
-            fcmConnectionsMax: checked.integer(.fcmConnectionsMax),
-            fcmRatePerSecond: checked.integer(.fcmRate),
-            fcmStartRatePerSecond: checked.integer(.fcmStartRate),
-            wnsTokenURL: checked.text(.wnsTokenURL),
-            wnsTenantTokenURL: checked.text(.wnsTenantTokenURL),
             caFile: checked.optional(.caFile),
             addressRules: addressRules(checked),
-            webhookRules: WebhookRules(allowedHosts: checked.list(.webhookHosts)),
+            webhookRules: WebhookRules(
+                allowedHosts: checked.list(.webhookHosts), allowedPorts: try webhookPorts(checked)),
             messageLifeSeconds: Int64(checked.integer(.messageLife)),
             requestBodyBytesMax: checked.integer(.requestBodyBytes),
+            jsonValuesMax: checked.integer(.jsonValues),
+            authenticationFailuresPerMinute: checked.integer(.authenticationFailures),
+            requestsPerKeyPerSecond: checked.integer(.requestsPerKey),
+            requestsPerAppPerSecond: checked.integer(.requestsPerApp),
             pagesInFlightMax: checked.integer(.pagesInFlight),
             retentionDays: checked.integer(.retentionDays),
             retiredDeviceDays: checked.integer(.retiredDeviceDays),
@@ -112,9 +104,12 @@ extension ServerConfiguration {
             logLevel: checked.text(.logLevel),
             logFormat: LogFormat(rawValue: checked.text(.logFormat)) ?? .json,
             values: ConfigurationKey.all.map { key in
-                let value = source.text(key).map { key.isSecret ? "********" : $0 }
+                let value = source.text(key).map {
+                    key.isSecret ? "********" : key == .storeURL ? StorePlace.masked($0) : $0
+                }
                 return (key, value, source.isGiven(key))
-            })
+            },
+            checked: checked)
     }
 
     /// Fails early: a script that waits for a port file would wait forever if the server could not write it.
@@ -135,14 +130,22 @@ extension ServerConfiguration {
         }
     }
 
-    private static func databasePath(_ url: String) throws -> String {
-        if url.hasPrefix("postgres://") || url.hasPrefix("postgresql://") {
-            throw ConfigurationFailure(.storeURL, "this version does not support PostgreSQL; use sqlite:PATH")
+    private static func webhookPorts(_ checked: ConfigurationValues) throws -> [Int] {
+        try checked.list(.webhookPorts).map { text in
+            guard let port = UInt16(text), port > 0 else {
+                throw ConfigurationFailure(.webhookPorts, "\(text) is not a port")
+            }
+            return Int(port)
         }
-        guard url.hasPrefix("sqlite:"), url.count > "sqlite:".count else {
-            throw ConfigurationFailure(.storeURL, "must be sqlite:PATH")
+    }
+
+    private static func trustedProxies(_ checked: ConfigurationValues) throws -> [IPAddress] {
+        try checked.list(.httpTrustedProxies).map { text in
+            guard let address = IPAddress(text) else {
+                throw ConfigurationFailure(.httpTrustedProxies, "\(text) is not an IP address")
+            }
+            return address
         }
-        return String(url.dropFirst("sqlite:".count))
     }
 
     private static func adminToken(_ checked: ConfigurationValues) throws -> String? {
@@ -169,13 +172,14 @@ extension ServerConfiguration {
 
     private static func addressRules(_ checked: ConfigurationValues) -> AddressRules {
         let vendors = AddressRules()
-        let more: [ProviderName: ConfigurationKey] = [
-            .wns: .wnsHosts, .mpns: .mpnsHosts, .webpush: .webPushHosts,
-        ]
-        let hosts = more.map { provider, key in (provider, vendors.hosts(of: provider) + checked.list(key)) }
-        return AddressRules(
-            hosts: Dictionary(uniqueKeysWithValues: hosts),
-            open: checked.text(.webPushOpen) == "true" ? [.webpush] : [])
+        var hosts: [ProviderName: [String]] = [:]
+        var open: Set<ProviderName> = []
+        for network in ServerNetwork.builtIn {
+            let name = network.network.name
+            if let key = network.hostsKey { hosts[name] = vendors.hosts(of: name) + checked.list(key) }
+            if let key = network.openKey, checked.text(key) == "true" { open.insert(name) }
+        }
+        return AddressRules(hosts: hosts, open: open)
     }
 }
 
@@ -199,5 +203,46 @@ extension ServerConfiguration {
 
     private static func quoted(_ value: String) -> String {
         "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+}
+
+/// Where the store is.
+package enum StorePlace: Sendable, Hashable, CustomStringConvertible {
+    case sqlite(path: String)
+    /// A libpq URI.
+    case postgres(url: String)
+
+    /// - Throws: `ConfigurationFailure` when `url` names no database that Peal can use.
+    init(_ url: String) throws {
+        if ["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
+            self = .postgres(url: url)
+        } else if url.hasPrefix("sqlite:"), url.count > "sqlite:".count {
+            self = .sqlite(path: String(url.dropFirst("sqlite:".count)))
+        } else {
+            throw ConfigurationFailure(.storeURL, "must be sqlite:PATH or postgres://…")
+        }
+    }
+
+    /// The path or the URL, without a password.
+    package var description: String {
+        switch self {
+        case .sqlite(let path): path
+        case .postgres(let url): Self.masked(url)
+        }
+    }
+
+    /// Replaces the password of a URL, before the host or as a parameter.
+    static func masked(_ url: String) -> String {
+        guard let scheme = url.range(of: "://") else { return url }
+        var rest = String(url[scheme.upperBound...])
+        let authorityEnd = rest.firstIndex { "/?".contains($0) } ?? rest.endIndex
+        if let at = rest[..<authorityEnd].lastIndex(of: "@"), let colon = rest[..<at].firstIndex(of: ":") {
+            rest.replaceSubrange(rest.index(after: colon)..<at, with: "********")
+        }
+        if let name = rest.range(of: "password=") {
+            let end = rest[name.upperBound...].firstIndex(of: "&") ?? rest.endIndex
+            rest.replaceSubrange(name.upperBound..<end, with: "********")
+        }
+        return url[..<scheme.upperBound] + rest
     }
 }

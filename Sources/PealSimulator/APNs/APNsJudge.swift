@@ -274,7 +274,7 @@ extension APNsJudge {
             case .background: isSilent && !isVisible
             case .alert: isVisible || !isSilent
             case .liveactivity: aps["event"] is String && aps["timestamp"] is NSNumber
-            default: true
+            case .controls, .complication, .fileprovider, .location, .mdm, .pushtotalk, .voip, .widgets, nil: true
             }
         guard fits else { throw APNsRefusal(.invalidPushType) }
     }

@@ -55,7 +55,11 @@ package enum APNsReason: String, Sendable, CaseIterable {
             .invalidProviderToken,
             .missingProviderToken, .unrelatedKeyID:
             403
-        default: 400
+        case .badChannelID, .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority,
+            .badRequestParameters, .badRequestPayload, .badTopic, .cannotCreateChannel, .channelNotRegistered,
+            .deviceTokenNotForTopic, .duplicateHeaders, .invalidPushType, .missingChannelID, .missingDeviceToken,
+            .missingPushType, .missingTopic, .payloadEmpty, .topicDisallowed:
+            400
         }
     }
 

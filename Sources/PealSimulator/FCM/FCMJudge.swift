@@ -158,14 +158,14 @@ struct FCMShapeCheck {
                 note(path, path.isEmpty ? "\(text): Cannot find field." : "\(text) at '\(path)': Cannot find field.")
                 continue
             }
-            let place = path.isEmpty ? member.name : "\(path).\(member.name)"
+            let fieldPath = path.isEmpty ? member.name : "\(path).\(member.name)"
             guard !kept.contains(where: { $0.name == name }) else {
-                note(place, "Invalid value at '\(path)', field '\(member.name)' is already set.")
+                note(fieldPath, "Invalid value at '\(path)', field '\(member.name)' is already set.")
                 continue
             }
             // null is the same as absence.
             if member.value != .null {
-                kept.append(.init(name: name, value: field(member.value, type, at: place)))
+                kept.append(.init(name: name, value: field(member.value, type, at: fieldPath)))
             }
         }
         return .object(kept)
@@ -188,24 +188,27 @@ struct FCMShapeCheck {
             for (index, member) in members.enumerated() where member.value.string == nil {
                 wrong(member.value, .string, at: "\(path)[\(index)].value")
             }
-        default:
+        case .string, .truth, .int32, .double, .duration, .timestamp, .choice, .anything:
             if !Self.fits(value, type) { wrong(value, type, at: path) }
         }
         return value
     }
 
     private static func fits(_ value: JSONValue, _ type: FCMType) -> Bool {
-        switch (type, value) {
-        case (.string, .string), (.truth, .truth), (.double, .number), (.anything, .object): true
-        case (.int32, .number): value.integer.map { Int32(exactly: $0) != nil } ?? false
-        case (.int32, .string(let text)): Int32(text) != nil
-        case (.double, .string(let text)): Double(text) != nil
-        case (.duration, .string(let text)): FCMDuration.seconds(text) != nil
-        case (.timestamp, .string(let text)): isTimestamp(text)
+        let isNumber = if case .number = value { true } else { false }
+        return switch type {
+        case .string: value.string != nil
+        case .truth: if case .truth = value { true } else { false }
+        case .int32: (value.integer.flatMap { Int32(exactly: $0) } ?? value.string.flatMap { Int32($0) }) != nil
+        case .double: isNumber || value.string.flatMap { Double($0) } != nil
+        case .duration: value.string.flatMap(FCMDuration.seconds) != nil
+        case .timestamp: value.string.map(isTimestamp) ?? false
         // Google's servers take the names of choices in either case.
-        case (.choice(let names), .string(let text)): names.contains(text.uppercased())
-        case (.choice(let names), .number): value.integer.map { names.indices.contains(Int($0)) } ?? false
-        default: false
+        case .choice(let names):
+            value.string.map { names.contains($0.uppercased()) }
+                ?? value.integer.map { names.indices.contains(Int($0)) } ?? false
+        case .anything: value.members != nil
+        case .strings, .list, .message: false
         }
     }
 

@@ -50,7 +50,8 @@ extension FastConnection {
         switch fault.action {
         case .answer(let answer): ledger.refuse(answer.name, provider: listener.provider)
         case .expireToken: ledger.refuse(expired.reason, provider: listener.provider)
-        default: ledger.disturb(fault.action.disturbance ?? "other", provider: listener.provider)
+        case .pass, .reset, .refuse, .goAway, .close, .streamLimit, .silence, .clockSkew:
+            ledger.disturb(fault.action.disturbance ?? "other", provider: listener.provider)
         }
     }
 

@@ -11,7 +11,7 @@ struct Fault: Sendable, Equatable {
         switch action {
         case .pass, .streamLimit, .clockSkew: true
         case .answer(let answer) where answer.isBareSuccess: true
-        default: isProcessed
+        case .answer, .reset, .refuse, .goAway, .close, .silence, .expireToken: isProcessed
         }
     }
 

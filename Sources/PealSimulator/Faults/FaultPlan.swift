@@ -46,7 +46,7 @@ package final class FaultPlan: Sendable {
     func set(_ faults: FaultSequence, device: String, times: Int64?) throws {
         try change { state in
             guard state.devices[device] != nil || state.devices.count < SimulatorLimits.devicesMarkedMax else {
-                throw SimulatorError("faults: no more than \(SimulatorLimits.devicesMarkedMax) devices")
+                throw SimulatorError("faults: at most \(SimulatorLimits.devicesMarkedMax) devices")
             }
             state.devices[device] = DeviceFault(faults: faults, times: times)
         }

@@ -14,7 +14,7 @@ package final class MarkTable<Mark: Sendable>: Sendable {
     package func set(_ mark: Mark, for name: String) throws {
         try marks.withLock { marks in
             guard marks[name] != nil || marks.count < SimulatorLimits.devicesMarkedMax else {
-                throw SimulatorError("\(noun): no more than \(SimulatorLimits.devicesMarkedMax) marks")
+                throw SimulatorError("\(noun): at most \(SimulatorLimits.devicesMarkedMax) marks")
             }
             marks[name] = mark
         }

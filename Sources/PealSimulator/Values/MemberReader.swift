@@ -22,7 +22,7 @@ struct MemberReader {
     func integer(_ name: String, in range: ClosedRange<Int64>) throws -> Int64? {
         guard let value = members[name], !(value is NSNull) else { return nil }
         guard let number = (value as? Int64) ?? (value as? Int).map(Int64.init), range.contains(number) else {
-            throw SimulatorError("\(path)\(name): not a whole number of \(range.lowerBound) to \(range.upperBound)")
+            throw SimulatorError("\(path)\(name): not a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
@@ -31,7 +31,7 @@ struct MemberReader {
     func share(_ name: String) throws -> Double? {
         guard let value = members[name], !(value is NSNull) else { return nil }
         guard let number = (value as? Double) ?? (value as? Int).map(Double.init), (0...1).contains(number) else {
-            throw SimulatorError("\(path)\(name): not a number of 0 to 1")
+            throw SimulatorError("\(path)\(name): not a number from 0 to 1")
         }
         return number
     }

@@ -1,5 +1,5 @@
-/// What a small XML document looks like from outside: enough to tell whether it is well-formed (elements nest,
-/// attributes are quoted and unique, references are known), and what its first elements are. It takes no DTD.
+/// The outline of a small XML document: whether it is well-formed (elements nest, attributes are quoted and unique,
+/// references are known), and its first elements. Refuses documents with a DTD.
 struct XMLOutline {
     /// An element's name without its prefix, and its attributes.
     struct Element: Equatable {

@@ -30,7 +30,7 @@ package final class WebPushSubscriptions: Sendable {
             applicationServerKey: try text.map(Self.applicationServerKey))
         try subscriptions.withLock { subscriptions in
             guard subscriptions.count < SimulatorLimits.subscriptionsMax else {
-                throw SimulatorError("subscriptions: no more than \(SimulatorLimits.subscriptionsMax)")
+                throw SimulatorError("subscriptions: at most \(SimulatorLimits.subscriptionsMax)")
             }
             subscriptions[id] = subscription
         }

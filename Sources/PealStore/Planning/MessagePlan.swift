@@ -15,28 +15,34 @@ extension StoreSession {
     private func plan(_ message: Message, _ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan {
         guard message.state == .planning else { return Plan(state: message.state, leasedSlices: []) }
         let (app, id) = (message.app, message.id)
-        let environment = draft.options.resolved(for: .ios, in: draft.content).environment
+        let environment = draft.options.audienceEnvironment(in: draft.content)
         let resolved = try resolve(app: app, draft.audience, environment: environment, now: now)
         let slices = try cut(resolved, app: app, message: id)
         guard !slices.isEmpty else { return try endUnsent(message, now: now) }
 
         let isDirect = draft.audience.isExplicit && resolved.namedCount <= Limits.directDevicesMax
         let lease = isDirect ? owner : nil
-        let planned = slices.map { slice, rank in
+        let planned = try slices.map { slice, rank in
             var slice = slice
             slice.lane = isDirect ? .direct : .bulk
-            slice.term = lease == nil ? 0 : 1
+            slice.term = try lease != nil && !isClosed(slice.id.route, app: app) ? 1 : 0
             return (slice: slice, rank: rank)
         }
         try store(resolved, app: app, message: id)
         let leaseUntil = now + .seconds(Limits.leaseSeconds)
-        try insertSlices(planned, owner: lease, leaseUntil: leaseUntil)
+        try insertSlices(planned.filter { $0.slice.term == 1 }, owner: lease, leaseUntil: leaseUntil)
+        try insertSlices(planned.filter { $0.slice.term == 0 }, owner: nil, leaseUntil: leaseUntil)
         try connection.execute(
             """
             UPDATE message SET state = \(Message.State.sending), cutoff_at = \(now), slices_open = \(planned.count)
             WHERE \(MessageTable.place(app, id))
             """)
-        return Plan(state: .sending, leasedSlices: lease == nil ? [] : planned.map(\.slice))
+        return Plan(state: .sending, leasedSlices: planned.map(\.slice).filter { $0.term == 1 })
+    }
+
+    /// Slices of a closed route wait for it; to lease them would only write them twice.
+    private func isClosed(_ route: Route, app: AppKey) throws -> Bool {
+        try gate(of: ActiveRoute(app: app, route: route)).map { $0.state != .open } ?? false
     }
 
     /// The audience is empty: the message ends at once.

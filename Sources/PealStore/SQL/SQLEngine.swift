@@ -6,7 +6,10 @@ package protocol SQLEngine: Sendable {
     var dialect: SQLDialect { get }
 
     /// Runs `body` on one consistent state. Cancelling the calling task does not stop it.
-    func read<R: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> R) async throws -> R
+    /// - Parameter lane: Reads of one lane do not wait for those of another.
+    func read<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
+    ) async throws -> R
 
     /// Runs `body` in a transaction that is durable when the call returns. An error undoes all of it. Writes share
     /// commits and run in order of lane. Cancelling the calling task does not stop them.
@@ -15,8 +18,18 @@ package protocol SQLEngine: Sendable {
         _ lane: WriteLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws -> R
 
+    /// Runs `body` in a transaction without a time limit, while no other process runs one of this kind.
+    func migrate(_ body: @escaping @Sendable (any SQLConnection) throws -> Void) async throws
+
     /// Finishes waiting writes and closes the database. No call may follow.
     func close() throws
+}
+
+extension SQLEngine {
+    /// Reads for a request.
+    package func read<R: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> R) async throws -> R {
+        try await read(.request, body)
+    }
 }
 
 /// A connection inside one transaction. Statements name their parameters `$1`, `$2`, …; a name may appear more than
@@ -37,6 +50,30 @@ package protocol SQLConnection {
     /// - Returns: how many rows each changed.
     @discardableResult
     func execute(_ sql: String, rows: [[SQLValue]]) throws -> [Int]
+
+    /// The next number of a series; nil when the row that counts it does not exist. It stays used when the transaction
+    /// is undone, where the engine takes numbers in blocks.
+    func number(in series: NumberSeries) throws -> Int64?
+}
+
+extension SQLConnection {
+    package func number(in series: NumberSeries) throws -> Int64? { try value(series.raising(1)) }
+}
+
+/// Numbers that are each given once. Some may never be used.
+package struct NumberSeries: Sendable {
+    /// Tells it apart from all others.
+    package let name: String
+    /// How many a process may take at a time. More than one where nothing depends on their order.
+    package let blockSize: Int64
+    /// Raises the row that counts the series, and answers its new value.
+    package let raising: @Sendable (_ count: Int64) -> SQL
+
+    package init(name: String, blockSize: Int64 = 1, raising: @escaping @Sendable (_ count: Int64) -> SQL) {
+        self.name = name
+        self.blockSize = blockSize
+        self.raising = raising
+    }
 }
 
 /// One row of a result, valid only inside the closure that receives it. Columns are numbered from 0.
@@ -81,18 +118,28 @@ package struct SQLDialect: Sendable, Hashable {
     package let updated: String
     /// Ends a query whose rows are locked against other nodes; rows that another node has locked are skipped.
     package let lock: String
+    /// Whether several processes use the database at once.
+    package let isShared: Bool
 
-    package init(bytes: String, text: String, clustered: String, updated: String, lock: String) {
+    package init(
+        bytes: String, text: String, clustered: String, updated: String, lock: String, isShared: Bool
+    ) {
         self.bytes = bytes
         self.text = text
         self.clustered = clustered
         self.updated = updated
         self.lock = lock
+        self.isShared = isShared
     }
 
     /// SQLite 3.38 or later.
     package static let sqlite = SQLDialect(
-        bytes: "BLOB", text: "TEXT", clustered: "WITHOUT ROWID", updated: "", lock: "")
+        bytes: "BLOB", text: "TEXT", clustered: "WITHOUT ROWID", updated: "", lock: "", isShared: false)
+
+    /// PostgreSQL 15 or later.
+    package static let postgres = SQLDialect(
+        bytes: "BYTEA", text: "TEXT COLLATE \"C\"", clustered: "", updated: "WITH (fillfactor = 80)",
+        lock: "FOR UPDATE SKIP LOCKED", isShared: true)
 
     /// `template` in this engine's spelling.
     package func text(of template: String) -> String {

@@ -85,6 +85,7 @@ extension DialectName: SQLStorable {}
 extension Message.State: SQLStorable {}
 extension Slice.State: SQLStorable {}
 extension Slice.Lane: SQLStorable {}
+extension RouteGate.State: SQLStorable {}
 extension Moment.State: SQLStorable {}
 extension Arm: SQLStorable {}
 extension DeliveryWindow.Method: SQLStorable {}

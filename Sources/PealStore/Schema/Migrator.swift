@@ -43,6 +43,8 @@ extension Migration {
         Migration(version: 3, statements: Schema3.identifiers),
         Migration(version: 4, statements: Schema4.geofences + Schema4.receipts),
         Migration(version: 5, statements: Schema5.moments),
-        Migration(version: 6, statements: SchemaPruning.statements),
+        Migration(version: 6, statements: Schema6.routes + Schema6.expiries + Schema6.lists),
+        Migration(version: 7, statements: SchemaPruning.statements),
+        Migration(version: 8, statements: SchemaTrouble.statements),
     ]
 }

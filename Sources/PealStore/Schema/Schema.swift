@@ -299,6 +299,35 @@ enum Schema5 {
     ]
 }
 
+/// The sixth schema: the gates of routes, what expires while it waits, and indexes for the filters of lists.
+enum Schema6 {
+    /// `gate` is 0 for a route that is open again. `change_no` counts the changes of all gates.
+    static let routes = [
+        """
+        CREATE TABLE route_gate (
+            app BIGINT NOT NULL, route BIGINT NOT NULL, gate BIGINT NOT NULL, closed_until BIGINT NOT NULL,
+            probe_until BIGINT NOT NULL, level BIGINT NOT NULL, back_offs BIGINT NOT NULL, reason {text} NOT NULL,
+            fingerprint {text}, suspect {bytes}, probed {bytes}, change_no BIGINT NOT NULL,
+            PRIMARY KEY (app, route)) {clustered} {updated}
+        """,
+        "CREATE INDEX route_gate_closed ON route_gate (change_no) WHERE gate > 0",
+        "CREATE INDEX route_gate_change ON route_gate (change_no)",
+        "CREATE INDEX slice_ending ON slice (app, route, lane, rank) WHERE state = 6",
+    ]
+
+    /// `ending` is 1 once the waiting slices of an expired message end.
+    static let expiries = [
+        "ALTER TABLE message ADD COLUMN ending BIGINT NOT NULL DEFAULT 0",
+        "CREATE INDEX message_expiring ON message (expires_at) WHERE state = 3 AND ending = 0",
+        "CREATE INDEX message_paused ON message (expires_at) WHERE state = 4 AND ending = 0",
+    ]
+
+    static let lists = [
+        "CREATE INDEX message_state ON message (app, state, message)",
+        "CREATE INDEX message_dialect ON message (app, dialect, message)",
+    ]
+}
+
 /// Changes that are completed in pieces, and the indexes by which what is over is found.
 enum SchemaPruning {
     static let statements = [
@@ -310,5 +339,16 @@ enum SchemaPruning {
         "CREATE INDEX device_retired ON device (retired_at) WHERE retired_at IS NOT NULL",
         "CREATE INDEX topic_expiry ON topic (expires_at) WHERE expires_at IS NOT NULL",
         "CREATE INDEX moment_over ON moment (app, user_id, state) WHERE state >= 5",
+    ]
+}
+
+/// What may have been sent already, and slices whose results cannot be stored.
+enum SchemaTrouble {
+    /// `doubt` counts the devices after the cursor that may have got the message already. `fault` says why a slice is
+    /// quarantined.
+    static let statements = [
+        "ALTER TABLE slice ADD COLUMN doubt BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE slice ADD COLUMN fault {text}",
+        "CREATE INDEX slice_quarantined ON slice (app, message) WHERE state = 5",
     ]
 }

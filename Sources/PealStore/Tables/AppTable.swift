@@ -104,8 +104,10 @@ extension StoreSession {
     }
 
     func nextDeviceKey(app: AppKey) throws -> DeviceKey {
-        let key = try connection.value(
-            "UPDATE app SET device_seq = device_seq + 1 WHERE app = \(app) RETURNING device_seq", DeviceKey.self)
+        let key = try connection.number(
+            in: NumberSeries(name: "device \(app)", blockSize: 64) { count in
+                "UPDATE app SET device_seq = device_seq + \(count) WHERE app = \(app) RETURNING device_seq"
+            })
         guard let key else { throw PealError.notFound("app") }
         return key
     }
@@ -115,8 +117,10 @@ extension StoreSession {
     }
 
     func nextTopicNumber(app: AppKey) throws -> Int64 {
-        let number = try connection.value(
-            "UPDATE app SET topic_seq = topic_seq + 1 WHERE app = \(app) RETURNING topic_seq", Int64.self)
+        let number = try connection.number(
+            in: NumberSeries(name: "topic \(app)") { count in
+                "UPDATE app SET topic_seq = topic_seq + \(count) WHERE app = \(app) RETURNING topic_seq"
+            })
         guard let number else { throw PealError.notFound("app") }
         return number
     }
@@ -138,11 +142,13 @@ extension StoreSession {
 
     /// The next number of a series, counted from 1. Numbers may be skipped but are never reused.
     func nextNumber(_ series: String) throws -> Int64 {
-        let number = try connection.value(
-            """
-            INSERT INTO counter (name, value) VALUES (\(series), 1)
-            ON CONFLICT (name) DO UPDATE SET value = counter.value + 1 RETURNING value
-            """, Int64.self)
+        let number = try connection.number(
+            in: NumberSeries(name: series) { count in
+                """
+                INSERT INTO counter (name, value) VALUES (\(series), \(count))
+                ON CONFLICT (name) DO UPDATE SET value = counter.value + excluded.value RETURNING value
+                """
+            })
         guard let number else { throw PealError.damaged("a counter") }
         return number
     }

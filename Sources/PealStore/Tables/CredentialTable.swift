@@ -124,6 +124,7 @@ extension StoreSession {
                 expires_at = excluded.expires_at, health = excluded.health, health_at = excluded.health_at,
                 health_reason = excluded.health_reason
             """)
+        try openGates(app: app, provider, environment)
         return record
     }
 
@@ -139,7 +140,8 @@ extension StoreSession {
     }
 
     func deleteCredential(app: AppKey, provider: ProviderName, environment: Environment) throws -> Bool {
-        try connection.execute(
+        try openGates(app: app, provider, environment)
+        return try connection.execute(
             "DELETE FROM credential WHERE \(CredentialTable.place(app, provider, environment))") == 1
     }
 }

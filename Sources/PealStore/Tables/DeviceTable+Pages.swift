@@ -4,9 +4,9 @@ internal import PealCore
 extension DeviceTable {
     /// All devices in a range of keys. The reader checks state and route: if the statement named them, SQLite would use
     /// an index and look up each row from there.
-    static func range(app: AppKey, _ range: ClosedRange<DeviceKey>) -> SQL {
+    static func range(app: AppKey, _ range: ClosedRange<DeviceKey>, withPeople: Bool = false) -> SQL {
         """
-        SELECT seq, address, address_rev, locale, state, route FROM device
+        SELECT seq, address, address_rev, locale, \(name: withPeople ? "zone, user_id, " : "")state, route FROM device
         WHERE app = \(app) AND seq BETWEEN \(range.lowerBound) AND \(range.upperBound) ORDER BY seq
         """
     }
@@ -14,6 +14,13 @@ extension DeviceTable {
     static let point = Statement<(app: AppKey, route: Route, key: DeviceKey)>(
         """
         SELECT seq, address, address_rev, locale FROM device
+        WHERE app = $1 AND seq = $2 AND state = \(State.active.rawValue) AND route = $3
+        """
+    ) { [.int($0.app), .int($0.key), .route($0.route)] }
+
+    static let pointWithPerson = Statement<(app: AppKey, route: Route, key: DeviceKey)>(
+        """
+        SELECT seq, address, address_rev, locale, zone, user_id FROM device
         WHERE app = $1 AND seq = $2 AND state = \(State.active.rawValue) AND route = $3
         """
     ) { [.int($0.app), .int($0.key), .route($0.route)] }
@@ -34,7 +41,7 @@ extension StoreSession {
     private static let densityInverse: Int64 = 3
 
     func page(
-        of slice: Slice, candidates: KeySet, after cursor: DeviceKey, limit: Int, now: Timestamp
+        of slice: Slice, candidates: KeySet, after cursor: DeviceKey, limit: Int, now: Timestamp, withPeople: Bool
     ) throws -> DevicePage {
         let keys = candidates.keys(after: cursor, limit: limit)
         var page = DevicePage(through: slice.keyTo, isLast: true, readAt: now, capacity: keys.count)
@@ -53,24 +60,32 @@ extension StoreSession {
             }
         } else if Int64(keys.count) * Self.densityInverse >= last - first + 1 {
             let (active, route) = (DeviceTable.State.active.rawValue, id.route.rawValue)
-            try connection.scan(DeviceTable.range(app: id.app, first...last)) { row in
-                guard candidates.contains(row.int(0)), row.int(4) == active, row.int(5) == route else { return }
-                Self.append(row, to: &page)
+            let state = withPeople ? 6 : 4
+            try connection.scan(DeviceTable.range(app: id.app, first...last, withPeople: withPeople)) { row in
+                guard candidates.contains(row.int(0)), row.int(state) == active, row.int(state + 1) == route else {
+                    return
+                }
+                Self.append(row, to: &page, withPerson: withPeople)
             }
         } else {
-            try connection.scan(DeviceTable.point, keys.map { (id.app, id.route, $0) }) {
-                Self.append($0, to: &page)
+            let point = withPeople ? DeviceTable.pointWithPerson : DeviceTable.point
+            try connection.scan(point, keys.map { (id.app, id.route, $0) }) {
+                Self.append($0, to: &page, withPerson: withPeople)
             }
         }
         return page
     }
 
-    private static func append(_ row: any SQLRow, to page: inout DevicePage) {
+    private static func append(_ row: any SQLRow, to page: inout DevicePage, withPerson: Bool) {
         row.withBytes(1) { address in
             page.append(
                 key: row.int(0), address: address, revision: row.int(2),
                 locale: Int32(truncatingIfNeeded: row.int(3)))
         }
+        guard withPerson else { return }
+        page.append(
+            DevicePage.Person(
+                user: row.isNull(5) ? nil : row.text(5), zone: Int32(truncatingIfNeeded: row.int(4))))
     }
 
     func addressNumber(app: AppKey, message: MessageID, address: Address) throws -> DeviceKey? {

@@ -21,9 +21,20 @@ extension StoreSession {
 
     /// The counts of a message that has not ended: of its users if it has a delivery window, otherwise of its slices.
     func openCounts(_ message: Message) throws -> [Route: OutcomeCounts] {
-        try message.windowUntil == nil
-            ? sliceCounts(app: message.app, id: message.id) : momentCounts(app: message.app, id: message.id)
+        let slices = try sliceCounts(app: message.app, id: message.id)
+        guard message.windowUntil != nil else { return slices }
+        var routes = try momentCounts(app: message.app, id: message.id)
+        for (route, counts) in slices {
+            let quarantined = counts.reasons[Self.quarantined]
+            guard counts.resent > 0 || quarantined != nil else { continue }
+            routes[route, default: .init()].resent += counts.resent
+            if let quarantined { routes[route, default: .init()].reasons[Self.quarantined] = quarantined }
+        }
+        return routes
     }
+
+    /// The reason under which devices of quarantined slices are counted. They are pending.
+    private static let quarantined = "quarantined"
 
     /// The sum of a message's slices by route. What is pending in a slice is what its worker last reported, or else its
     /// estimate minus what is settled.
@@ -40,6 +51,7 @@ extension StoreSession {
             } else if counts.pending == 0 {
                 counts.pending = max(0, estimate - counts.settled)
             }
+            if state == .quarantined { counts.reasons[Self.quarantined, default: 0] += max(1, counts.pending) }
             routes[route, default: .init()].add(counts)
         }
         return routes
@@ -48,60 +60,69 @@ extension StoreSession {
 
 /// Counts of outcomes, packed; the first byte is the version of the layout.
 enum CountsCoding {
-    private static let version: UInt8 = 1
+    /// Version 2 also counts devices that were resent to; where there are none, version 1 is written.
+    private static let version: UInt8 = 2
+
+    private static func version(_ counts: some Collection<OutcomeCounts>) -> UInt8 {
+        counts.contains { $0.resent > 0 } ? version : 1
+    }
 
     static func encode(_ counts: OutcomeCounts) -> [UInt8] {
         var writer = ByteWriter()
+        let version = version(CollectionOfOne(counts))
         writer.byte(version)
-        write(counts, to: &writer)
+        write(counts, to: &writer, version)
         return writer.bytes
     }
 
     static func decode(_ bytes: [UInt8]) throws -> OutcomeCounts {
-        var reader = try open(bytes)
-        return try counts(&reader)
+        var (reader, version) = try open(bytes)
+        return try counts(&reader, version)
     }
 
     /// The final counts of a message, by route.
     static func encode(_ routes: [Route: OutcomeCounts]) -> [UInt8] {
         var writer = ByteWriter()
+        let version = version(routes.values)
         writer.byte(version)
         writer.int(routes.count)
         for (route, counts) in routes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             writer.int(Int(route.rawValue))
-            write(counts, to: &writer)
+            write(counts, to: &writer, version)
         }
         return writer.bytes
     }
 
     static func decodeRoutes(_ bytes: [UInt8]) throws -> [Route: OutcomeCounts] {
-        var reader = try open(bytes)
+        var (reader, version) = try open(bytes)
         var routes: [Route: OutcomeCounts] = [:]
         for _ in 0..<(try reader.int()) {
             guard let route = Route(rawValue: Int64(try reader.int())) else { throw PealError.damaged("a route") }
-            routes[route] = try counts(&reader)
+            routes[route] = try counts(&reader, version)
         }
         return routes
     }
 
-    private static func open(_ bytes: [UInt8]) throws -> ByteReader {
+    private static func open(_ bytes: [UInt8]) throws -> (reader: ByteReader, version: UInt8) {
         var reader = ByteReader(bytes)
-        guard try reader.byte() == version else { throw PealError.damaged("counts of a later version") }
-        return reader
+        let version = try reader.byte()
+        guard (1...Self.version).contains(version) else { throw PealError.damaged("counts of a later version") }
+        return (reader, version)
     }
 
-    private static func write(_ counts: OutcomeCounts, to writer: inout ByteWriter) {
+    private static func write(_ counts: OutcomeCounts, to writer: inout ByteWriter, _ version: UInt8) {
         for number in [
             counts.accepted, counts.rejected, counts.retired, counts.expired, counts.suppressed, counts.pending,
-            counts.reasons.count,
         ] { writer.int(number) }
+        if version >= 2 { writer.int(counts.resent) }
+        writer.int(counts.reasons.count)
         for (reason, number) in counts.reasons.sorted(by: { $0.key < $1.key }) {
             writer.text(reason)
             writer.int(number)
         }
     }
 
-    private static func counts(_ reader: inout ByteReader) throws -> OutcomeCounts {
+    private static func counts(_ reader: inout ByteReader, _ version: UInt8) throws -> OutcomeCounts {
         var counts = OutcomeCounts()
         counts.accepted = try reader.int()
         counts.rejected = try reader.int()
@@ -109,6 +130,7 @@ enum CountsCoding {
         counts.expired = try reader.int()
         counts.suppressed = try reader.int()
         counts.pending = try reader.int()
+        if version >= 2 { counts.resent = try reader.int() }
         for _ in 0..<(try reader.int()) {
             let reason = try reader.text()
             counts.reasons[reason] = try reader.int()

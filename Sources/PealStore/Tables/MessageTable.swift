@@ -39,13 +39,44 @@ enum MessageTable {
         """
     }
 
-    /// The index of unfinished messages has the condition `state < 5`, which must be said too.
-    static func overPaused(_ now: Timestamp, limit: Int) -> SQL {
+    /// Messages in `state`, which is `sending` or `paused`, that have expired and whose slices do not end yet.
+    static func expired(_ state: Message.State, _ now: Timestamp, limit: Int) -> SQL {
         """
         SELECT app, message, first_sent_at FROM message
-        WHERE state < \(code: Message.State.sent) AND state = \(code: Message.State.paused) AND expires_at <= \(now)
-        LIMIT \(limit)
+        WHERE state = \(code: state) AND ending = 0 AND expires_at <= \(now) ORDER BY expires_at LIMIT \(limit)
         """
+    }
+
+    static func expiringNext(_ state: Message.State) -> SQL {
+        "SELECT expires_at FROM message WHERE state = \(code: state) AND ending = 0 ORDER BY expires_at LIMIT 1"
+    }
+
+    static func isEnding(_ app: AppKey, _ id: MessageID) -> SQL {
+        "SELECT ending FROM message WHERE \(place(app, id))"
+    }
+
+    static func setEnding(_ app: AppKey, _ id: MessageID) -> SQL {
+        "UPDATE message SET ending = 1 WHERE \(place(app, id)) AND ending = 0"
+    }
+
+    /// Metrics count no further than `Limits.censusMax`.
+    static func census() -> SQL {
+        """
+        SELECT COUNT(*) FROM (SELECT 1 FROM message WHERE state < \(code: Message.State.sent)
+            LIMIT \(Limits.censusMax)) AS counted
+        """
+    }
+
+    /// Newest first. Each filter has an index in that order.
+    static func list(_ filter: MessageFilter, app: AppKey, before cursor: MessageID?, limit: Int) -> SQL {
+        let before: SQL = cursor.map { " AND message < \($0)" } ?? ""
+        let state: SQL = filter.state.map { " AND state = \($0)" } ?? ""
+        let campaign: SQL = filter.campaignID.map { " AND campaign_id = \($0)" } ?? ""
+        let dialect: SQL = filter.dialect.map { " AND dialect = \($0)" } ?? ""
+        return """
+            SELECT \(columns) FROM message WHERE app = \(app)\(before)\(state)\(campaign)\(dialect)
+            ORDER BY message DESC LIMIT \(limit)
+            """
     }
 
     static func nextCampaign(after name: String, app: AppKey) -> SQL {
@@ -67,9 +98,11 @@ enum MessageTable {
         "UPDATE message SET slices_open = slices_open + \(count) WHERE \(place(app, id)) RETURNING slices_open"
     }
 
-    /// The state of the message of a `slice` row, for a statement on slices.
-    static let stateOfSlice: SQL = """
-        (SELECT message.state FROM message WHERE message.app = slice.app AND message.message = slice.message)
+    /// Of the message of a `slice` row, for a statement on slices: 1 when it is paused, 2 when it has ended, else 0.
+    static let fateOfSlice: SQL = """
+        (SELECT CASE WHEN message.state >= \(code: Message.State.sent) OR message.ending = 1 THEN 2 \
+        WHEN message.state = \(code: Message.State.paused) THEN 1 ELSE 0 END FROM message \
+        WHERE message.app = slice.app AND message.message = slice.message)
         """
 }
 
@@ -80,15 +113,8 @@ extension StoreSession {
     }
 
     func messages(app: AppKey, _ filter: MessageFilter, before cursor: MessageID?, limit: Int) throws -> [Message] {
-        let before: SQL = cursor.map { " AND message < \($0)" } ?? ""
-        let state: SQL = filter.state.map { " AND state = \($0)" } ?? ""
-        let campaign: SQL = filter.campaignID.map { " AND campaign_id = \($0)" } ?? ""
-        let dialect: SQL = filter.dialect.map { " AND dialect = \($0)" } ?? ""
-        return try connection.all(
-            """
-            SELECT \(MessageTable.columns) FROM message WHERE app = \(app)\(before)\(state)\(campaign)\(dialect)
-            ORDER BY message DESC LIMIT \(limit)
-            """, MessageTable.message)
+        try connection.all(
+            MessageTable.list(filter, app: app, before: cursor, limit: limit), MessageTable.message)
     }
 
     /// One step of the index for each name: a campaign may have any number of messages.
@@ -230,17 +256,25 @@ extension StoreSession {
         return .planning
     }
 
-    func endPausedMessages(now: Timestamp, limit: Int) throws -> Int {
-        let over = try connection.all(MessageTable.overPaused(now, limit: limit)) { row in
-            (
-                app: try row.next(AppKey.self), id: try row.next(MessageID.self),
-                wasTried: try row.next(Timestamp?.self) != nil
-            )
+    func endExpiredMessages(now: Timestamp, limit: Int) throws -> Int {
+        var count = 0
+        for state in [Message.State.paused, .sending] {
+            let over = try connection.all(MessageTable.expired(state, now, limit: limit)) { row in
+                (
+                    app: try row.next(AppKey.self), id: try row.next(MessageID.self),
+                    wasTried: try row.next(Timestamp?.self) != nil
+                )
+            }
+            for (app, id, wasTried) in over {
+                if state == .paused {
+                    _ = try moveMessage(app: app, id: id, from: [.paused], to: wasTried ? .sending : .expired, now: now)
+                }
+                try connection.execute(MessageTable.setEnding(app, id))
+                try endSlices(app: app, id: id, now: now)
+            }
+            count += over.count
         }
-        for (app, id, wasTried) in over {
-            _ = try moveMessage(app: app, id: id, from: [.paused], to: wasTried ? .sending : .expired, now: now)
-        }
-        return over.count
+        return count
     }
 
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)] {

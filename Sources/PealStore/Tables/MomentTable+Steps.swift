@@ -38,6 +38,9 @@ extension StoreSession {
             id: id, keyFrom: first, keyTo: last, keys: keys, cursor: first - 1, estimate: keys.count, lane: .direct)
         try insertSlices([(slice, rank: 0)], owner: nil, leaseUntil: Timestamp(milliseconds: 0))
         try connection.execute(MessageTable.addOpenSlices(place.app, place.message, 1))
+        // An alert after the message's expiry is found by the expiry too.
+        try connection.execute(
+            "UPDATE message SET ending = 0 WHERE \(MessageTable.place(place.app, place.message)) AND ending = 1")
     }
 
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int {

@@ -215,7 +215,7 @@ extension StoreSession {
 
     /// The route to count a moment on; the first one when its user has no device.
     private static func route(_ target: Moment.Target?, _ routes: [Route]) -> Route {
-        target?.route ?? routes.first ?? .apnsProduction
+        target?.route ?? routes.first ?? Route.allCases[0]
     }
 
     /// The user's most recently registered active device, except those already tried.
@@ -240,8 +240,8 @@ extension StoreSession {
         ) { row in
             let audience = try AudienceCoding.decode(row.next())
             let content = try ContentCoding.decode(row.next())
-            let options = try OptionsCoding.decode(row.next()).resolved(for: .ios, in: content)
-            return ResolvedAudience.routes(audience, options.environment)
+            let options = try OptionsCoding.decode(row.next())
+            return ResolvedAudience.routes(audience, options.audienceEnvironment(in: content))
         } ?? []
     }
 
@@ -258,7 +258,7 @@ extension StoreSession {
     private func insertMoment(
         _ user: String, of draft: MessageDraft, _ window: DeliveryWindow, rev: Int64 = 1, now: Timestamp
     ) throws {
-        let environment = draft.options.resolved(for: .ios, in: draft.content).environment
+        let environment = draft.options.audienceEnvironment(in: draft.content)
         let routes = ResolvedAudience.routes(draft.audience, environment)
         let target = try target(app: draft.app, userID: user, routes: routes)
         var moment = Moment(

@@ -111,7 +111,8 @@ extension StoreSession {
         case .moments: return try wakeMoments(of: name, app: app, limit: limit, now: now)
         case .slices:
             guard let id = MessageID(name), let state = try message(app: app, id: id)?.state else { return .nothing }
-            return try movePiece(app: app, id: id, to: state, limit: limit, now: now)
+            let isEnding = try connection.value(MessageTable.isEnding(app, id), Int64.self) == 1
+            return try movePiece(app: app, id: id, to: isEnding ? .expired : state, limit: limit, now: now)
         case .webhook:
             let place = WebhookPlace(app: app, webhook: object)
             return try piece(of: [.outbox, .webhookDelivery], limit) { _ in WebhookTable.place(place) }

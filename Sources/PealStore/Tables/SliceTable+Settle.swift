@@ -10,10 +10,10 @@ extension SliceTable {
         return """
             UPDATE slice SET \(set: [
                 "cursor": settlement.cursorAfter, "counts": CountsCoding.encode(settlement.counts),
-                "lease_until": leaseUntil, "ready_at": readyAt,
+                "lease_until": leaseUntil, "ready_at": readyAt, "doubt": settlement.doubt,
             ]),
                 pages = pages + \(settlement.logRow == nil ? 0 : 1), estimate = estimate - \(deferred),
-                state = \(heldWherePaused(state))
+                state = \(placed(after: state))
             WHERE \(leased(settlement)) AND cursor = \(settlement.cursorBefore)
             """
     }
@@ -31,12 +31,26 @@ extension SliceTable {
         }
     }
 
-    /// `state`, or `held` when the message is paused and the slice would wait or be ready.
-    private static func heldWherePaused(_ state: Slice.State) -> SQL {
-        guard state == .waiting || state == .ready else { return "\(state)" }
+    /// `state`, or where the message is paused or has ended and the slice would wait or be ready, what follows from
+    /// that.
+    private static func placed(after state: Slice.State) -> SQL {
+        state == .waiting || state == .ready ? placed(state) : "\(state)"
+    }
+
+    /// Takes the slice out of work, if the lease and the cursor are still what the worker knows.
+    /// - Parameter keepsAnswers: Whether what is known of its devices is stored too; otherwise they are in doubt.
+    static func quarantine(_ settlement: Settlement, reason: String, keepsAnswers: Bool) -> SQL {
+        let mark: SQL = """
+            UPDATE slice SET state = \(code: Slice.State.quarantined), fault = \(reason), owner = \(String?.none),
+                lease_until = 0
+            """
+        let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
+        let place: SQL = "WHERE \(leased(settlement)) AND cursor = \(settlement.cursorBefore)"
+        guard keepsAnswers else { return "\(mark), doubt = \(settlement.logRow?.deviceCount ?? 0) \(place)" }
         return """
-            CASE WHEN \(MessageTable.stateOfSlice) = \(code: Message.State.paused)
-            THEN \(code: Slice.State.held) ELSE \(state) END
+            \(mark), cursor = \(settlement.cursorAfter), counts = \(CountsCoding.encode(settlement.counts)),
+                doubt = \(settlement.doubt), estimate = estimate - \(deferred)
+            \(place)
             """
     }
 
@@ -70,13 +84,14 @@ extension SliceTable {
         let first = deferral.keys.first ?? 0
         return """
             INSERT INTO slice (app, message, route, window_no, lane, rank, part, state, ready_at, attempt, key_from,
-                key_to, keys, cursor, pages, estimate, counts, owner, term, lease_until)
+                key_to, keys, cursor, pages, estimate, counts, owner, term, lease_until, doubt)
             SELECT app, message, route, window_no, lane, rank,
-                \(deferral.part), \(heldWherePaused(isLeased ? .leased : .waiting)), \(deferral.readyAt),
+                \(deferral.part), \(placed(after: isLeased ? .leased : .waiting)), \(deferral.readyAt),
                 \(deferral.attempt), \(first), \(deferral.keys.last ?? 0), \(KeyListCoding.encode(deferral.keys)),
                 \(first - 1), 0, \(deferral.keys.count), \(CountsCoding.encode(OutcomeCounts())),
                 \(isLeased ? settlement.owner : nil), \(isLeased ? 1 : 0),
-                \(deferral.leasedUntil ?? Timestamp(milliseconds: 0))
+                \(deferral.leasedUntil ?? Timestamp(milliseconds: 0)),
+                \(deferral.isDoubtful ? deferral.keys.count : 0)
             FROM slice WHERE \(settled(settlement))
             ON CONFLICT DO NOTHING
             """
@@ -117,6 +132,28 @@ extension StoreSession {
             if let ended { results[change.lastIndex].messageState = ended }
         }
         return results
+    }
+
+    func quarantine(
+        _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp
+    ) throws -> Settlement.Result {
+        var result = Settlement.Result(isApplied: false)
+        // The outcomes of alerts must reach their moments, so they are not passed over.
+        let keepsAnswers = keepsAnswers && !settlement.slice.isMoment
+        let statement = SliceTable.quarantine(settlement, reason: reason, keepsAnswers: keepsAnswers)
+        guard try connection.execute(statement) == 1 else { return result }
+        result.isApplied = true
+        result.isQuarantined = true
+        guard keepsAnswers else { return result }
+        let parts = try insertParts(settlement)
+        result.leasedSlices = parts.leased
+        var change = MessageChanges.Change(slicesOpen: parts.count)
+        change.firstSentAt = settlement.triedAt
+        let place = MessageChanges.Place(app: settlement.slice.app, message: settlement.slice.message)
+        _ = try settleMessage(place, change, now: now)
+        try retire(settlement, now: now)
+        try move(settlement, now: now)
+        return result
     }
 
     private static func waves(_ settlements: [Settlement]) -> [[Int]] {

@@ -4,7 +4,8 @@ internal import PealCore
 enum SliceTable {
     /// What `slice(_:app:route:)` reads; the last one is the rank.
     static let columns: Columns = """
-        message, window_no, part, attempt, key_from, key_to, keys, cursor, pages, estimate, counts, term, lane, rank
+        message, window_no, part, attempt, key_from, key_to, keys, cursor, pages, estimate, counts, term, lane,
+        doubt, rank
         """
 
     static func slice(_ row: inout RowReader, app: AppKey, route: Route) throws -> (slice: Slice, rank: Int64) {
@@ -14,7 +15,7 @@ enum SliceTable {
             id: id, attempt: try row.next(), keyFrom: try row.next(), keyTo: try row.next(),
             keys: try row.next([UInt8]?.self).map(KeyListCoding.decode), cursor: try row.next(),
             pageCount: try row.next(), estimate: try row.next(), counts: try CountsCoding.decode(row.next()),
-            term: try row.next(), lane: try row.next())
+            term: try row.next(), lane: try row.next(), doubt: try row.next())
         return (slice, try row.next())
     }
 
@@ -39,18 +40,76 @@ enum SliceTable {
         """
     }
 
+    /// - Parameter state: `ready` or `ending`.
     static func lease(
-        _ route: ActiveRoute, limit: Int, owner: String, until: Timestamp, _ dialect: SQLDialect
+        _ state: Slice.State, of route: ActiveRoute, limit: Int, owner: String, until: Timestamp, _ dialect: SQLDialect
     ) -> SQL {
         """
         WITH pick AS MATERIALIZED (
             SELECT message, window_no, part FROM slice
-            WHERE app = \(route.app) AND route = \(route.route) AND state = \(code: Slice.State.ready)
+            WHERE app = \(route.app) AND route = \(route.route) AND state = \(code: state)
             ORDER BY lane, rank LIMIT \(limit) \(name: dialect.lock))
         UPDATE slice SET state = \(code: Slice.State.leased), owner = \(owner), term = term + 1, lease_until = \(until)
         WHERE app = \(route.app) AND route = \(route.route)
             AND (message, window_no, part) IN (SELECT message, window_no, part FROM pick)
         RETURNING \(columns)
+        """
+    }
+
+    /// One ready slice of the message.
+    static func leaseOne(
+        of message: MessageID, _ route: ActiveRoute, owner: String, until: Timestamp, _ dialect: SQLDialect
+    ) -> SQL {
+        """
+        WITH pick AS MATERIALIZED (
+            SELECT window_no, part FROM slice
+            WHERE app = \(route.app) AND message = \(message) AND route = \(route.route)
+                AND state = \(code: Slice.State.ready)
+            LIMIT 1 \(name: dialect.lock))
+        UPDATE slice SET state = \(code: Slice.State.leased), owner = \(owner), term = term + 1, lease_until = \(until)
+        WHERE app = \(route.app) AND message = \(message) AND route = \(route.route)
+            AND (window_no, part) IN (SELECT window_no, part FROM pick)
+        RETURNING \(columns)
+        """
+    }
+
+    /// The next message of the app that has slices.
+    static func nextMessage(after message: MessageID?, app: AppKey) -> SQL {
+        """
+        SELECT message FROM slice WHERE app = \(app) AND message > \(message?.bytes ?? [])
+        ORDER BY app, message LIMIT 1
+        """
+    }
+
+    static func ofApp(_ app: AppKey, limit: Int) -> SQL {
+        """
+        SELECT message, route, state, estimate, counts FROM slice WHERE app = \(app)
+        ORDER BY app, message, route, window_no, part LIMIT \(limit)
+        """
+    }
+
+    /// Counts at most `Limits.routeSlicesRead` ready slices.
+    static func parkedCount(_ route: ActiveRoute) -> SQL {
+        """
+        SELECT COUNT(*) FROM (SELECT 1 FROM slice
+            WHERE app = \(route.app) AND route = \(route.route) AND state = \(code: Slice.State.ready)
+            LIMIT \(Limits.routeSlicesRead)) AS counted
+        """
+    }
+
+    static func firstReady(_ route: ActiveRoute) -> SQL {
+        """
+        SELECT message FROM slice
+        WHERE app = \(route.app) AND route = \(route.route) AND state = \(code: Slice.State.ready)
+        ORDER BY lane, rank LIMIT 1
+        """
+    }
+
+    /// `state`, unless the slice's message is paused or has ended.
+    static func placed(_ state: Slice.State) -> SQL {
+        """
+        CASE \(MessageTable.fateOfSlice) WHEN 1 THEN \(code: Slice.State.held) \
+        WHEN 2 THEN \(code: Slice.State.ending) ELSE \(code: state) END
         """
     }
 
@@ -61,17 +120,45 @@ enum SliceTable {
         """
     }
 
-    static func nextReadyRoute(after app: AppKey, _ route: Int64) -> SQL {
+    /// Ends leases whose holders are gone, and puts what they may have sent in doubt. A slice of a paused message is
+    /// held, and one of an ended message ends; any other is ready again.
+    static var takeBack: SQL {
         """
-        SELECT app, route FROM slice WHERE state = \(code: Slice.State.ready) AND (app, route) > (\(app), \(route))
-        ORDER BY app, route LIMIT 1
+        UPDATE slice SET owner = \(String?.none),
+            doubt = CASE WHEN lane = \(code: Slice.Lane.direct) THEN \(Slice.Lane.direct.devicesInFlightMax)
+                ELSE \(Slice.Lane.bulk.devicesInFlightMax) END,
+            state = \(placed(.ready))
         """
+    }
+
+    static func leased(until end: Timestamp) -> SQL {
+        """
+        SELECT app, message, route, window_no, part, term FROM slice
+        WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)
+        """
+    }
+
+    /// The next route with slices in `state`, which is `ready` or `ending`, and from when on they may be leased.
+    static func nextRoute(after app: AppKey, _ route: Int64, _ state: Slice.State) -> SQL {
+        let leasedFrom: SQL = state == .ready ? RouteTable.leasedFrom : "CAST(NULL AS BIGINT)"
+        return """
+            SELECT app, route, \(leasedFrom) FROM slice
+            WHERE state = \(code: state) AND (app, route) > (\(app), \(route)) ORDER BY app, route LIMIT 1
+            """
     }
 
     static func due(_ now: Timestamp, limit: Int) -> SQL {
         """
         SELECT app, message, route, window_no, part FROM slice
         WHERE state = \(code: Slice.State.waiting) AND ready_at <= \(now) ORDER BY ready_at LIMIT \(limit)
+        """
+    }
+
+    /// Metrics count no further than `Limits.censusMax`.
+    static func census(_ state: Slice.State) -> SQL {
+        """
+        SELECT COUNT(*) FROM
+            (SELECT 1 FROM slice WHERE state = \(code: state) LIMIT \(Limits.censusMax)) AS counted
         """
     }
 
@@ -86,23 +173,43 @@ extension StoreSession {
             slices.map { SliceTable.insert($0.slice, rank: $0.rank, owner: owner, leaseUntil: leaseUntil) })
     }
 
-    func readyRoutes() throws -> [ActiveRoute] {
-        var routes: [ActiveRoute] = []
-        // From one route to the next through the index, however many slices lie between.
-        var next = SliceTable.nextReadyRoute(after: 0, 0)
-        while let route = try connection.first(
-            next, { row in ActiveRoute(app: try row.next(), route: try row.next()) })
-        {
-            let isLiving = try isLiving(route.app)
-            if isLiving { routes.append(route) }
-            next = SliceTable.nextReadyRoute(after: route.app, isLiving ? route.route.rawValue : .max)
+    func readyRoutes(after start: ActiveRoute?, stepsMax: Int, now: Timestamp) throws -> ReadyRoutes {
+        var found = ReadyRoutes()
+        var seen: Set<ActiveRoute> = []
+        for state in [Slice.State.ending, .ready] {
+            var steps = stepsMax
+            var last: ActiveRoute?
+            for end in start == nil ? [nil] : [nil, start] {
+                last = end == nil ? start : nil
+                while steps > 0, let next = try nextRoute(after: last, state) {
+                    if let end, (next.route.app, next.route.route.rawValue) > (end.app, end.route.rawValue) { break }
+                    steps -= 1
+                    last = next.route
+                    let isLeasable = next.leasedFrom.map { $0 <= now } ?? true
+                    guard isLeasable, try isLiving(next.route.app) else { continue }
+                    if seen.insert(next.route).inserted { found.routes.append(next.route) }
+                }
+            }
+            if steps == 0 { found.resumeAfter = last }
         }
-        return routes
+        return found
+    }
+
+    /// From one route to the next through the index, however many slices lie between.
+    private func nextRoute(
+        after last: ActiveRoute?, _ state: Slice.State
+    ) throws -> (route: ActiveRoute, leasedFrom: Timestamp?)? {
+        try connection.first(
+            SliceTable.nextRoute(after: last?.app ?? 0, last?.route.rawValue ?? 0, state)
+        ) { row in
+            (route: ActiveRoute(app: try row.next(), route: try row.next()), leasedFrom: try row.next())
+        }
     }
 
     func nextDueAt() throws -> Timestamp? {
         try [
-            SliceTable.dueNext(), MessageTable.dueNext(), MomentTable.nextDueOpen(), MomentTable.nextDueClaimed(),
+            SliceTable.dueNext(), MessageTable.dueNext(), MessageTable.expiringNext(.sending),
+            MessageTable.expiringNext(.paused), MomentTable.nextDueOpen(), MomentTable.nextDueClaimed(),
         ].compactMap { try connection.value($0, Timestamp.self) }.min()
     }
 
@@ -120,15 +227,6 @@ extension StoreSession {
                 """
             } as [SQL]
         ).reduce(0, +)
-    }
-
-    func freeUntriedSlices(of route: ActiveRoute) throws {
-        try connection.execute(
-            """
-            UPDATE slice SET state = \(code: Slice.State.ready)
-            WHERE app = \(route.app) AND route = \(route.route) AND state = \(code: Slice.State.waiting)
-                AND attempt = 0
-            """)
     }
 
     /// How many slices follow their message at once.
@@ -149,11 +247,12 @@ extension StoreSession {
         switch state {
         case .paused: (from, target) = ("(\(code: State.waiting), \(code: State.ready))", "\(code: State.held)")
         case .sending:
-            from = "(\(code: State.held))"
+            from = "(\(code: State.held), \(code: State.quarantined))"
             target = "CASE WHEN ready_at > \(now) THEN \(code: State.waiting) ELSE \(code: State.ready) END"
         case .cancelled, .expired, .failed:
             // Nothing waits any longer: the workers settle what is left without sending.
-            (from, target) = ("(\(code: State.waiting), \(code: State.held))", "\(code: State.ready)")
+            from = "(\(code: State.waiting), \(code: State.ready), \(code: State.held), \(code: State.quarantined))"
+            target = "\(code: State.ending)"
         case .scheduled, .planning, .sent: return .nothing
         }
         let chosen = try connection.all(
@@ -171,11 +270,28 @@ extension StoreSession {
         return Piece(rows: chosen.count, isComplete: chosen.count < limit)
     }
 
+    /// Nothing of the message waits any longer: the workers settle what is left without sending.
+    func endSlices(app: AppKey, id: MessageID, now: Timestamp) throws {
+        try moveSlices(app: app, id: id, to: .expired, now: now)
+    }
+
     func lease(
         _ route: ActiveRoute, limit: Int, owner: String, until: Timestamp, now: Timestamp
     ) throws -> [Slice] {
+        let ending = try lease(.ending, of: route, limit: limit, owner: owner, until: until)
+        let room = limit - ending.count
+        guard room > 0 else { return ending }
+        guard let gate = try gate(of: route), gate.state != .open else {
+            return try ending + lease(.ready, of: route, limit: room, owner: owner, until: until)
+        }
+        return try ending + leaseProbe(gate, owner: owner, until: until, now: now)
+    }
+
+    private func lease(
+        _ state: Slice.State, of route: ActiveRoute, limit: Int, owner: String, until: Timestamp
+    ) throws -> [Slice] {
         try connection.all(
-            SliceTable.lease(route, limit: limit, owner: owner, until: until, context.dialect)
+            SliceTable.lease(state, of: route, limit: limit, owner: owner, until: until, context.dialect)
         ) { row in try SliceTable.slice(&row, app: route.app, route: route.route) }
         .sorted { ($0.slice.lane.rawValue, $0.rank) < ($1.slice.lane.rawValue, $1.rank) }
         .map(\.slice)
@@ -187,28 +303,66 @@ extension StoreSession {
         return zip(slices, counts).filter { $0.1 == 1 }.map(\.0.id)
     }
 
-    /// A slice of a paused message is held, any other is ready again.
-    func takeBackLeases(endedBefore now: Timestamp?) throws -> Int {
+    func takeBackLeases(endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>) throws -> Int {
+        // Leases of other processes end by time alone.
+        if now == nil, context.dialect.isShared { return 0 }
         let end = now ?? Timestamp(milliseconds: .max)
+        guard !kept.isEmpty else {
+            return try connection.execute(
+                "\(SliceTable.takeBack) WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)")
+        }
+        let ended = try connection.all(SliceTable.leased(until: end)) { row in
+            Slice.Lease(
+                id: Slice.ID(
+                    app: try row.next(), message: try row.next(), route: try row.next(), rangeStart: try row.next(),
+                    part: try row.next()), term: try row.next())
+        }
         return try connection.execute(
+            ended.filter { !kept.contains($0) }.map { lease in
+                """
+                \(SliceTable.takeBack) WHERE \(SliceTable.place(lease.id)) AND state = \(code: Slice.State.leased)
+                    AND term = \(lease.term)
+                """
+            } as [SQL]
+        ).reduce(0, +)
+    }
+
+    func quarantinedSlices(limit: Int) throws -> [QuarantinedSlice] {
+        let slices = try connection.all(
             """
-            UPDATE slice SET owner = \(String?.none), state =
-                CASE WHEN \(MessageTable.stateOfSlice) = \(code: Message.State.paused)
-                THEN \(code: Slice.State.held) ELSE \(code: Slice.State.ready) END
-            WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)
-            """)
+            SELECT app, message, route, counts, estimate, fault FROM slice
+            WHERE state = \(code: Slice.State.quarantined) ORDER BY app, message LIMIT \(limit)
+            """
+        ) { row in
+            let (app, message, route): (AppKey, MessageID, Route) = (try row.next(), try row.next(), try row.next())
+            let counts = try? CountsCoding.decode(row.next())
+            let estimate: Int = try row.next()
+            return (
+                app: app, message: message, route: route, devices: max(0, estimate - (counts?.settled ?? 0)),
+                reason: try row.next(String?.self) ?? ""
+            )
+        }
+        return try slices.compactMap { slice in
+            try app(key: slice.app).map {
+                QuarantinedSlice(
+                    app: $0.id, message: slice.message, route: slice.route, devices: slice.devices,
+                    reason: slice.reason)
+            }
+        }
     }
 
     func census() throws -> StoreCensus {
-        func slices(_ state: Slice.State) throws -> Int {
-            try connection.count("SELECT COUNT(*) FROM slice WHERE state = \(code: state)")
-        }
+        func slices(_ state: Slice.State) throws -> Int { try connection.count(SliceTable.census(state)) }
         var census = StoreCensus()
-        census.messagesUnfinished = try connection.count(
-            "SELECT COUNT(*) FROM message WHERE state < \(code: Message.State.sent)")
-        census.slicesReady = try slices(.ready)
+        census.messagesUnfinished = try connection.count(MessageTable.census())
+        for gate in try connection.all(RouteTable.closed(limit: Limits.routeSlicesRead), RouteTable.gate) {
+            census.slicesParked += try connection.count(SliceTable.parkedCount(gate.route))
+        }
+        census.slicesReady = max(0, try slices(.ready) - census.slicesParked)
+        census.slicesEnding = try slices(.ending)
         census.slicesWaiting = try slices(.waiting)
         census.slicesLeased = try slices(.leased)
+        census.slicesQuarantined = try slices(.quarantined)
         census.appsStopped = try connection.count(
             """
             SELECT COUNT(DISTINCT app) FROM credential WHERE health = \(code: CredentialTable.HealthCode.stopped)

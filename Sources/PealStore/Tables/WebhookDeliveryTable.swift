@@ -153,6 +153,7 @@ extension StoreSession {
     }
 
     func takeBackDeliveries() throws {
+        guard !context.dialect.isShared else { return }
         try connection.execute(
             """
             UPDATE webhook_delivery SET lease_until = 0

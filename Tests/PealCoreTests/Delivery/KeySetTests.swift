@@ -55,7 +55,7 @@ import Testing
         let (bits, model) = pair(1...10_000, 900, &generator)
         var keys: [DeviceKey] = []
         var cursor: DeviceKey = 0
-        while true {
+        for _ in 0...model.count {
             let page = bits.keys(after: cursor, limit: limit)
             #expect(page.count <= limit)
             guard let last = page.last else { break }

@@ -18,7 +18,7 @@ struct DeliveryFixture: Sendable {
     var now: Timestamp { time.now }
 
     init(hasCredential: Bool = true) async throws {
-        test = try await StoreUnderTest.sqlite.open()
+        test = try await StoreUnderTest.selected.open()
         app = try await test.makeApp().key
         if hasCredential { try await putCredential() }
     }

@@ -134,10 +134,10 @@ final class ScriptedProvider: Provider {
     }
 
     /// Answers every request that was met with silence.
-    func answerOpen(_ answer: ProviderAnswer = .accepted) {
+    func answerOpen(_ answer: ProviderAnswer = .accepted, limit: Int = .max) {
         let open = state.withLock { state in
-            defer { state.open = [] }
-            return state.open
+            defer { state.open.removeFirst(min(limit, state.open.count)) }
+            return state.open.prefix(limit)
         }
         for (order, index) in open { order.flight.answer(accepted: [], others: [(index, answer)]) }
     }

@@ -10,13 +10,18 @@ final class SeveredStore: Store {
 
     func cut() { isCut.withLock { $0 = true } }
 
+    /// Lets writes through again, as after an outage.
+    func restore() { isCut.withLock { $0 = false } }
+
     private func check() throws {
         if isCut.withLock({ $0 }) { throw PealError(.unavailable, "the process is dead") }
     }
 
-    func read<R: Sendable>(_ body: @escaping @Sendable (any StoreReading) throws -> R) async throws -> R {
+    func read<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
+    ) async throws -> R {
         try check()
-        return try await store.read(body)
+        return try await store.read(lane, body)
     }
 
     func write<R: Sendable>(

@@ -77,7 +77,7 @@ enum ServerFrame {
 }
 
 /// The state machine between a test's hands.
-struct StateBench {
+struct StateFixture {
     var state: HTTP2ConnectionState
     var out = ByteBuffer()
     var endings = StreamEndings()

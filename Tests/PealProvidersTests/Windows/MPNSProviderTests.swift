@@ -99,7 +99,7 @@ struct MPNSProviderTests {
         let verification = await provider([]).verify(
             .mpns(.init(identity: nil)), fingerprint: "f", environment: .production)
         #expect(verification.result == .unverifiable)
-        #expect(verification.detail.contains("live service is gone"))
+        #expect(verification.detail.contains("live service has been shut down"))
     }
 }
 

@@ -114,7 +114,7 @@ struct XMLTests {
         let fault = #expect(throws: XMLScanner.Fault.self) {
             try XMLScanner.root(of: nested(Limits.xmlDepthMax + 1))
         }
-        #expect(fault?.reason == "elements nest too deep")
+        #expect(fault?.reason == "elements are nested too deeply")
     }
 
     @Test("a fault says where")

@@ -13,7 +13,7 @@ struct CourierFixture: Sendable {
     var now: Timestamp { time.now }
 
     init() async throws {
-        test = try await StoreUnderTest.sqlite.open()
+        test = try await StoreUnderTest.selected.open()
         app = try await test.makeApp().key
     }
 

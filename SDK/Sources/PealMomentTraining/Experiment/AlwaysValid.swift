@@ -1,11 +1,12 @@
 internal import Foundation
 
-/// Intervals and p-values that hold however often one looks: the normal-mixture sequential probability ratio test.
+/// Intervals and p-values that stay valid however often one looks: the normal-mixture sequential probability ratio
+/// test.
 public enum AlwaysValid {
-    /// The spread of the mixture: differences around a fifth of the rate are found soonest.
+    /// The standard deviation of the mixture: differences around a fifth of the rate are detected soonest.
     public static func spread(rate: Double) -> Double { 0.2 * max(rate, 1e-6) }
 
-    /// Half the width of the interval of a difference.
+    /// Half the width of a difference's interval.
     public static func halfWidth(variance: Double, spread: Double, alpha: Double) -> Double {
         let mixture = spread * spread
         guard variance > 0, mixture > 0 else { return 0 }
@@ -13,7 +14,7 @@ public enum AlwaysValid {
         return (factor * (log((variance + mixture) / variance) + 2 * log(1 / alpha))).squareRoot()
     }
 
-    /// The p-value of one look; the smallest of all looks so far is the experiment's.
+    /// The p-value of one look. The experiment's p-value is the smallest of all looks so far.
     public static func pValue(difference: Double, variance: Double, spread: Double) -> Double {
         let mixture = spread * spread
         guard variance > 0, mixture > 0 else { return 1 }
@@ -22,27 +23,27 @@ public enum AlwaysValid {
     }
 }
 
-/// Whether the arms have the sizes that they should: a sequential Bayes factor against every other split. An alarm
-/// means that assignment or logging is broken and nothing that the experiment shows can be trusted.
+/// Checks that the arms have the expected sizes: a sequential Bayes factor against every other split. An alarm means
+/// that assignment or logging is broken and the experiment's results cannot be trusted.
 public struct SampleRatioAlarm: Sendable, Hashable {
-    /// The prior of other splits counts as this many users.
+    /// The weight of the prior of other splits, in users.
     private static let priorUsers = 100.0
-    /// A Bayes factor above this is an alarm.
+    /// A Bayes factor above this value is an alarm.
     public static let limit = 1000.0
 
-    /// The share of users that belongs into the context-aware arm.
+    /// The expected share of users in the context-aware arm.
     public let share: Double
     /// Users so far.
     public private(set) var contextAware = 0
     /// Users so far.
     public private(set) var traditional = 0
-    /// Whether the factor was ever above the limit.
+    /// Whether the factor has ever exceeded the limit.
     public private(set) var isRaised = false
 
-    /// An alarm for an experiment with that share, which lies between 0 and 1.
+    /// An alarm for an experiment with that share, between 0 and 1.
     public init(share: Double) { self.share = min(max(share, 0.01), 0.99) }
 
-    /// Takes the counts of users at a look.
+    /// Adds the counts of users at a look.
     public mutating func record(contextAware: Int, traditional: Int) {
         (self.contextAware, self.traditional) = (contextAware, traditional)
         isRaised = isRaised || logFactor > log(Self.limit)
@@ -61,25 +62,25 @@ public struct SampleRatioAlarm: Sendable, Hashable {
     }
 }
 
-/// What follows from an experiment.
+/// The result of an experiment.
 public enum ExperimentDecision: String, Sendable, Hashable, Codable {
     /// Nothing yet.
     case undecided
-    /// Good moments win: they get 95 % of users, the rest stays as holdout.
+    /// Good moments win: 95 % of users get them, the rest remain as holdout.
     case promote
-    /// Good moments lose: all users get messages at once.
+    /// Good moments lose: all users get messages immediately.
     case revert
-    /// The arms differ by less than matters: the simpler one is taken.
+    /// The difference is too small to matter: the simpler arm is used.
     case noDifference = "no_difference"
     /// The sizes of the arms are wrong.
     case untrustworthy
 
     /// Differences below this share of the rate do not matter.
     public static let relevantLift = 0.02
-    /// Users who stay in the traditional arm after a promotion, to keep measuring.
+    /// The share of users who stay in the traditional arm after a promotion, to keep measuring.
     public static let holdout = 0.05
 
-    /// The decision at a look. It may be taken at any look, since the interval holds at all of them.
+    /// The decision at a look. Any look may decide, because the interval is valid at all of them.
     public init(_ comparison: ArmComparison, isRatioSound: Bool) {
         let interval = comparison.interval()
         let margin = Self.relevantLift * comparison.traditional.rate
@@ -100,7 +101,7 @@ public enum ExperimentDecision: String, Sendable, Hashable, Codable {
         }
     }
 
-    /// The share of users whose messages are shown at good moments afterwards; nil while the experiment goes on.
+    /// The share of users whose messages are shown at good moments afterwards; nil while the experiment continues.
     public var shareAfterwards: Double? {
         switch self {
         case .undecided, .untrustworthy: nil
@@ -109,10 +110,10 @@ public enum ExperimentDecision: String, Sendable, Hashable, Codable {
         }
     }
 
-    /// Messages that each arm needs to find a lift with 80 % power while looking every day.
+    /// The number of messages that each arm needs to detect a lift with 80 % power and a look every day.
     /// - Parameters:
-    ///   - rate: opens for each message.
-    ///   - messagesPerUser: in the mean, over the experiment.
+    ///   - rate: opens per message.
+    ///   - messagesPerUser: the mean over the experiment.
     ///   - correlation: between messages of one user.
     public static func messagesNeeded(
         rate: Double, lift: Double, messagesPerUser: Double = 1, correlation: Double = 0.05

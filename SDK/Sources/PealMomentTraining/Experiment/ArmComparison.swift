@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// One user's matured messages in an experiment: by the arm that was planned, whatever became of them.
+/// One user's matured messages in an experiment, by the planned arm, whatever happened to them.
 public struct ExperimentUser: Sendable, Hashable {
     /// The planned arm.
     public let arm: ExperimentAssignment.Arm
     /// Messages that were scheduled and not cancelled.
     public let messages: Int
-    /// Those that were opened before the end of their window and 24 hours.
+    /// Those opened at most 24 hours after the end of their window.
     public let opens: Int
-    /// Share of messages that the user opened before the experiment; nil where there were none.
+    /// The share of messages that the user opened before the experiment; nil without messages.
     public let priorRate: Double?
 
     /// Totals of a user.
@@ -17,8 +17,8 @@ public struct ExperimentUser: Sendable, Hashable {
     }
 }
 
-/// What an experiment shows at one look: opens for each message in both arms, by intention to treat, with the user as
-/// the unit of randomness.
+/// The results of an experiment at one look: opens per message in both arms, by intention to treat, with the user as
+/// the unit of randomization.
 public struct ArmComparison: Sendable, Hashable {
     /// One arm.
     public struct ArmSummary: Sendable, Hashable {
@@ -28,23 +28,23 @@ public struct ArmComparison: Sendable, Hashable {
         public let messages: Int
         /// Their opens.
         public let opens: Int
-        /// Opens for each message.
+        /// Opens per message.
         public var rate: Double { messages > 0 ? Double(opens) / Double(messages) : 0 }
     }
 
-    /// The arm whose moments phones choose.
+    /// The arm with moments chosen by phones.
     public let contextAware: ArmSummary
-    /// The arm that is shown at once.
+    /// The arm with messages shown immediately.
     public let traditional: ArmSummary
-    /// By how much the rate of the context-aware arm is higher.
+    /// The rate of the context-aware arm minus that of the traditional arm.
     public let difference: Double
     /// The variance of `difference`, by the delta method.
     public let variance: Double
-    /// What the variance would be without the correction for users' prior rates.
+    /// The variance without the correction for users' prior rates.
     public let plainVariance: Double
 
-    /// - Parameter usesPriorRates: whether the difference is corrected for how many messages the users of each arm had
-    ///   opened before (CUPED), which narrows its interval.
+    /// - Parameter usesPriorRates: whether to correct the difference for the share of messages that users opened before
+    ///   the experiment (CUPED), which narrows the interval.
     /// - Returns: nil unless both arms have two users with messages.
     public init?(_ users: [ExperimentUser], usesPriorRates: Bool = true) {
         let active = users.filter { $0.messages > 0 }
@@ -66,20 +66,20 @@ public struct ArmComparison: Sendable, Hashable {
     /// The difference as a share of the traditional rate.
     public var lift: Double { traditional.rate > 0 ? difference / traditional.rate : 0 }
 
-    /// The interval of the difference that holds at all looks together.
+    /// The interval of the difference, valid at all looks together.
     public func interval(alpha: Double = 0.05) -> ClosedRange<Double> {
         let width = AlwaysValid.halfWidth(
             variance: variance, spread: AlwaysValid.spread(rate: traditional.rate), alpha: alpha)
         return difference - width...difference + width
     }
 
-    /// The chance that the context-aware arm is better, for readers who like one number: normal approximations of the
-    /// posterior without a prior.
+    /// The probability that the context-aware arm is better, by a normal approximation of the posterior without a
+    /// prior.
     public var chanceOfGain: Double {
         variance > 0 ? 0.5 * erfc(-difference / (2 * variance).squareRoot()) : 0.5
     }
 
-    /// The opens for each message that are lost in the mean if the context-aware arm is chosen and is worse.
+    /// The expected loss in opens per message if the context-aware arm is chosen although it is worse.
     public var expectedLoss: Double {
         let deviation = variance.squareRoot()
         guard deviation > 0 else { return max(-difference, 0) }
@@ -99,7 +99,7 @@ public struct ArmComparison: Sendable, Hashable {
         return rates.isEmpty ? 0 : rates.reduce(0, +) / Double(rates.count)
     }
 
-    /// Of the residuals on the prior rates, both in messages.
+    /// Of the residuals after the prior rates, both in messages.
     private static func slope(_ users: [ExperimentUser]) -> Double {
         let mean = meanPriorRate(users)
         let total = summary(users)
@@ -114,7 +114,7 @@ public struct ArmComparison: Sendable, Hashable {
         return square > 0 ? product / square : 0
     }
 
-    /// A ratio of sums with its variance: the residual of each user, linearised at the ratio.
+    /// A ratio of sums and its variance: the residual of each user, linearized at the ratio.
     private static func ratio(
         _ users: [ExperimentUser], slope: Double, mean: Double
     ) -> (rate: Double, variance: Double) {

@@ -1,11 +1,11 @@
-/// Who is in which arm of a campaign's experiment: a pure function of who and what, so that every server gives the same
-/// answer. The first 8 bytes of SHA-256("ab1␟app␟salt␟campaign␟user"), big-endian, divided by 2⁶⁴; ␟ is U+001F.
+/// Assigns users to the arms of a campaign's experiment: a pure function of its inputs, so that every server gives the
+/// same answer. The first 8 bytes of SHA-256("ab1␟app␟salt␟campaign␟user"), big-endian, divided by 2⁶⁴; ␟ is U+001F.
 public struct ExperimentAssignment: Sendable, Hashable {
     /// How a user's messages of the campaign are planned.
     public enum Arm: String, Sendable, Hashable, Codable, CaseIterable {
         /// At a good moment, chosen on the phone.
         case contextAware = "context_aware"
-        /// At once.
+        /// Immediately.
         case traditional
     }
 
@@ -21,15 +21,15 @@ public struct ExperimentAssignment: Sendable, Hashable {
         (self.app, self.salt, self.campaign) = (app, salt, campaign)
     }
 
-    /// Where in 0 ..< 1 a user stands.
+    /// The user's position in 0 ..< 1.
     public func unit(of userID: String) -> Double {
         let name = [Self.version, app, salt, campaign, userID].joined(separator: "\u{1F}")
         let first = SHA256.hash(Array(name.utf8)).prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
         return Double(first) / 18_446_744_073_709_551_616
     }
 
-    /// - Parameter share: of the users, how many get their messages at good moments. Raising it, as for a holdout after
-    ///   the decision, moves users into that arm and none out of it.
+    /// - Parameter share: the share of users that get messages at good moments. Raising it, such as for a holdout after
+    ///   the decision, only moves users into that arm.
     public func arm(of userID: String, share: Double) -> Arm {
         unit(of: userID) < share ? .contextAware : .traditional
     }
@@ -37,7 +37,7 @@ public struct ExperimentAssignment: Sendable, Hashable {
     private static let version = "ab1"
 }
 
-/// SHA-256 as FIPS 180-4 has it: assignment needs it on every platform, and this package has no dependencies.
+/// SHA-256 (FIPS 180-4). Assignment needs it on every platform, and this package has no dependencies.
 enum SHA256 {
     static func hash(_ message: [UInt8]) -> [UInt8] {
         var padded = message + [0x80]

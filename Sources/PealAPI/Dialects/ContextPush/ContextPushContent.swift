@@ -24,7 +24,7 @@ struct ContextPushContent: Sendable {
         if let userInfo {
             if platform == .ios, userInfo.value["aps"] != nil {
                 let path = "\(userInfo.path).aps"
-                throw .invalid(path, "\(path) is made from the other members of content")
+                throw .invalid(path, "\(path) is derived from the other members of content")
             }
             content.data = userInfo.value
         }
@@ -57,7 +57,7 @@ struct ContextPushContent: Sendable {
         }
         guard let givenLocale else {
             throw PealError(
-                .missingField, "content.default_locale is required where texts are translated",
+                .missingField, "content.default_locale is required if texts are translated",
                 field: "content.default_locale")
         }
         guard

@@ -6,7 +6,8 @@ internal import PealShapes
 enum ContextPushDocument {
     static func document(_ describing: Describing, _ options: APIOptions) -> DialectDocument {
         DialectDocument(
-            name: "ContextPush", text: "One person's message, sent at a good moment.", dialect: ContextPushDialect(),
+            name: "ContextPush", text: "Messages to single users, sent at a good moment.",
+            dialect: ContextPushDialect(),
             refusal: refusal,
             operations: [schedule(ContextPushShapes(options).schedule.schema(describing)), cancel(describing)],
             webhooks: [statusReport, transitionReport])
@@ -27,17 +28,17 @@ enum ContextPushDocument {
     private static func schedule(_ body: Schema) -> APIOperation {
         APIOperation(
             id: "contextpushSchedule", method: .post, path: "/v1/campaigns/schedule_message_for_user",
-            summary: "Schedule one person's message",
+            summary: "Schedule a message to one user",
             text: """
-                The last request with an `idempotency_key` counts while its message is open; afterwards the answer tells \
-                what became of it.
+                While the message is open, the last request with its `idempotency_key` applies. After that, the \
+                response reports the message's state.
                 """,
             body: APIBody(
                 schema: body,
                 examples: [("plain", plainExample), ("localized", localizedExample)]),
             answers: [
                 APIAnswer(
-                    200, "The message is durable, or was before.",
+                    200, "The message is stored, now or by an earlier request.",
                     .component(
                         "ContextPushScheduled",
                         .object([
@@ -52,16 +53,16 @@ enum ContextPushDocument {
     private static func cancel(_ describing: Describing) -> APIOperation {
         APIOperation(
             id: "contextpushCancel", method: .post, path: "/v1/campaigns/cancel_message_for_user",
-            summary: "Cancel one person's message", text: "After 200 it is never shown.",
+            summary: "Cancel a message to one user", text: "After a 200, no device shows it.",
             body: APIBody(schema: ContextPushShapes.cancel.schema(describing), examples: [("named", cancelExample)]),
             answers: [
                 APIAnswer(
-                    200, "It is cancelled, now or before.",
+                    200, "The message is cancelled, now or by an earlier request.",
                     .component(
                         "ContextPushCancelled",
                         .object([.required("status", .word("cancelled")), .required("idempotency_key", .text)]))),
                 APIAnswer(
-                    409, "It is too late: `state` tells who has it.",
+                    409, "Too late to cancel. `state` says whether the message was claimed or sent.",
                     .component(
                         "ContextPushTooLate",
                         .object([
@@ -113,7 +114,7 @@ enum ContextPushDocument {
                 "delivery_method",
                 .component("ContextPushReportedMethod", .words(Arm.allCases.map(\.name) + ["cancelled"]))),
             .required("planned_delivery_method", arm), .required("timestamp", .time),
-            .required("content", Schema.object.described("The request's own, with every member that it had.")),
+            .required("content", Schema.object.described("The target of the request, with all its members.")),
         ]))
 
     private static let transition = Schema.component(
@@ -126,18 +127,18 @@ enum ContextPushDocument {
         ]))
 
     private static let statusReport = report(
-        "contextpushMessageStatus", "What became of messages", event: "message_status", item: status)
+        "contextpushMessageStatus", "Results of messages", event: "message_status", item: status)
     private static let transitionReport = report(
-        "contextpushDeviceTransition", "Devices that can be reached better or worse in the background",
+        "contextpushDeviceTransition", "Devices whose background delivery improved or worsened",
         event: "device_transition", item: transition)
 
     private static func report(_ id: String, _ summary: String, event: String, item: Schema) -> APIWebhook {
         APIWebhook(
-            id: id, summary: summary, text: "To a webhook of kind `contextpush`.",
+            id: id, summary: summary, text: "Sent to webhooks of kind `contextpush`.",
             headers: [
                 .header("X-CTX-Secret", .text, "The webhook's secret."),
-                .header("X-CTX-Event-Type", .word(event), "What the items are."),
-                .header("X-Idempotency-Key", .text, "The same in every repetition."),
+                .header("X-CTX-Event-Type", .word(event), "The type of the items."),
+                .header("X-Idempotency-Key", .text, "The same in every retry."),
             ],
             body: APIBody(schema: .list(item, 1...Limits.webhookItemsPerRequestMax)))
     }

@@ -37,7 +37,7 @@ struct ContextPushSchedule: Sendable {
         let source = content.source.bytes
         guard source.count <= Limits.contextPushContentBytesMax else {
             throw PealError(
-                .payloadTooLarge, "content may have at most \(Limits.contextPushContentBytesMax) bytes",
+                .payloadTooLarge, "content may be at most \(Limits.contextPushContentBytesMax) bytes long",
                 field: "content")
         }
         var audience = Audience()

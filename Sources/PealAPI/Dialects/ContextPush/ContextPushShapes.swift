@@ -51,12 +51,12 @@ struct ContextPushShapes: Sendable {
         "ContextPushPlatform", [("ios", .ios), ("android", .android)], expected: "ios or android", code: .notSupported)
 
     private static let key = Shape.text(bytes: Limits.contextPushKeyBytesMax).described(
-        "At most \(Limits.contextPushKeyBytesMax) bytes. The last request with a key counts.")
+        "At most \(Limits.contextPushKeyBytesMax) bytes. The last request with a key applies.")
 
     private static let method = Shape<DeliveryWindow.Method>.words(
         "ContextPushMethod", DeliveryWindow.Method.allCases.map { ($0.rawValue, $0) },
         expected: "context_aware or traditional"
-    ).described("Absent: the server assigns users to the two methods.")
+    ).described("If absent, the server assigns users to one of the two methods.")
 }
 
 /// The end of the delivery window.
@@ -73,7 +73,7 @@ extension ContextPushShapes {
     /// Ignored beside an instant. A rule therefore reports an error in it.
     private static func hours(max: Int64) -> Shape<Result<Double, PealError>> {
         let hours = Shape<Double>.decimal(above0UpTo: max)
-        return hours.deferred().described(by: hours.describe).described("Ignored where an instant is given.")
+        return hours.deferred().described(by: hours.describe).described("Ignored if `target_delivery_time` is given.")
     }
 
     private static let hasEnd = Rule<ContextPushSchedule>(

@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// Reads the audience of a push: the union of the elements. If an element has a push token, the rest of it is ignored.
 /// Invalid elements are skipped and reported by their paths.
@@ -12,7 +13,7 @@ struct DevtodevAudience {
     ]
     private static let users = ["userId", "customUid"]
 
-    /// The members of an element that are looked at.
+    /// The members of an element that are read.
     static let names = ["token"] + identifiers.map { $0.name } + users
 
     /// - Parameter content: contains the objects of the push's platforms.
@@ -70,14 +71,14 @@ struct DevtodevAudience {
     /// `7` and `7.0` are the same whole number.
     private static func text(_ value: JSON, bytesMax: Int) -> String? {
         if let number = value.integerValue { return String(number) }
-        guard let text = Tolerance.plainText(value), text.utf8.count <= bytesMax, text.isPrintable else { return nil }
+        guard let text = value.scalarText, text.utf8.count <= bytesMax, text.isPrintable else { return nil }
         return text
     }
 
     /// A URI is a Windows channel URI. An APNs device token is an iOS address if the push is for iOS. Every other token
     /// is an Android address.
     private static func address(_ value: JSON, _ content: Content, _ rules: AddressRules) -> Address? {
-        guard let text = Tolerance.plainText(value) else { return nil }
+        guard let text = value.scalarText else { return nil }
         let isURI = text.contains("://")
         for platform in isURI ? [Platform.windows] : [.ios, .android] {
             guard let object = content.platforms[platform] else { continue }

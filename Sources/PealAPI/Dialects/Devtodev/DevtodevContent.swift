@@ -52,7 +52,7 @@ enum DevtodevApple {
         if !buttons.isEmpty { more["_interactive"] = ["buttons": .array(buttons)] }
     }
 
-    /// The app's service extension loads them, which iOS starts for `mutable-content` only.
+    /// The app's service extension loads them; iOS starts it only for `mutable-content`.
     private static func add(
         _ attachments: [DevtodevAttachment], _ aps: inout JSON.Members, _ more: inout JSON.Members
     ) {
@@ -81,7 +81,7 @@ enum DevtodevAndroid {
         return Content.PlatformContent(FCMContent(data: data(own, keys)), options: message.options.delivery)
     }
 
-    /// Buttons carry their texts with them.
+    /// Buttons contain their own texts.
     private static func buttons(_ given: [DevtodevAndroidButton]) -> JSON? {
         let buttons = given.map { button -> JSON in
             .compact([
@@ -98,7 +98,7 @@ enum DevtodevAndroid {
     private static func data(_ own: JSON.Members, _ keys: JSON.Members) -> JSON.Members {
         var data = JSON.Members()
         for (name, value) in own.pairs where !value.isNull {
-            data[name] = .string(Tolerance.plainText(value) ?? value.text)
+            data[name] = .string(value.scalarText ?? value.text)
         }
         for (name, value) in keys.pairs { data[name] = value }
         guard !own.isEmpty, data["data"] == nil else { return data }
@@ -111,37 +111,16 @@ enum DevtodevAndroid {
     }
 }
 
-/// What a tap does, under the keys that the vendor's SDKs read in a payload.
-enum DevtodevActions {
-    private static let keys = [("url", "_u"), ("deeplink", "_d"), ("share", "_s")]
-
-    /// The action in `object`; if there are several, the first of `url`, `deeplink` and `share`.
-    static func member(_ object: Tolerance) throws(PealError) -> (String, JSON)? {
-        guard let action = try object.object("action") else { return nil }
-        var members: [(String, JSON)] = []
-        for (name, key) in keys {
-            if let text = try action.freeText(name) { members.append((key, .string(text))) }
-        }
-        return members.first
-    }
-}
-
 /// `data`, the author's own members. Names that begin with `_` are the SDKs' and `aps` is Apple's: they are left out.
 enum DevtodevData {
     static func members(_ data: Located<JSON.Members>?, notes: inout [String]) -> JSON.Members {
         data.map { own($0.value, $0.path, &notes) } ?? .init()
     }
 
-    static func members(_ payload: Tolerance, notes: inout [String]) throws(PealError) -> JSON.Members {
-        guard let data = try payload.object("data") else { return .init() }
-        try ControlCharacters.refuse(in: .object(data.members), data.path, except: ControlCharacters.inContent)
-        return own(data.members, data.path, &notes)
-    }
-
     private static func own(_ data: JSON.Members, _ path: String, _ notes: inout [String]) -> JSON.Members {
         let own = data.pairs.filter { !$0.0.hasPrefix("_") && $0.0 != "aps" }
         if own.count < data.count {
-            notes.append("\(path): aps and what begins with _ are reserved and were left out")
+            notes.append("\(path): removed aps and members that begin with _, which are reserved")
         }
         return JSON.Members(own)
     }

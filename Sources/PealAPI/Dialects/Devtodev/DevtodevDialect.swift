@@ -31,8 +31,8 @@ extension KeyKind {
 
 extension Access {
     private static let key = Authentication(
-        .devtodev, .parameter("user_token"), needs: "user_token is unknown",
-        text: "A key of dialect devtodev. The body may hold it instead.")
+        .devtodev, .parameter("user_token", app: "app_id"), needs: "user_token is unknown",
+        text: "A key of dialect devtodev. It may be in the body instead.")
 
     /// A key in the query or in the body: the handler reads it and admits the caller.
     static let userToken = Access(key, .appOfKey(.send))

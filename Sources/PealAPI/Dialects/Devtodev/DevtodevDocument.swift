@@ -6,7 +6,7 @@ internal import PealShapes
 enum DevtodevDocument {
     static func document(_ describing: Describing) -> DialectDocument {
         DialectDocument(
-            name: "Devtodev", text: "Pushes that are answered when they are sent.",
+            name: "Devtodev", text: "Pushes whose response waits for the result.",
             dialect: DevtodevDialect(),
             refusal: refusal, operations: [send(DevtodevShapes.push.schema(describing)), categories])
     }
@@ -23,33 +23,34 @@ enum DevtodevDocument {
     private static func send(_ body: Schema) -> APIOperation {
         APIOperation(
             id: "devtodevSend", method: .post, path: "/api/v1/push/send",
-            summary: "Send, and tell what became of it",
+            summary: "Send a push and wait for its result",
             text: """
-                The answer comes when every device has its outcome, after \(Limits.devtodevAnswerSeconds) seconds at the \
-                latest. The same bytes under one `pack_id` are sent once within ten minutes.
+                The response is sent when every device has its outcome, after at most \
+                \(Limits.devtodevAnswerSeconds) seconds. A repeated `pack_id` with the same bytes is sent once within \
+                ten minutes.
                 """,
             body: APIBody(schema: body, examples: [("visible", visible), ("hidden", hidden)]),
             answers: [
                 APIAnswer(
-                    200, "What became of the push, twice.", answer, headers: [warning]),
+                    200, "The result of the push, at the top level and in `data`.", answer, headers: [warning]),
                 APIAnswer(
                     422, "The app has no credential for any of the platforms.", .named("DevtodevRefusal")),
             ],
             refusals: [.notFound, .idempotencyMismatch, .payloadTooLarge])
     }
 
-    /// What was left out of a push that is sent all the same.
+    /// What a push that is sent anyway leaves out.
     private static let warning = (
-        name: "Warning", schema: Schema.text, text: "What was left out (code 299)."
+        name: "Warning", schema: Schema.text, text: "What the message leaves out (code 299)."
     )
 
     private static let categories = APIOperation(
         id: "devtodevCategories", method: .get, path: "/v1/devtodev/categories",
-        summary: "The button templates with their texts",
+        summary: "List the button templates and their texts",
         parameters: [
-            .query("locale", .text, "A language, as `de-AT`; without it `Accept-Language` counts.")
+            .query("locale", .text, "A language such as `de-AT`. If absent, `Accept-Language` applies.")
         ],
-        answers: [APIAnswer(200, "Every template.", .list(category))])
+        answers: [APIAnswer(200, "All templates.", .list(category))])
 
     private static let counts: [Property] = [
         .required("audience", .count), .required("successful", .count), .required("erroneous", .count),

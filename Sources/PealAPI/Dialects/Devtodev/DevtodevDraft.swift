@@ -1,13 +1,13 @@
 internal import PealCore
 internal import PealShapes
 
-/// What a request says of itself before anything else of it counts.
+/// The caller and the app that a request names.
 struct DevtodevCaller: Sendable {
     var userToken: String?
     var app: String?
 }
 
-/// A push as it was given.
+/// A push as received.
 struct DevtodevRequest: Sendable {
     static let windowsNames = ["uwp", "win", "windows"]
 
@@ -31,19 +31,13 @@ struct DevtodevMessage<Payload: Sendable>: Sendable {
     let payload: Payload
 }
 
-/// A message for Windows, whose notification is read where it is made.
-struct DevtodevWindowsMessage: Sendable {
-    let options: DevtodevOptions
-    let members: Tolerance
-}
-
 /// `options` of one platform's message.
 struct DevtodevOptions: Sendable {
     var isHidden = false
     var delivery = PlatformOptions()
 
     static let usualLife = MessageOptions.Life.seconds(Limits.devtodevLifeSeconds)
-    /// From here on a number in `expire` is an instant: seconds, and later on milliseconds since 1970.
+    /// From this number on, `expire` is an instant in seconds since 1970, and from the next one on in milliseconds.
     private static let earliestSeconds: Int64 = 1_000_000_000
     static let earliestMilliseconds: Int64 = 1_000_000_000_000
     /// 9999-12-31T23:59:59Z.

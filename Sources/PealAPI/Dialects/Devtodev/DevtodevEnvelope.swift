@@ -28,17 +28,17 @@ enum DevtodevRefusals {
     static let credentials = "credentials"
     static let hiddenSuffix = "options.hidden: true"
 
-    static let noPlatform = PealError(.missingField, "the request must hold one of \(platforms)", field: platforms)
+    static let noPlatform = PealError(.missingField, "the request must contain one of \(platforms)", field: platforms)
 
     static func notConfigured(_ names: [String]) -> PealError {
         PealError(
-            .conflict, "the app has no credential to push to \(names.joined(separator: ", "))", field: credentials)
+            .conflict, "the app has no credential for \(names.joined(separator: ", "))", field: credentials)
     }
 }
 
 /// The names that a request's members have for the fields of a message.
 struct DevtodevSpelling {
-    /// What the request calls its Windows object.
+    /// The name of the request's Windows object.
     var windowsName = "uwp"
 
     func path(of field: MessageField) -> String {
@@ -98,7 +98,9 @@ enum DevtodevCode: Int {
         switch self {
         case .notConfigured: 422
         case .payloadTooLarge: 413
-        default: error.code.httpStatus
+        case .malformedJSON, .unknownUserToken, .forbidden, .unknownApp, .noAudience, .audienceTooLarge, .noPlatform,
+            .invalidField, .visibleHidden, .packRepeated, .tooManyRequests, .nothingHere, .serverFailure:
+            error.code.httpStatus
         }
     }
 }

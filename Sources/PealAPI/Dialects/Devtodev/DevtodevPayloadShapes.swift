@@ -32,12 +32,12 @@ enum DevtodevOptionsShapes {
     }
 
     private static let hiddenIsNotHigh = Rule<DevtodevOptions>(
-        "What is hidden cannot have the priority high."
+        "A hidden message must not have priority `high`."
     ) {
         options, _, reading throws(PealError) in
         guard options.isHidden, options.delivery.priority == .high else { return }
         let field = reading.path("hidden: true")
-        throw .invalid(field, "\(field) allows no priority high on iOS")
+        throw .invalid(field, "\(field) must not have priority high on iOS")
     }
 
     private static let priority = Shape<MessageOptions.Priority>.words(
@@ -46,7 +46,7 @@ enum DevtodevOptionsShapes {
     private static let life = Shape<Int64>.integer(Int64.min...Int64.max).checked {
         number, reading throws(PealError) -> MessageOptions.Life in
         guard let life = DevtodevOptions.life(number) else {
-            throw reading.refusal("must be seconds from now, or an instant")
+            throw reading.refusal("must be a number of seconds from now, or an instant")
         }
         return life
     }.described { _ in
@@ -55,16 +55,16 @@ enum DevtodevOptionsShapes {
             .integer(DevtodevOptions.earliestMilliseconds...DevtodevOptions.latestSeconds * 1000),
             .text(pattern: "(0|[1-9][0-9]{0,10}|[1-9][0-9]{12,13})"),
         ]).described(
-            "Seconds from now below 1000000000, else an instant: in seconds below 1000000000000, else in milliseconds."
+            "Below 1000000000: seconds from now. Below 1000000000000: seconds since 1970. Else: milliseconds since 1970."
         )
     }
 }
 
-/// What several payloads take.
+/// The members that several payloads share.
 enum DevtodevPartShapes {
-    /// What a tap does: the first of the three that is given, under the key that the vendor's SDKs read.
+    /// What a tap does: the first of the three members, under the key that the vendor's SDKs read.
     static let action = ObjectShape(
-        "DevtodevAction", DevtodevAction(), "The first of the three that is given counts."
+        "DevtodevAction", DevtodevAction(), "If several are given, the first one applies."
     ) {
         for (name, key) in [("url", "_u"), ("deeplink", "_d"), ("share", "_s")] {
             Entry(name, .content) { action, text in
@@ -132,7 +132,7 @@ enum DevtodevAppleShapes {
     private static let arguments = Shape<JSON> { json, reading throws(PealError) in
         guard json.objectValue == nil else { throw reading.refusal("must be an array of strings") }
         try reading.checkContent(json)
-        return .array((json.arrayValue ?? [json]).map { .string(Tolerance.plainText($0) ?? $0.text) })
+        return .array((json.arrayValue ?? [json]).map { .string($0.scalarText ?? $0.text) })
     } describe: { _ in
         Schema.content.with("type", ["array", "string", "number", "boolean"]).with("items", [:])
     }
@@ -235,7 +235,7 @@ enum DevtodevAndroidShapes {
         payload.keys["alert"] != nil || payload.keys["title"] != nil
     }
 
-    private static let color = Shape.content.matching("#[0-9A-Fa-f]{6}", "must be written #RRGGBB") {
+    private static let color = Shape.content.matching("#[0-9A-Fa-f]{6}", "must have the form #RRGGBB") {
         $0.hasPrefix("#") && $0.utf8.count == 7 && Hex.decode(String($0.dropFirst())) != nil
     }.stating(("type", "string"))
 
@@ -264,7 +264,7 @@ enum DevtodevAndroidShapes {
 }
 
 extension Rule {
-    /// A text to show must be there.
+    /// Requires a text to show.
     fileprivate static func text(
         _ names: [String], _ isThere: @escaping @Sendable (Root) -> Bool
     ) -> Rule {
@@ -278,7 +278,7 @@ extension Rule {
         }
     }
 
-    /// None of these members may be there; the reader has already refused them.
+    /// Refuses these members; only for the schema, because the reader has already refused them.
     fileprivate static func nothing(_ names: [String]) -> Rule {
         Rule(
             "Without \(names.map { "`\($0)`" }.joined(separator: ", ")).",

@@ -17,15 +17,16 @@ struct DevtodevPush: Sendable {
         let given = try DevtodevShapes.caller.value(of: body, .tolerant, now: call.now)
         let named = try await app(given.app)
         let caller = try await Gatekeeper(services).admit(
-            // The body's where both are given.
-            secret: given.userToken ?? call.query["user_token"], .userToken, for: named, now: call.now)
+            // The one in the body takes precedence.
+            secret: given.userToken ?? call.query["user_token"], .userToken, for: named, from: call.address,
+            now: call.now)
         let app = try Self.app(given.app, named, caller)
         let pack = try DevtodevPack.request(
             DevtodevShapes.pack.value(of: body, .tolerant, now: call.now), call, app: app)
         do {
             return try await send(body, app: app, VerbCall(actor: caller.name, now: call.now, request: pack))
         } catch let refusal as PealError where refusal.code.httpStatus < 500 && refusal.code != .idempotencyMismatch {
-            // A repetition that is invalid by now still gets the first answer.
+            // A repeated push that has become invalid still gets the first answer.
             guard let pack, let kept = try await services.store.answer(keptFor: pack, now: call.now) else {
                 throw refusal
             }
@@ -60,7 +61,7 @@ struct DevtodevPush: Sendable {
         return Answer(.ok, json)
     }
 
-    /// If this fails, a repetition waits for the message again.
+    /// If this fails, a repeated push waits for the message again.
     private func keep(_ json: JSON, for pack: IdempotentRequest, start: Timestamp) async {
         do {
             try await services.store.write(.rest) { store in
@@ -71,7 +72,7 @@ struct DevtodevPush: Sendable {
         }
     }
 
-    /// The app that the request names; nil for none, or one that there is not.
+    /// The app that the request names; nil if it names none or an unknown one.
     private func app(_ name: String?) async throws -> App? {
         guard let name else { return nil }
         return try await services.store.read { store in
@@ -79,12 +80,14 @@ struct DevtodevPush: Sendable {
         }
     }
 
-    /// - Throws: `not_found` for an app that there is not, `forbidden` for one that is not the key's.
-    /// Of several apps of that name it is the key's.
+    private static func isNamed(_ name: String, _ app: App) -> Bool {
+        app.dialectIDs[.devtodev]?.lowercased() == name.lowercased() || AppID(name) == app.id
+    }
+
+    /// - Throws: `not_found` for an unknown app, `forbidden` for one that is not the key's.
+    /// - Returns: the key's app if several apps have that name.
     private static func app(_ name: String?, _ named: App?, _ caller: Caller) throws(PealError) -> App {
-        if let app = caller.app, let name, app.dialectIDs[.devtodev]?.lowercased() == name.lowercased() {
-            return app
-        }
+        if let app = caller.app, let name, isNamed(name, app) { return app }
         guard let named else {
             throw PealError(.notFound, "app_id is missing or unknown", field: DevtodevRefusals.app)
         }
@@ -95,12 +98,12 @@ struct DevtodevPush: Sendable {
     }
 }
 
-/// `pack_id`: the name under which a client that lost the answer asks again. Until the message ends, the stored answer
+/// `pack_id`: the id with which a client repeats a push whose answer it lost. Until the message ends, the stored answer
 /// contains its id, so that a repetition waits for the same message, even after a restart of the server.
 enum DevtodevPack {
     private static let acceptedStatus = 202
 
-    /// nil where the request names itself not.
+    /// nil if the request has no `pack_id`.
     static func request(_ name: String?, _ call: Call, app: App) -> IdempotentRequest? {
         guard let name else { return nil }
         let scope = SHA256.hash(data: Array("devtodev\n\(app.id)".utf8))
@@ -174,9 +177,9 @@ struct DevtodevReader {
         if let android = given.android {
             content.platforms[.android] = DevtodevAndroid.content(android, id: id, notes: &notes)
         }
-        for (name, windows) in given.windows {
+        for (_, windows) in given.windows {
             // The first one is used; the others are still checked.
-            let read = try DevtodevWindows.content(windows, isLegacy: name != "uwp")
+            let read = try windows.content()
             if content.platforms[.windows] == nil { content.platforms[.windows] = read }
         }
         let audience = DevtodevAudience(given.elements, content: content, rules: rules)

@@ -1,21 +1,21 @@
 internal import PealCore
 internal import PealShapes
 
-/// What a push may be. Everything but the audience goes into the objects of the platforms.
+/// The shape of a push. Everything except the audience is in the platforms' objects.
 enum DevtodevShapes {
-    /// Who asks, and for which app: read before anything else, and never refused here.
+    /// The caller and the app: read first, and never refused here.
     static let caller = ObjectShape("DevtodevCaller", DevtodevCaller()) {
         Entry("user_token", scalar) { $0.userToken = $1 ?? nil }
         Entry("app_id", scalar) { $0.app = $1 ?? nil }
     }
 
-    /// Read before the rest: a repetition gets its first answer whatever else it says.
+    /// Read before the rest: a repeated push gets its first answer, whatever else it contains.
     static let pack = ObjectShape("DevtodevPackID", String?.none) {
         Entry("pack_id", .text()) { $0 = $1 }
     }
 
     static let push = ObjectShape("DevtodevPush", DevtodevRequest(), rules: [namesPlatform]) {
-        // A key of dialect devtodev; it wins over the query's.
+        // A key of dialect devtodev. It takes precedence over the one in the query.
         Entry("user_token", .anything) { _, _ in }
         Entry(required: "app_id", .anyText) { _, _ in }
         Entry(including: pack, \.pack)
@@ -25,12 +25,14 @@ enum DevtodevShapes {
         Entry("android", android) { $0.android = $1 }
         // The first one is used; the others are still checked.
         for name in DevtodevRequest.windowsNames {
-            Entry(name, windows) { if let message = $1 { $0.windows.append((name, message)) } }
+            Entry(name, DevtodevWindowsShapes.message(isLegacy: name != "uwp")) {
+                if let message = $1 { $0.windows.append((name, message)) }
+            }
         }
     }
 
     private static let scalar = Shape<String?>(
-        read: { json, _ throws(PealError) in Tolerance.plainText(json) }, describe: { _ in .anything })
+        read: { json, _ throws(PealError) in json.scalarText }, describe: { _ in .anything })
 
     private static let audience = Shape<[JSON]> { json, reading throws(PealError) in
         guard let elements = json.arrayValue, !elements.isEmpty else {
@@ -52,7 +54,7 @@ enum DevtodevShapes {
     ).without("type")
 
     private static let namesPlatform = Rule<DevtodevRequest>(
-        "Name one of `ios`, `android`, `uwp` and `win`.",
+        "Give at least one of `ios`, `android`, `uwp` and `win`.",
         violation: { describing in
             let names = ["ios", "android"] + DevtodevRequest.windowsNames
             return ["not": ["anyOf": .array(names.map { .present([$0], describing) })]]
@@ -71,7 +73,7 @@ enum DevtodevShapes {
         "DevtodevAndroid", DevtodevOptionsShapes.android, shown: DevtodevAndroidShapes.shown,
         hidden: DevtodevAndroidShapes.hidden, visible: DevtodevAndroidShapes.visible)
 
-    /// One platform's message: what its payload may be depends on whether it is hidden.
+    /// One platform's message. The shape of its payload depends on whether it is hidden.
     private static func message<Payload>(
         _ name: String, _ options: ObjectShape<DevtodevOptions>, shown: ObjectShape<Payload>,
         hidden: ObjectShape<Payload>, visible: [String], environment: Environment? = nil
@@ -95,7 +97,7 @@ enum DevtodevShapes {
                     let shown = visible.first { name in
                         members[name].map { !$0.isNull && $0 != .string("") } ?? false
                     }
-                    if let shown { throw .invalid(refusal, "\(refusal) allows no \(shown)") }
+                    if let shown { throw .invalid(refusal, "\(refusal) must not have \(shown)") }
                 }
                 reading.enter("payload")
                 let payload = try (given.options.isHidden ? hidden : shown).read(given.payload, &reading)
@@ -103,30 +105,4 @@ enum DevtodevShapes {
                 return DevtodevMessage(options: given.options, payload: payload)
             }, describe: outline.describe)
     }
-
-    private static let windows = Shape<DevtodevWindowsMessage> { json, reading throws(PealError) in
-        guard json.objectValue != nil else { throw reading.wrongType(json, "an object") }
-        let options = try windowsOutline.read(json, &reading)
-        return DevtodevWindowsMessage(
-            options: options, members: try Tolerance(json, path: reading.path))
-    } describe: { describing in
-        windowsOutline.describe(describing)
-    }
-
-    private static let windowsOutline = ObjectShape(
-        "DevtodevWindows", DevtodevOptions(),
-        "One of `toast`, `tile`, `badge` and `raw`, in this order."
-    ) {
-        Entry("options", DevtodevOptionsShapes.windows.shape) { if let options = $1 { $0 = options } }
-        Entry("toast", Shape.anything.described { _ in notification }) { _, _ in }
-        // Not checked beside a toast, so the schema states no form.
-        Entry("tile", Shape.anything.described("XML, or an object like that of `toast`.")) { _, _ in }
-        for name in ["badge", "raw"] { Entry(name, .anything) { _, _ in } }
-    }.shape
-
-    private static let notification = Schema.component(
-        "DevtodevNotification",
-        .any(of: [
-            .text(pattern: #"[ \t\r\n]*<[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*"#), .openObject,
-        ]))
 }

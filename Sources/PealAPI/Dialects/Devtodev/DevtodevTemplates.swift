@@ -1,6 +1,6 @@
 /// A set of buttons that iOS shows under a notification. The app knows it by the template's id.
 struct DevtodevTemplate: Sendable {
-    /// A button and what a tap on it does.
+    /// A button and the effect of a tap on it.
     struct Button: Sendable {
         let id: String
         /// Whether the tap opens the app; otherwise it only dismisses the notification.

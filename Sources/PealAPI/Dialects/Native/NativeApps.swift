@@ -141,19 +141,19 @@ extension NativeDocument {
             answers: [APIAnswer(200, "The app.", shown)]),
         APIOperation(
             id: "changeApp", method: .patch, path: app, summary: "Change an app",
-            text: "What is not given stays; null clears.",
+            text: "Absent members keep their values; null clears.",
             body: APIBody(
                 schema: NativeAppShapes.facts.change("NativeAppChange", strict),
                 examples: [("name", ["name": "Blue cheese"])]),
             answers: [APIAnswer(200, "The app.", shown)], refusals: [.conflict]),
         APIOperation(
-            id: "deleteApp", method: .delete, path: app, summary: "Delete an app with everything of it",
-            answers: [APIAnswer(204, "It is gone.")]),
+            id: "deleteApp", method: .delete, path: app, summary: "Delete an app and everything in it",
+            answers: [APIAnswer(204, "Deleted.")]),
         APIOperation(
-            id: "listAudit", method: .get, path: "/peal/v1/audit", summary: "Who did what to which object",
+            id: "listAudit", method: .get, path: "/peal/v1/audit", summary: "List who changed what",
             parameters: page(.number), answers: [list(of: "NativeAuditEntry", auditEntry)]),
         APIOperation(
-            id: "listAppAudit", method: .get, path: "\(app)/audit", summary: "Who did what in an app",
+            id: "listAppAudit", method: .get, path: "\(app)/audit", summary: "List who changed what in an app",
             parameters: page(.number), answers: [list(of: "NativeAuditEntry", auditEntry)]),
     ]
 

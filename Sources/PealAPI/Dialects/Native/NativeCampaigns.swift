@@ -46,7 +46,7 @@ extension NativeDocument {
             id: "listCampaigns", method: .get, path: "\(app)/campaigns", summary: "List campaigns by name",
             parameters: page(.name), answers: [list(of: "NativeCampaign", NativeReportSchema.campaign)]),
         APIOperation(
-            id: "getCampaign", method: .get, path: "\(app)/campaigns/:campaign", summary: "Sum up a campaign",
-            answers: [APIAnswer(200, "The sum of its messages.", NativeReportSchema.campaign)]),
+            id: "getCampaign", method: .get, path: "\(app)/campaigns/:campaign", summary: "Summarize a campaign",
+            answers: [APIAnswer(200, "The totals of its messages.", NativeReportSchema.campaign)]),
     ]
 }

@@ -19,10 +19,10 @@ struct NativeChannels: Sendable {
     }
 
     private func create(_ call: Call) async throws -> Answer {
-        let place = try place(call)
+        let scope = try scope(call)
         let policy = try call.body(NativeChannelShapes.draft.shape)
-        let reply = try await services.channels.create(policy, at: place, call.verb) { channel in
-            Reply(status: 201, Self.json(channel, place, policy))
+        let reply = try await services.channels.create(policy, at: scope, call.verb) { channel in
+            Reply(status: 201, Self.json(channel, scope, policy))
         }
         return Answer(reply)
     }
@@ -30,29 +30,29 @@ struct NativeChannels: Sendable {
     /// APNs returns all ids at once, so pages are cut here.
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
-        let place = try place(call)
-        let channels = try await services.channels.list(at: place)
+        let scope = try scope(call)
+        let channels = try await services.channels.list(at: scope)
         let rest = list.name.map { last in Array(channels.drop { $0 <= last }) } ?? channels
         return list.answer(
-            Array(rest.prefix(list.fetchCount)), cursor: { Array($0.utf8) }, json: { Self.json($0, place, nil) })
+            Array(rest.prefix(list.fetchCount)), cursor: { Array($0.utf8) }, json: { Self.json($0, scope, nil) })
     }
 
     private func get(_ call: Call) async throws -> Answer {
-        let place = try place(call)
-        let channel = try channel(call, place)
-        let policy = try await Self.finding { try await services.channels.read(channel, at: place) }
-        return Answer(.ok, Self.json(channel, place, policy))
+        let scope = try scope(call)
+        let channel = try channel(call, scope)
+        let policy = try await Self.finding { try await services.channels.read(channel, at: scope) }
+        return Answer(.ok, Self.json(channel, scope, policy))
     }
 
     private func delete(_ call: Call) async throws -> Answer {
-        let place = try place(call)
-        let channel = try channel(call, place)
-        try await Self.finding { try await services.channels.delete(channel, at: place, call.verb) }
+        let scope = try scope(call)
+        let channel = try channel(call, scope)
+        try await Self.finding { try await services.channels.delete(channel, at: scope, call.verb) }
         return Answer(.noContent)
     }
 
     /// - Throws: `not_found` for an unknown environment.
-    private func place(_ call: Call) throws(PealError) -> ChannelVerbs.Place {
+    private func scope(_ call: Call) throws(PealError) -> ChannelVerbs.Scope {
         guard let environment = Environment(alias: call.parameter("environment")) else {
             throw .notFound("environment")
         }
@@ -61,9 +61,9 @@ struct NativeChannels: Sendable {
 
     /// The id as APNs writes it. In the path it is percent-encoded or in base64url.
     /// - Throws: `not_found` for text that cannot be the id of a channel.
-    private func channel(_ call: Call, _ place: ChannelVerbs.Place) throws(PealError) -> String {
+    private func channel(_ call: Call, _ scope: ChannelVerbs.Scope) throws(PealError) -> String {
         let id: JSON = .string(call.parameter("channel"))
-        guard let address = try? services.addressRules.channel(id, environment: place.environment) else {
+        guard let address = try? services.addressRules.channel(id, environment: scope.environment) else {
             throw .notFound("channel")
         }
         return String(decoding: address.bytes, as: UTF8.self)
@@ -79,10 +79,10 @@ struct NativeChannels: Sendable {
     }
 
     private static func json(
-        _ channel: String, _ place: ChannelVerbs.Place, _ policy: ChannelStoragePolicy?
+        _ channel: String, _ scope: ChannelVerbs.Scope, _ policy: ChannelStoragePolicy?
     ) -> JSON {
         .compact([
-            ("id", .string(channel)), ("environment", .string(place.environment.rawValue)),
+            ("id", .string(channel)), ("environment", .string(scope.environment.rawValue)),
             ("storage_policy", policy.map { .string($0.name) }),
         ])
     }
@@ -114,7 +114,7 @@ enum NativeChannelShapes {
         },
         describe: { _ in
             Schema.integer(0...1).with("type", ["string", "integer"]).with("pattern", "^(none|most_recent)$")
-                .described("Whether the newest message is kept for devices that are away.")
+                .described("Whether APNs stores the newest message for offline devices.")
         })
 }
 
@@ -123,7 +123,7 @@ extension NativeDocument {
 
     static let channels: [APIOperation] = [
         APIOperation(
-            id: "createChannel", method: .post, path: path, summary: "Make a broadcast channel",
+            id: "createChannel", method: .post, path: path, summary: "Create a broadcast channel",
             body: APIBody(
                 schema: NativeChannelShapes.draft.schema(strict),
                 examples: [("newest", ["storage_policy": "most_recent"])]),
@@ -136,7 +136,7 @@ extension NativeDocument {
             answers: [APIAnswer(200, "The channel.", channel)], refusals: [.conflict]),
         APIOperation(
             id: "deleteChannel", method: .delete, path: "\(path)/:channel", summary: "Delete a broadcast channel",
-            answers: [APIAnswer(204, "It is gone.")], refusals: [.conflict]),
+            answers: [APIAnswer(204, "Deleted.")], refusals: [.conflict]),
     ]
 
     private static let channel = Schema.component(

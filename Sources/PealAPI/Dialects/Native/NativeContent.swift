@@ -5,7 +5,7 @@ internal import PealShapes
 enum NativeContentShapes {
     static let content = ObjectShape(
         "NativeContent", Content(),
-        "The platforms' objects hold the provider's own fields, which override the common ones."
+        "The platforms' objects contain the push network's own fields, which override the common ones."
     ) {
         Entry("title", localized) { $0.title = $1 }
         Entry("subtitle", localized) { $0.subtitle = $1 }
@@ -39,7 +39,7 @@ enum NativeContentShapes {
     }
 
     private static let defaultLocale = Shape.text(characters: Limits.localeCharactersMax).described(
-        "Every localized text must have it.")
+        "Every localized text must include it.")
 }
 
 extension NativeContentShapes {

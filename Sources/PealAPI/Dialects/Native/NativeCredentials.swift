@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealShapes
 
 /// The credentials of apps for the push networks: put, list, verify and delete. Secrets are never returned.
 struct NativeCredentials: Sendable {
@@ -9,7 +10,7 @@ struct NativeCredentials: Sendable {
 
     func endpoints(_ app: String) -> [Endpoint] {
         let path = "\(app)/credentials"
-        let places = ProviderName.allCases.map { $0.hasEnvironments ? "\(path)/\($0)/:environment" : "\(path)/\($0)" }
+        let paths = ProviderName.allCases.map { $0.hasEnvironments ? "\(path)/\($0)/:environment" : "\(path)/\($0)" }
         return [
             Endpoint(.get, path, .app(.manage), list)
         ]
@@ -18,9 +19,10 @@ struct NativeCredentials: Sendable {
                     try await deleteKey(call, provider)
                 }
             }
-            + zip(ProviderName.allCases, places).flatMap { provider, path in
-                [
-                    Endpoint(.put, path, .app(.manage)) { call in try await put(call, provider) },
+            + zip(ProviderName.allCases, paths).flatMap { provider, path in
+                let form = NativeCredentialShape(provider.network)
+                return [
+                    Endpoint(.put, path, .app(.manage)) { call in try await put(call, provider, form) },
                     Endpoint(.delete, path, .app(.manage)) { call in try await delete(call, provider) },
                     Endpoint(.post, "\(path)/verify", .app(.manage)) { call in try await verify(call, provider) },
                 ]
@@ -37,32 +39,33 @@ struct NativeCredentials: Sendable {
     }
 
     /// Answers with the credential as lists show it; for Web Push, with the key that was put.
-    private func put(_ call: Call, _ provider: ProviderName) async throws -> Answer {
-        let place = try place(call, provider)
-        let reader = CredentialReader(form: place.provider.network.credentials)
-        let credential = try reader.credential(try Fields(try call.object()), now: call.now)
+    private func put(
+        _ call: Call, _ provider: ProviderName, _ form: NativeCredentialShape
+    ) async throws -> Answer {
+        let target = try target(call, provider)
+        let credential = try form.shape.value(of: try call.object(), .strict, now: call.now)
         let record: CredentialRecord
         do {
-            record = try await services.credentials.put(credential, at: place, call.verb)
+            record = try await services.credentials.put(credential, at: target, call.verb)
         } catch let error as PealError {
-            throw reader.placed(error)
+            throw form.prefixed(error)
         }
         return Answer(.ok, CredentialItem.newest(record).json(now: call.now))
     }
 
     private func delete(_ call: Call, _ provider: ProviderName) async throws -> Answer {
-        try await services.credentials.delete(at: try place(call, provider), call.verb)
+        try await services.credentials.delete(at: try target(call, provider), call.verb)
         return Answer(.noContent)
     }
 
     private func deleteKey(_ call: Call, _ provider: ProviderName) async throws -> Answer {
-        let place = try place(call, provider)
-        try await services.credentials.deleteKey(call.parameter("fingerprint"), at: place, call.verb)
+        let target = try target(call, provider)
+        try await services.credentials.deleteKey(call.parameter("fingerprint"), at: target, call.verb)
         return Answer(.noContent)
     }
 
     private func verify(_ call: Call, _ provider: ProviderName) async throws -> Answer {
-        let reply = try await services.credentials.verify(at: try place(call, provider), call.verb) { verification in
+        let reply = try await services.credentials.verify(at: try target(call, provider), call.verb) { verification in
             Reply(status: 200, Self.json(verification))
         }
         return Answer(reply)
@@ -85,7 +88,7 @@ struct NativeCredentials: Sendable {
     }
 
     /// - Throws: `not_found` for an unknown environment.
-    private func place(_ call: Call, _ provider: ProviderName) throws(PealError) -> CredentialVerbs.Place {
+    private func target(_ call: Call, _ provider: ProviderName) throws(PealError) -> CredentialVerbs.Target {
         let app = try call.app().key
         guard provider.hasEnvironments else { return .init(app: app, provider: provider, environment: .production) }
         guard let environment = Environment(alias: call.parameter("environment")) else {

@@ -5,7 +5,7 @@ internal import PealShapes
 extension NativeDocument {
     private static let device = "\(app)/devices/:id"
     private static let shown = APIAnswer(200, "The device.", shownDevice)
-    private static let made = APIAnswer(201, "The device, which is new.", shownDevice)
+    private static let made = APIAnswer(201, "The new device.", shownDevice)
 
     static let devices: [APIOperation] = [
         APIOperation(
@@ -14,48 +14,51 @@ extension NativeDocument {
             answers: [shown, made], refusals: [.conflict]),
         APIOperation(
             id: "createDevice", method: .post, path: "\(app)/devices", summary: "Register a device",
-            text: "The id is made unless one is given.",
+            text: "Without an id, the server generates one.",
             body: APIBody(schema: NativeDeviceShapes.draftWithID.schema(strict), examples: [("ios", example)]),
             answers: [shown, made], namesIdempotencyKey: false),
         APIOperation(
             id: "registerDevices", method: .post, path: "\(app)/devices:batch",
-            summary: "Register many devices in one transaction", text: "Good ones are stored, bad ones told.",
+            summary: "Register many devices in one transaction",
+            text: "Stores the valid devices and reports the invalid ones.",
             body: APIBody(
                 schema: NativeDevices.batch.schema(strict),
                 examples: [("one", ["devices": [example]])]),
             answers: [
                 APIAnswer(
-                    200, "What became of each, in order.",
+                    200, "The result for each device, in order.",
                     .component("NativeBatchResults", .object([.required("results", .list(batchResult))])))
             ]),
         APIOperation(
             id: "listDevices", method: .get, path: "\(app)/devices", summary: "List devices",
             parameters: page(.number) + [
-                .query("user_id", .text, "Only this user's."), .query("topic", .text, "Only those of this topic."),
+                .query("user_id", .text, "Only devices of this user."),
+                .query("topic", .text, "Only devices in this topic."),
             ] + address, answers: [list(of: "NativeDevice", shownDevice)]),
         APIOperation(id: "getDevice", method: .get, path: device, summary: "Show a device", answers: [shown]),
         APIOperation(
             id: "changeDevice", method: .patch, path: device, summary: "Change a device",
-            text: "What is not given stays; null clears. A retired device needs its address.",
+            text: "Absent members keep their values; null clears. A retired device requires its address.",
             body: APIBody(
                 schema: NativeDeviceShapes.change.schema(strict), examples: [("user", ["user_id": "ann"])]),
             answers: [shown], refusals: [.conflict]),
         APIOperation(
             id: "deleteDevice", method: .delete, path: device, summary: "Delete a device",
-            answers: [APIAnswer(204, "It is gone.")]),
+            answers: [APIAnswer(204, "Deleted.")]),
         APIOperation(
             id: "subscribe", method: .put, path: "\(device)/topics/:topic", summary: "Subscribe a device to a topic",
             answers: [shown], refusals: [.conflict]),
         APIOperation(
             id: "unsubscribe", method: .delete, path: "\(device)/topics/:topic",
-            summary: "Unsubscribe a device from a topic", answers: [APIAnswer(204, "It is not subscribed.")],
+            summary: "Unsubscribe a device from a topic",
+            answers: [APIAnswer(204, "The device is not subscribed to the topic.")],
             refusals: [.conflict]),
         APIOperation(
             id: "eraseUser", method: .delete, path: "\(app)/users/:user",
             summary: "Erase a user's devices and history",
             answers: [
                 APIAnswer(
-                    200, "How many devices went.",
+                    200, "The number of deleted devices.",
                     .component(
                         "NativeErasure", .object([.required("user_id", .text), .required("devices", .count)])))
             ]),

@@ -62,7 +62,7 @@ enum NativeDeviceShapes {
 
     private static let timeZone = Shape.text(characters: Limits.timeZoneCharactersMax).matching(
         "[A-Za-z0-9/_+-]+", "must be a name such as Europe/Vienna"
-    ) { $0.utf8.allSatisfy { $0.isASCIILetterOrDigit || "/_+-".utf8.contains($0) } }
+    ) { $0.utf8.allSatisfy { $0.isASCIIAlphanumeric || "/_+-".utf8.contains($0) } }
 
     private static let identifiers = ObjectShape("NativeIdentifiers", [String: String]()) {
         for kind in DeviceIdentifier.Kind.allCases {
@@ -100,8 +100,9 @@ enum NativeDeviceShapes {
 
 extension NativeDeviceDraft {
     func registration(id: DeviceID, _ rules: AddressRules) throws(PealError) -> DeviceRegistration {
+        guard let platform else { throw .missing("platform") }
         let address = try rules.address(
-            self.address ?? .null, platform: platform ?? .ios, environment: environment ?? .production)
+            self.address ?? .null, platform: platform, environment: environment ?? .production)
         return registration(id: id, address: address)
     }
 
@@ -146,21 +147,10 @@ extension NativeDeviceDraft {
     }
 }
 
-extension UInt8 {
-    var isASCIILetterOrDigit: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: false
-        }
-    }
-}
-
 extension String {
     /// Whether this has the form of a language tag (RFC 5646); `_` may replace `-`.
     var isLocaleName: Bool {
         (1...Limits.localeCharactersMax).contains(utf8.count)
-            && utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_".utf8.contains($0) }
+            && utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_".utf8.contains($0) }
     }
 }

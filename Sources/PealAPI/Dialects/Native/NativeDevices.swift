@@ -73,12 +73,12 @@ struct NativeDevices: Sendable {
         case .success(let result):
             ["id": .string(result.device.id.description), "status": result.isNew ? "created" : "updated"]
         case .failure(let error):
-            ["index": .integer(index), "error": NativeEnvelope.json(placed(error, index: index))]
+            ["index": .integer(index), "error": NativeEnvelope.json(prefixed(error, index: index))]
         }
     }
 
     /// Adds the path from the body's root to an error that the verb reports for an address.
-    private static func placed(_ error: PealError, index: Int) -> PealError {
+    private static func prefixed(_ error: PealError, index: Int) -> PealError {
         error.field?.hasPrefix("address") == true ? error.under("devices[\(index)]") : error
     }
 
@@ -100,7 +100,7 @@ struct NativeDevices: Sendable {
                 DeviceFilter(userID: base.userID, address: address, topic: base.topic)
             }
         }
-        let devices = try await services.store.read { store in
+        let devices = try await services.store.read(.heavy) { store in
             try (filters ?? [base]).flatMap {
                 try store.devices(app: app, $0, after: list.number ?? 0, limit: list.fetchCount)
             }
@@ -172,9 +172,9 @@ struct AddressQuery {
     /// Every address that `text` can be; empty if none matches the platform and environment.
     /// - Throws: `invalid_field` if it cannot be an address of any push network.
     func candidates(_ text: String) throws(PealError) -> [Address] {
-        // Every valid address matches the form of a registration token, which is the loosest.
-        guard (try? rules.address(.string(text), platform: .android, environment: .production)) != nil else {
-            throw .invalid("address", "address is no address of any push network")
+        // Every valid address matches the loosest form.
+        guard AddressRules.isOpaqueToken(text) else {
+            throw .invalid("address", "address is not a valid address for any push network")
         }
         return routes.compactMap { Self.address(text, on: $0, rules) }
     }

@@ -22,12 +22,11 @@ enum NativeDocument {
     static func document(at now: Timestamp) -> DialectDocument {
         let describing = Describing(policy: .strict, now: now)
         return DialectDocument(
-            name: "Native", text: "Apps, credentials, keys, devices, messages and what became of them.",
+            name: "Native", text: "Apps, credentials, keys, devices, messages and their results.",
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
             operations: apps + credentials + keys(describing) + devices + topics(describing) + messages(describing)
                 + states + channels + webhooks
-                + campaigns,
-            schemas: credentialSchemas,
+                + campaigns + routes,
             webhooks: [event])
     }
 
@@ -47,10 +46,10 @@ enum NativeDocument {
     private static let pathParameters: [APIParameter] = [
         .path("app", .uuid, "The app's id."),
         .path("environment", environment, "APNs' environment."),
-        .path("fingerprint", .text(1...Limits.nameCharactersMax), "That of a VAPID key, as lists tell it."),
+        .path("fingerprint", .text(1...Limits.nameCharactersMax), "A VAPID key's fingerprint, as shown in lists."),
         .path("id", .uuid, "The id."),
         .path("topic", name, "The topic's name."),
-        .path("user", name, "The app's own id of a person."),
+        .path("user", name, "The app's own id of the user."),
         .path("name", name, "The webhook's name."),
         .path("campaign", .text(1...Limits.nameCharactersMax), "The author's id of the campaign."),
         .path(
@@ -63,8 +62,8 @@ enum NativeDocument {
         [
             .query(
                 "limit", .integer(1...Int64(Limits.listItemsMax)).defaulting(to: .integer(Limits.listItemsDefault)),
-                "How many items to tell at most."),
-            .query("cursor", .text(pattern: position.pattern), "The `next_cursor` of the page before."),
+                "Maximum number of items."),
+            .query("cursor", .text(pattern: position.pattern), "The `next_cursor` of the previous page."),
         ]
     }
 
@@ -79,7 +78,7 @@ enum NativeDocument {
                 "\(name)List",
                 .object([
                     .required("items", .list(item ?? .named(name), 0...Limits.listItemsMax)),
-                    .required("next_cursor", Schema.text.orNull.described("Null at the end.")),
+                    .required("next_cursor", Schema.text.orNull.described("null on the last page.")),
                 ])))
     }
 }

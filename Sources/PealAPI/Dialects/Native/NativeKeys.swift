@@ -19,7 +19,12 @@ struct NativeKeys: Sendable {
     private func create(_ call: Call) async throws -> Answer {
         let draft = try call.body(NativeKeyShapes.draft)
         guard draft.scopesInForce.isSubset(of: call.caller.scopes) else {
-            throw PealError(.forbidden, "a key grants no scope that it lacks", field: "scopes")
+            throw PealError(.forbidden, "a key cannot grant a scope that it lacks", field: "scopes")
+        }
+        let weak = Self.weakValue(draft)
+        if let weak, !call.caller.isAdmin {
+            throw PealError.invalid(
+                weak, "\(weak) is too easy to guess: let the server make it, or ask the admin to create the key")
         }
         let reply = try await services.keys.create(draft, app: try call.app().key, call.verb) { made in
             let key = made.stored.key
@@ -30,7 +35,18 @@ struct NativeKeys: Sendable {
                 repetition: .init(status: 200, body: repetition.bytes))
         }
         services.keyRing.forget()
-        return Answer(reply)
+        var answer = Answer(reply)
+        if let weak {
+            answer.headers[.warning] = "299 - \"\(weak) is easy to guess; replace this key after the migration\""
+        }
+        return answer
+    }
+
+    /// The given value that somebody could guess: only the admin may bring one, for clients that cannot change.
+    private static func weakValue(_ draft: KeyDraft) -> String? {
+        let kind = Dialects.key(draft.rules.dialect)
+        let given = [(kind?.secret, draft.secret), (kind?.sharedSecret, draft.sharedSecret)]
+        return given.first { $1.map { !SecretStrength.isStrong($0) } ?? false }.flatMap { $0.0 }
     }
 
     private func list(_ call: Call) async throws -> Answer {
@@ -129,17 +145,19 @@ extension NativeDocument {
         [
             APIOperation(
                 id: "createKey", method: .post, path: "\(app)/keys",
-                summary: "Make a key; its secret is shown this once",
-                text: "You may supply the values, so that existing clients need only a new host name.",
+                summary: "Create a key; the secret is shown only once",
+                text: "You may supply the values, so that existing clients need only a new host name. "
+                    + "A secret that is easy to guess is accepted from the admin only, with a `Warning`.",
                 body: APIBody(
                     schema: NativeKeyShapes.draft.describe(describing),
                     examples: [("native", ["dialect": "native", "scopes": ["send", "read"]])]),
                 answers: [
                     APIAnswer(201, "The key with its values.", key),
                     APIAnswer(
-                        200, "The repetition of a request: the secret is not shown again.",
+                        200, "The answer to a repeated request, without the secret.",
                         .component(
-                            "NativeKeyRepetition", .object([.required("id", .uuid), .required("secret_shown", .flag)]))),
+                            "NativeKeyRepetition",
+                            .object([.required("id", .uuid), .required("secret_shown", .flag)]))),
                 ], namesIdempotencyKey: false),
             APIOperation(
                 id: "listKeys", method: .get, path: "\(app)/keys", summary: "List the keys without their secrets",
@@ -154,8 +172,8 @@ extension NativeDocument {
                             ])))
                 ]),
             APIOperation(
-                id: "revokeKey", method: .delete, path: "\(app)/keys/:id", summary: "Revoke a key at once",
-                answers: [APIAnswer(204, "It opens nothing any more.")]),
+                id: "revokeKey", method: .delete, path: "\(app)/keys/:id", summary: "Revoke a key",
+                answers: [APIAnswer(204, "Revoked, effective immediately.")]),
         ]
     }
 
@@ -173,6 +191,6 @@ extension NativeDocument {
                     .optional(name, Schema.text)
                 }
                 + ["token", "user_token", "password", "api_key", "platform_secret", "shared_secret"].map { name in
-                    .optional(name, Schema.text.described("Shown once, when the key is made."))
+                    .optional(name, Schema.text.described("Shown only when the key is created."))
                 }))
 }

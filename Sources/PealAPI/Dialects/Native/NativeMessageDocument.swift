@@ -10,7 +10,7 @@ extension NativeDocument {
         [
             APIOperation(
                 id: "sendMessage", method: .post, path: "\(app)/messages", summary: "Send a message",
-                text: "By the time of the answer it is durable.",
+                text: "The message is on disk before the response is sent.",
                 body: APIBody(schema: NativeMessageShapes.message.schema(describing), examples: [("topic", example)]),
                 answers: [
                     APIAnswer(202, "The message is stored and will be sent.", NativeReportSchema.accepted)
@@ -19,18 +19,18 @@ extension NativeDocument {
                 id: "validateMessage", method: .post, path: "\(app)/messages:validate",
                 summary: "Check a message and show its provider requests", text: "Sends nothing.",
                 body: APIBody(schema: NativeMessageShapes.message.schema(describing), examples: [("topic", example)]),
-                answers: [APIAnswer(200, "What would be sent.", NativeReportSchema.preview)]),
+                answers: [APIAnswer(200, "The requests that would be sent.", NativeReportSchema.preview)]),
             APIOperation(
-                id: "listMessages", method: .get, path: "\(app)/messages", summary: "List messages, the newest first",
+                id: "listMessages", method: .get, path: "\(app)/messages", summary: "List messages, newest first",
                 parameters: page(.id) + [
-                    .query("state", NativeReportSchema.state, "Only those in this state."),
-                    .query("campaign_id", .text, "Only those of this campaign."),
-                    .query("dialect", dialect, "Only those that came in this dialect."),
+                    .query("state", NativeReportSchema.state, "Only messages in this state."),
+                    .query("campaign_id", .text, "Only messages of this campaign."),
+                    .query("dialect", dialect, "Only messages received in this dialect."),
                 ], answers: [list(of: "NativeMessage", NativeReportSchema.message)]),
             APIOperation(id: "getMessage", method: .get, path: message, summary: "Show a message", answers: [shown]),
             APIOperation(
                 id: "changeMessage", method: .patch, path: message, summary: "Change a message that is still scheduled",
-                text: "Each part that is given replaces the whole part.",
+                text: "Each part that is given replaces the stored part as a whole.",
                 body: APIBody(
                     schema: NativeMessageShapes.parts.change("NativeMessageChange", describing),
                     examples: [("options", ["options": ["priority": "low"]])]),
@@ -39,13 +39,13 @@ extension NativeDocument {
     }
 
     static let states: [APIOperation] = [
-        state("cancel", "Cancel a message", "Again when it is cancelled already."),
-        state("pause", "Hold a message", nil), state("resume", "Let a message go on", nil),
+        state("cancel", "Cancel a message", "A cancelled message can be cancelled again."),
+        state("pause", "Hold a message", nil), state("resume", "Resume a message", nil),
         APIOperation(
-            id: "listDeliveries", method: .get, path: "\(message)/deliveries", summary: "The trail of one delivery",
-            text: "Exactly one of `device`, `user` and `address` is given; the oldest event is first.",
+            id: "listDeliveries", method: .get, path: "\(message)/deliveries", summary: "Explain a delivery",
+            text: "Give exactly one of `device`, `user` and `address`. The oldest event is first.",
             parameters: page(.number) + [
-                .query("device", .uuid, "The device."), .query("user", .text, "The user, with every device."),
+                .query("device", .uuid, "The device."), .query("user", .text, "A user, with all devices."),
             ] + address, answers: [list(of: "NativeEvent", NativeReportSchema.event)], refusals: [.missingField]),
     ]
 
@@ -82,7 +82,7 @@ enum NativeReportSchema {
             .required("dialect", NativeDocument.dialect),
             .optional("campaign_id", .text), .optional("failure", .text), .required("created_at", .time),
             .optional("start_at", .time), .required("expires_at", .time), .required("audience", reach),
-            .required("counts", counts),
+            .required("counts", counts), .required("resent", .count),
             .required("by_platform", .component("NativeCountsByPlatform", .map(counts))),
             .required(
                 "receipts",

@@ -19,7 +19,8 @@ struct NativeAudience: Sendable {
 }
 
 struct NativeAddress: Sendable {
-    var platform: Platform = .ios
+    /// Required in requests.
+    var platform = Platform.addressable[0]
     var address = JSON.null
     var environment: Environment?
 }
@@ -53,7 +54,7 @@ struct MessageReader {
         try checkContent(of: draft)
         draft.window = schedule.until.map { DeliveryWindow(until: $0, method: given.method ?? .experiment) }
         guard draft.window != nil || given.method == nil else {
-            throw .invalid("method", "method needs schedule.window")
+            throw .invalid("method", "method requires schedule.window")
         }
         if draft.window == nil { draft.startAt = schedule.at.flatMap { $0 > now ? $0 : nil } }
         draft.expiresAt = try expiry(of: draft, now: now)
@@ -81,15 +82,15 @@ struct MessageReader {
     ) throws(PealError) -> DeliveryWindow? {
         guard var window = draft.window else {
             if given.schedule?.until != nil {
-                throw .invalid("schedule.window", "a message without a window cannot be given one: send another")
+                throw .invalid("schedule.window", "a message without a window cannot get one; send another message")
             }
-            if given.method != nil { throw .invalid("method", "method needs schedule.window") }
+            if given.method != nil { throw .invalid("method", "method requires schedule.window") }
             return nil
         }
         if let method = given.method { window.method = method }
         guard let schedule = given.schedule else { return window }
         guard let until = schedule.until else {
-            throw .invalid("schedule", "a message with a window keeps one: give schedule.window")
+            throw .invalid("schedule", "a message with a window must keep one; give schedule.window")
         }
         window.until = until
         return window
@@ -97,7 +98,7 @@ struct MessageReader {
 
     private func checkContent(of draft: MessageDraft) throws(PealError) {
         guard draft.options.isBackground || draft.content != Content() else {
-            throw .invalid("content", "content says nothing: give a title, a body, data or a platform's object")
+            throw .invalid("content", "content is empty; give a title, a body, data or a platform's object")
         }
     }
 
@@ -131,7 +132,8 @@ struct MessageReader {
         let own = channel.value.environment
         if let own, let environment, own != environment {
             throw .invalid(
-                "\(channel.path).environment", "options.environment is \(environment.rawValue), the channel's another")
+                "\(channel.path).environment",
+                "options.environment is \(environment.rawValue), but the channel is in the other environment")
         }
         do throws(PealError) {
             return try rules.channel(channel.value.id, environment: own ?? environment ?? .production)

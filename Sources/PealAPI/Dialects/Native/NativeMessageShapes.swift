@@ -94,10 +94,10 @@ extension NativeMessageShapes {
 
     private static let windowEnd = Shape.time.checked { until, reading throws(PealError) in
         guard until > reading.now, until <= reading.now + .seconds(Limits.windowSecondsMax) else {
-            throw reading.refusal("must lie ahead, at most \(Limits.windowSecondsMax / 86_400) days")
+            throw reading.refusal("must be in the future, at most \(Limits.windowSecondsMax / 86_400) days")
         }
         return until
-    }.described("Ahead, at most \(Limits.windowSecondsMax / 86_400) days.")
+    }.described("In the future, at most \(Limits.windowSecondsMax / 86_400) days from now.")
 }
 
 extension NativeMessageShapes {
@@ -138,7 +138,7 @@ extension NativeMessageShapes {
     ]
 
     private static let channelAlone = Rule<NativeAudience>(
-        "A channel is an audience of its own.",
+        "`channel` must be the only member.",
         violation: { describing in
             [
                 "allOf": [
@@ -149,12 +149,12 @@ extension NativeMessageShapes {
     ) { _, given, reading throws(PealError) in
         guard given.has("channel") else { return }
         for name in others where given.has(name) {
-            throw .invalid(reading.path(name), "a channel is an audience of its own: leave \(name) out")
+            throw .invalid(reading.path(name), "channel must be the only member; remove \(name)")
         }
     }
 
     private static let somebody = Rule<NativeAudience>(
-        "Name somebody: `all`, `devices`, `users`, `topics`, `addresses` or `channel`.",
+        "Give at least one of `all`, `devices`, `users`, `topics`, `addresses` and `channel`.",
         violation: { describing in
             let lists = ["devices", "users", "topics", "addresses"].map { name -> JSON in
                 [
@@ -168,7 +168,7 @@ extension NativeMessageShapes {
     ) { given, _, reading throws(PealError) in
         guard given.audience.isEmpty, given.addresses.isEmpty, given.channel == nil else { return }
         throw PealError(
-            .missingField, "\(reading.path) must name somebody: all, devices, users, topics or addresses",
+            .missingField, "\(reading.path) must contain at least one of all, devices, users, topics and addresses",
             field: reading.path)
     }
 }

@@ -54,7 +54,7 @@ struct NativeMessages: Sendable {
         let draft = try draft(call, records)
         let requests = services.preview.requests(draft, app: app, records)
         // Counting reads the whole audience, so it must not hold the writer.
-        let counts = try await services.store.read { store in
+        let counts = try await services.store.read(.heavy) { store in
             guard draft.window == nil else {
                 return try store.momentAudience(
                     app: draft.app, draft.audience, environment: draft.options.environment)
@@ -96,7 +96,7 @@ struct NativeMessages: Sendable {
         let list = try NativeList(call.query, by: .id)
         let filter = try Self.filter(call.query)
         let app = try call.app().key
-        let reports = try await services.store.read { store in
+        let reports = try await services.store.read(.heavy) { store in
             try store.messages(app: app, filter, before: list.id(), limit: list.fetchCount).map { message in
                 try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
             }
@@ -170,9 +170,11 @@ private let placeholder = "{address}"
 extension Notification {
     /// A warning about a notification that Peal accepts but that may not arrive unchanged.
     fileprivate var warning: String? {
-        guard route.provider == .webpush, body.prefix.count > Limits.webPushBridgedBytesMax else { return nil }
-        return "push services that hand on to a phone's own network may refuse or cut more than "
-            + "\(Limits.webPushBridgedBytesMax) bytes"
+        guard let bytesMax = route.provider?.network.delivery.bodyBytesAdvised, body.prefix.count > bytesMax else {
+            return nil
+        }
+        return "push services that pass messages on to a phone's own network may refuse or cut more than "
+            + "\(bytesMax) bytes"
     }
 
     fileprivate var shownHeaders: [(String, JSON)] {

@@ -28,7 +28,7 @@ extension MessageReport {
                     "platforms": .object(JSON.Members(named.map { ($0.key.rawValue, .integer($0.value.devices)) })),
                 ]
             ),
-            ("counts", total.nativeJSON),
+            ("counts", total.nativeJSON), ("resent", .integer(total.resent)),
             ("by_platform", .object(JSON.Members(named.map { ($0.key.rawValue, $0.value.nativeJSON) }))),
             ("receipts", receiptsJSON),
             (

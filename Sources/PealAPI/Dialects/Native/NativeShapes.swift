@@ -31,7 +31,7 @@ enum NativeShapes {
                     ]))),
             .nullable(
                 "application_server_key",
-                .text(pattern: "[A-Za-z0-9+/_-]{87}=?").described("A VAPID key of the app; the newest unless given.")),
+                .text(pattern: "[A-Za-z0-9+/_-]{87}=?").described("A VAPID key of the app. Defaults to the newest.")),
         ]))
 
     /// Requires the address to have the form of its platform.
@@ -41,7 +41,7 @@ enum NativeShapes {
                 [
                     "properties": [
                         "platform": ["const": .string(platform.rawValue)],
-                        "address": ["not": addressForm(platform).json],
+                        "address": ["not": address(on: Route(platform, .production)).json],
                     ]
                 ]
             }
@@ -49,24 +49,27 @@ enum NativeShapes {
         }) { _, _, _ in }
     }
 
-    private static func addressForm(_ platform: Platform) -> Schema {
-        switch platform {
-        case .ios:
+    private static func address(on route: Route) -> Schema {
+        switch route.addressForm {
+        case .deviceToken:
             .text(
                 pattern: "([0-9A-Fa-f]{2}){\(Limits.apnsTokenCharactersMin / 2),\(Limits.apnsTokenCharactersMax / 2)}")
-        case .windows: channel("https", ".notify.windows.com")
-        case .windowsPhone: channel("https?", ".notify.live.net")
-        case .web: subscription
-        default: .text
+        case .uri: route.hosts.map(channel) ?? .text
+        case .subscription: subscription
+        case .opaque, .channel: .text
         }
     }
 
     /// A URI on one of the vendor's hosts; the configuration may allow others.
-    private static func channel(_ scheme: String, _ suffix: String) -> Schema {
-        let host = suffix.replacing(".", with: "\\.")
+    private static func channel(_ policy: Network.HostPolicy) -> Schema {
+        let hosts = policy.own.map { host in
+            (host.hasPrefix(".") ? "([A-Za-z0-9-]{1,63}\\.)*[A-Za-z0-9-]{1,63}" : "")
+                + host.replacing(".", with: "\\.")
+        }
+        let host = hosts.count == 1 ? hosts[0] : "(\(hosts.joined(separator: "|")))"
         return .text(
             1...Limits.endpointURIBytesMax,
-            pattern: "\(scheme)://([A-Za-z0-9-]{1,63}\\.)*[A-Za-z0-9-]{1,63}\(host)([/?]\(uriPattern))?")
+            pattern: "\(policy.allowsClear ? "https?" : "https")://\(host)([/?]\(uriPattern))?")
     }
 
     /// The characters that RFC 3986 allows in path and query, as a regular expression (ECMA-262).

@@ -25,7 +25,7 @@ struct NativeTopics: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let app = try call.app().key
-        let topics = try await services.store.read {
+        let topics = try await services.store.read(.heavy) {
             try $0.topics(app: app, after: list.name, limit: list.fetchCount, now: call.now)
         }
         return list.answer(topics, cursor: { Array($0.name.utf8) }, json: Self.json)
@@ -33,7 +33,8 @@ struct NativeTopics: Sendable {
 
     private func get(_ call: Call) async throws -> Answer {
         let (app, name) = (try call.app().key, try Self.name(call))
-        guard let topic = try await services.store.read({ try $0.topic(app: app, name: name, now: call.now) }) else {
+        guard let topic = try await services.store.read(.heavy, { try $0.topic(app: app, name: name, now: call.now) })
+        else {
             throw PealError.notFound("topic")
         }
         return Answer(.ok, Self.json(topic))
@@ -75,12 +76,12 @@ extension NativeDocument {
                 answers: [APIAnswer(200, "The topic.", topic)]),
             APIOperation(
                 id: "putTopic", method: .put, path: "\(app)/topics/:topic",
-                summary: "Make a topic or change its expiry",
+                summary: "Create a topic or change its expiry",
                 body: APIBody(schema: NativeTopics.expiry.schema(describing), isRequired: false),
                 answers: [APIAnswer(200, "The topic.", topic)]),
             APIOperation(
                 id: "deleteTopic", method: .delete, path: "\(app)/topics/:topic",
-                summary: "Delete a topic with its subscriptions", answers: [APIAnswer(204, "It is gone.")]),
+                summary: "Delete a topic and its subscriptions", answers: [APIAnswer(204, "Deleted.")]),
         ]
     }
 

@@ -123,7 +123,7 @@ enum NativeWebhookShapes {
         "NativeWebhookKind", reportComposers.all.map { ($0.form.kind.rawValue, $0.form.kind) })
 
     private static let ownSecret = Rule<NativeWebhookDraft>(
-        "`secret` is ContextPush's: give it with kind `contextpush`.",
+        "Type `secret` is only for kind `contextpush`.",
         violation: { _ in
             let kinds = reportComposers.all.filter { $0.form.secretHeader != nil }.map(\.form.kind.rawValue)
             return [
@@ -138,7 +138,7 @@ enum NativeWebhookShapes {
         if case .secret = draft.authentication, reportComposers[draft.kind]?.form.secretHeader == nil {
             throw .invalid(
                 reading.path("authentication.type"),
-                "secret is ContextPush's; give basic, bearer, header or signature")
+                "type secret is only for kind contextpush; use basic, bearer, header or signature")
         }
     }
 
@@ -150,7 +150,7 @@ enum NativeWebhookShapes {
                 #"^[Hh][Tt][Tt][Pp][Ss]://([A-Za-z0-9-]{1,63}\.)+[A-Za-z][A-Za-z0-9-]{0,62}(:[1-9][0-9]{0,3})?"#
                     + #"([/?][A-Za-z0-9._~:/?@!$&'()*+,;=%\[\]-]*)?$"#)
         )
-    ).described("https, without user name and fragment; what PEAL_WEBHOOKS_ALLOWED_HOSTS lists may be private.")
+    ).described("https, without user name and fragment. Hosts in PEAL_WEBHOOKS_ALLOWED_HOSTS may be private.")
 
     private static let authentication = Shape<Webhook.Authentication>.tagged(
         "NativeWebhookAuthentication", by: "type",
@@ -223,7 +223,7 @@ enum NativeWebhookShapes {
 
     /// `tchar` of RFC 9110 §5.6.2.
     private static let headerName = Shape.text().matching(
-        "[A-Za-z0-9!#$%&'*+.^_`|~-]+", "must be the name of a header that Peal does not set itself"
+        "[A-Za-z0-9!#$%&'*+.^_`|~-]+", "must be a header that Peal does not set itself"
     ) { name in
         name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains($0) }
             && !reservedNames.contains(name.lowercased())
@@ -258,22 +258,22 @@ extension NativeDocument {
             id: "getWebhook", method: .get, path: webhook, summary: "Show a webhook",
             answers: [APIAnswer(200, "The webhook.", shown)]),
         APIOperation(
-            id: "putWebhook", method: .put, path: webhook, summary: "Make or change a webhook",
+            id: "putWebhook", method: .put, path: webhook, summary: "Create or change a webhook",
             body: APIBody(schema: NativeWebhookShapes.draft.schema(strict), examples: [("signed", example)]),
             answers: [
-                APIAnswer(200, "The webhook, in service again.", shown),
-                APIAnswer(201, "The webhook, which is new.", shown),
+                APIAnswer(200, "The webhook, enabled again.", shown),
+                APIAnswer(201, "The new webhook.", shown),
             ], refusals: [.conflict]),
         APIOperation(
-            id: "deleteWebhook", method: .delete, path: webhook, summary: "Delete a webhook with what waits for it",
-            answers: [APIAnswer(204, "It is gone.")]),
+            id: "deleteWebhook", method: .delete, path: webhook, summary: "Delete a webhook and its pending deliveries",
+            answers: [APIAnswer(204, "Deleted.")]),
         APIOperation(
             id: "listWebhookDeliveries", method: .get, path: "\(webhook)/deliveries",
-            summary: "What was and will be sent to a webhook, the newest first", parameters: page(.id),
+            summary: "List the deliveries to a webhook, newest first", parameters: page(.id),
             answers: [list(of: "NativeWebhookDelivery", delivery)]),
         APIOperation(
             id: "retryWebhookDelivery", method: .post, path: "\(webhook)/deliveries/:id/retry",
-            summary: "Try a delivery again",
+            summary: "Retry a delivery",
             answers: [APIAnswer(200, "The delivery.", delivery)]),
     ]
 
@@ -320,9 +320,9 @@ extension NativeDocument {
 
     static let event = APIWebhook(
         id: "messageEvent", summary: "A message has ended and every device has its outcome",
-        text: "To a webhook of kind `events`, authenticated as it asks.",
+        text: "Sent to webhooks of kind `events`, with the webhook's authentication.",
         headers: [
-            .header("webhook-id", .uuid, "The same in every repetition."),
+            .header("webhook-id", .uuid, "The same in every retry."),
             .header("webhook-timestamp", .text(pattern: "[0-9]+"), "Seconds since 1970."),
             .header("webhook-signature", .text, "With `signature`: Standard Webhooks 1.0."),
         ], body: APIBody(schema: messageEvent))

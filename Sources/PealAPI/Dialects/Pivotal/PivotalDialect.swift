@@ -11,6 +11,8 @@ struct PivotalDialect: Dialect {
 
     func endpoints(_ services: APIServices) -> [Endpoint] { PivotalRoutes(services).all }
 
+    func background(_ services: APIServices) -> [@Sendable () async -> Void] { [PivotalHeartbeat(services).run] }
+
     func spelling(of field: MessageField) -> String { PivotalSpelling.path(of: field) }
 
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { PivotalDocument.document }

@@ -6,7 +6,7 @@ extension PivotalDocument {
     static let registrations = [
         APIOperation(
             id: "pivotalRegister", method: .post, path: "/v1/registration", summary: "Register a device",
-            text: "The same token again keeps its `device_uuid`.",
+            text: "Registering the same token again keeps its `device_uuid`.",
             body: APIBody(
                 schema: PivotalRegistrationShapes.whole.schema(PivotalShapes.describing), examples: [("iPhone", iPhone)]
             ),
@@ -20,7 +20,7 @@ extension PivotalDocument {
             answers: [APIAnswer(200, "The device.", PivotalSchema.device)]),
         APIOperation(
             id: "pivotalChangeDevice", method: .put, path: "/v1/registration/:id",
-            summary: "Change a device, or make it",
+            summary: "Change or create a device",
             body: APIBody(
                 schema: PivotalRegistrationShapes.change.schema(PivotalShapes.describing),
                 examples: [("topics", change)]),
@@ -29,12 +29,12 @@ extension PivotalDocument {
             id: "pivotalRemoveDevice", method: .delete, path: "/v1/registration/:id", summary: "Remove a device",
             answers: [done]),
         APIOperation(
-            id: "pivotalListDevices", method: .get, path: "/v2/registrations", summary: "List devices by pages",
+            id: "pivotalListDevices", method: .get, path: "/v2/registrations", summary: "List devices",
             parameters: PivotalSchema.page(sizeMin: 0) + [
-                .query("q", .text, "A part of `device_uuid`, token, custom user id or alias."),
-                .query("platform", PivotalSchema.listedOS, "Only devices of it."),
+                .query("q", .text, "Only devices with this text in `device_uuid`, token, custom user id or alias."),
+                .query("platform", PivotalSchema.listedOS, "Only devices of this platform."),
                 .query("platformUuid", .text, "Only devices that this platform key may register."),
-                .query("topic", .text, "Only devices in it."),
+                .query("topic", .text, "Only devices with this tag."),
             ],
             answers: [
                 APIAnswer(
@@ -50,12 +50,12 @@ extension PivotalDocument {
 
     static let topics = [
         APIOperation(
-            id: "pivotalListTopics", method: .get, path: "/v2/topics", summary: "List topics by pages",
+            id: "pivotalListTopics", method: .get, path: "/v2/topics", summary: "List topics",
             parameters: PivotalSchema.page(sizeMin: 1) + [
                 .query("q", .text, "A part of the name."),
                 .query(
                     "hasExpiry", .caseless(["true", "false", "1", "0", ""]),
-                    "Only topics that end, or only those that do not."),
+                    "Only topics that expire, or only those that do not."),
             ],
             answers: [
                 APIAnswer(200, "A page.", PivotalSchema.paged("topics", PivotalSchema.topic, total: "totalTopics"))
@@ -65,7 +65,7 @@ extension PivotalDocument {
             body: APIBody(
                 schema: PivotalTopicShapes.topic.describe(PivotalShapes.describing),
                 examples: [("fair", ["name": "fair", "timeToLive": 86400])]),
-            answers: [APIAnswer(201, "The topic, also one that existed.", PivotalSchema.topic)]),
+            answers: [APIAnswer(201, "The topic, new or existing.", PivotalSchema.topic)]),
         APIOperation(
             id: "pivotalRemoveTopic", method: .delete, path: "/v2/topics/:id", summary: "Remove a topic",
             answers: [done]),
@@ -74,7 +74,7 @@ extension PivotalDocument {
             body: APIBody(schema: PivotalTopicShapes.batch.schema(PivotalShapes.describing)),
             answers: [
                 APIAnswer(
-                    201, "How many are new.",
+                    201, "The number of new topics.",
                     .object([
                         .required("numTopicsCreated", .count), .required("numTopicsExisted", .count),
                         .optional("topics", .list(PivotalSchema.topic)),
@@ -84,7 +84,8 @@ extension PivotalDocument {
             id: "pivotalRemoveTopics", method: .delete, path: "/v2/topics/batch", summary: "Remove topics",
             body: APIBody(
                 schema: PivotalTopicShapes.numbers.schema(PivotalShapes.describing)),
-            answers: [APIAnswer(200, "How many there were.", .object([.required("numTopicsDeleted", .count)]))]),
+            answers: [APIAnswer(200, "The number of deleted topics.", .object([.required("numTopicsDeleted", .count)]))]
+        ),
     ]
 
     static let tags = [
@@ -102,16 +103,16 @@ extension PivotalDocument {
             id: "pivotalCountTaggedOfPlatform", method: .get, path: "/v1/tags/count/:platform/:tag",
             summary: "Count a platform's devices with a tag", answers: [APIAnswer(200, "A bare number.", .count)]),
         APIOperation(
-            id: "pivotalTagDevices", method: .post, path: "/v1/tags/batch", summary: "Give devices tags",
+            id: "pivotalTagDevices", method: .post, path: "/v1/tags/batch", summary: "Add tags to devices",
             body: APIBody(schema: PivotalTagBatch.schema),
             answers: [
                 APIAnswer(
-                    200, "The devices, as they were named.",
+                    200, "The devices, as named in the request.",
                     .object([
                         .required("device_uuid", .list(.text)), .required("registration_token", .list(.text)),
                     ])),
                 APIAnswer(
-                    400, "Which devices cannot have them; none was given any.",
+                    400, "The devices that cannot have the tags. Nothing was changed.",
                     .any(of: [
                         .named("PivotalRefusal"),
                         .list(.component("PivotalTagFault", .object([.required("error", .text)]))),
@@ -124,7 +125,7 @@ extension PivotalDocument {
             id: "pivotalRemoveTag", method: .delete, path: "/v1/tags/:tag", summary: "Remove a tag", answers: [done]),
         APIOperation(
             id: "pivotalRemoveTagCalledBatch", method: .delete, path: "/v1/tags/batch",
-            summary: "Remove the tag that is called batch", answers: [done], refusals: [.notFound]),
+            summary: "Delete the tag named batch", answers: [done], refusals: [.notFound]),
     ]
 
     private static let iPhone: JSON = [

@@ -6,7 +6,7 @@ extension PivotalDocument {
     static let geofences =
         [
             APIOperation(
-                id: "pivotalListGeofences", method: .get, path: "/v1/geofence", summary: "List geofences by pages",
+                id: "pivotalListGeofences", method: .get, path: "/v1/geofence", summary: "List geofences",
                 parameters: PivotalSchema.geofencePage,
                 answers: [
                     APIAnswer(
@@ -14,14 +14,15 @@ extension PivotalDocument {
                         PivotalSchema.paged("geofences", PivotalSchema.geofence, total: "totalGeofences"))
                 ]),
             APIOperation(
-                id: "pivotalSyncGeofences", method: .get, path: "/v1/geofences", summary: "What changed for a device",
+                id: "pivotalSyncGeofences", method: .get, path: "/v1/geofences",
+                summary: "List the changes for a device",
                 parameters: [
                     .query(
                         "timestamp", PivotalSchema.queried(.integer(Int64.min...Int64.max)),
-                        "`last_modified` of the last answer; 0 = everything."),
+                        "The `last_modified` of the last answer; 0 returns everything."),
                     .query(
-                        "device_uuid", .text, "The device whose tags count; without it, all geofences are returned."),
-                    .query("platform", .text, "Not looked at: the key's counts."),
+                        "device_uuid", .text, "The device whose tags apply. If absent, all geofences are returned."),
+                    .query("platform", .text, "Ignored: the key's platform applies."),
                 ],
                 answers: [APIAnswer(200, "What changed.", PivotalSchema.share)]),
         ]
@@ -56,7 +57,7 @@ extension PivotalDocument {
         _ path: String, _ id: String, _ name: String, _ item: Schema, _ total: String
     ) -> APIOperation {
         APIOperation(
-            id: "pivotalList\(id)", method: .get, path: path, summary: "List them by pages",
+            id: "pivotalList\(id)", method: .get, path: path, summary: "List them",
             parameters: PivotalSchema.geofencePage
                 + [.query("q", .text, "A part of the name.")],
             answers: [APIAnswer(200, "A page.", PivotalSchema.paged(name, item, total: total))])
@@ -65,7 +66,7 @@ extension PivotalDocument {
     private static func managed(
         _ path: String, _ id: String, _ noun: String, _ item: Schema, _ new: Schema, _ change: Schema
     ) -> [APIOperation] {
-        let answer = APIAnswer(200, "It, as it is now.", item)
+        let answer = APIAnswer(200, "The current state.", item)
         return [
             APIOperation(
                 id: "pivotalMake\(id)", method: .post, path: path, summary: "Make \(noun)", body: APIBody(schema: new),
@@ -85,10 +86,10 @@ extension PivotalDocument {
 extension PivotalSchema {
     static let geofencePage: [APIParameter] = [
         .query("page", queried(.integer(1...Int64(Int32.max))), "From 1."),
-        .query("size", queried(.integer(1...Int64(Limits.listItemsMax))), "How many at most."),
+        .query("size", queried(.integer(1...Int64(Limits.listItemsMax))), "Maximum number of items."),
         .query(
             "timestamp", queried(.integer(Int64.min...Int64.max)),
-            "Only what changed after it, in milliseconds since 1970."),
+            "Only items changed after this time, in milliseconds since 1970."),
     ]
 
     private static let changed: [Property] = [.required("created_at", .count), .required("updated_at", .count)]

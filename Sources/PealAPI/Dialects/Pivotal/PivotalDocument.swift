@@ -10,7 +10,7 @@ enum PivotalDocument {
             pathParameters: [
                 .path("id", .text(1...Int.max), "Its id."),
                 .path("tag", .printable(1...Limits.topicBytesMax), "A tag's name."),
-                .path("platform", .text(1...Int.max), "A platform's uuid, or its word as in `os`."),
+                .path("platform", .text(1...Int.max), "A platform's UUID or `os` name."),
             ],
             operations: pushes + registrations + topics + tags + geofences + places + [version, health])
     }
@@ -25,10 +25,10 @@ enum PivotalDocument {
         answers: [APIAnswer(200, "The version.", .object([.required("version", .word("1.8.1"))]))])
 
     private static let health = APIOperation(
-        id: "pivotalHealth", method: .get, path: "/healthcheck", summary: "Check that the server works",
+        id: "pivotalHealth", method: .get, path: "/healthcheck", summary: "Check the server",
         answers: [
             APIAnswer(200, "It works.", PivotalSchema.health),
-            APIAnswer(503, "At least one part does not work.", PivotalSchema.health),
+            APIAnswer(503, "At least one subsystem does not work.", PivotalSchema.health),
         ])
 
     /// The same operations under each of `paths`, which are aliases. Operation ids come from the first path; the others
@@ -51,7 +51,7 @@ extension PivotalDocument {
             examples: [("topic", toTopic), ("scheduled", scheduled)]),
         answers: [
             APIAnswer(
-                200, "The push is taken, or scheduled.",
+                200, "The push was accepted or scheduled.",
                 .component(
                     "PivotalPushAnswer",
                     .one(of: [
@@ -59,7 +59,7 @@ extension PivotalDocument {
                         .component(
                             "PivotalScheduleID", .object([.required("schedule_id", PivotalSchema.scheduleID)])),
                     ])),
-                headers: [("Warning", .text, "`scheduleIn` looks like milliseconds (code 299).")])
+                headers: [("Warning", .text, "A warning that `scheduleIn` looks like milliseconds (code 299).")])
         ])
 
     private static let schedules = under(["/v1/schedules", "/v1/schedule"]) { path, suffix in
@@ -67,17 +67,17 @@ extension PivotalDocument {
         return [
             APIOperation(
                 id: "pivotalListSchedules\(suffix)", method: .get, path: path, summary: "List schedules",
-                answers: [APIAnswer(200, "The newest first.", .list(PivotalSchema.schedule))]),
+                answers: [APIAnswer(200, "Newest first.", .list(PivotalSchema.schedule))]),
             APIOperation(
                 id: "pivotalGetSchedule\(suffix)", method: .get, path: "\(path)/:id", summary: "Show a schedule",
                 answers: [one]),
             APIOperation(
                 id: "pivotalChangeSchedule\(suffix)", method: .put, path: "\(path)/:id", summary: "Change a schedule",
-                text: "Each member in the body replaces the stored one.",
+                text: "Each member of the body replaces the stored one.",
                 body: APIBody(schema: PivotalPushShapes.push.change("PivotalScheduleChange", PivotalShapes.describing)),
                 answers: [
                     APIAnswer(
-                        200, "The schedule, or the receipt of what goes at once.",
+                        200, "The schedule, or the receipt of a push that is sent immediately.",
                         .component(
                             "PivotalScheduleAnswer", .any(of: [PivotalSchema.schedule, PivotalSchema.receiptID])))
                 ], refusals: [.conflict]),
@@ -89,7 +89,7 @@ extension PivotalDocument {
 
     private static let receipt = APIOperation(
         id: "pivotalReceipt", method: .get, path: "/v1/receipts/:id", summary: "Get the result of a push",
-        answers: [APIAnswer(200, "How far it has come.", PivotalSchema.receipt)])
+        answers: [APIAnswer(200, "The state and counts of the push.", PivotalSchema.receipt)])
 
     private static let analytics = APIOperation(
         id: "pivotalAnalytics", method: .post, path: "/v1/analytics",
@@ -145,7 +145,7 @@ enum PivotalSchema {
     static func page(sizeMin: Int64) -> [APIParameter] {
         [
             .query("page", queried(.integer(1...Int64(Int32.max))), "From 1."),
-            .query("size", queried(.integer(sizeMin...Int64(Limits.pageItemsMax))), "How many at most."),
+            .query("size", queried(.integer(sizeMin...Int64(Limits.pageItemsMax))), "Maximum number of items."),
         ]
     }
 

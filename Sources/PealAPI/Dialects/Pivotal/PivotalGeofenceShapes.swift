@@ -153,7 +153,7 @@ enum PivotalGeofencePage {
     }
 }
 
-/// Writes geofences, locations and groups. Where the documents and the SDKs name a member differently, both names are
+/// Writes geofences, locations and groups. If the documents and the SDKs name a member differently, both names are
 /// written.
 enum PivotalGeofenceWriter {
     static func json(_ geofence: Geofence) -> JSON {

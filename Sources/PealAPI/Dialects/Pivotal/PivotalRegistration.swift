@@ -28,7 +28,7 @@ struct PivotalRegistration: Sendable {
         init(_ call: Call) throws(PealError) {
             app = try call.app()
             guard let key = call.caller.key, let platform = key.platform else {
-                throw PealError(.forbidden, "this key belongs to no platform")
+                throw PealError(.forbidden, "this key is not a platform's key")
             }
             self.key = key
             self.platform = platform
@@ -96,7 +96,7 @@ struct PivotalRegistration: Sendable {
     private func count(_ call: Call) async throws -> Answer {
         let realm = try Realm(call)
         let routes = PivotalPlatform.family(realm.platform).map { Route($0, realm.key.environment ?? .production) }
-        let count = try await services.store.read { store in
+        let count = try await services.store.read(.heavy) { store in
             try routes.reduce(0) { try $0 + store.deviceCount(app: realm.app.key, route: $1) }
         }
         return Answer(.ok, .integer(count))
@@ -136,8 +136,8 @@ struct PivotalRegistration: Sendable {
 /// A user's id signed by the app's backend: a compact JWS (RFC 7515) with HS256 over `{"custom_user_id":"…"}`. The key
 /// is the shared secret, decoded from hexadecimal digits.
 enum CustomUserID {
-    /// The id in `signed`, if one of the secrets signed it and it has not expired according to `exp` (RFC 7519 §4.1.4).
-    /// Tokens with critical extensions (`crit`, RFC 7515 §4.1.11) are refused.
+    /// The id in `signed`, if one of the secrets signed it and it is valid according to `exp` and `nbf` (RFC 7519
+    /// §4.1). Tokens with critical extensions (`crit`, RFC 7515 §4.1.11) are refused.
     /// - Parameter secrets: hexadecimal text.
     static func verified(_ signed: String, secrets: [String], now: Timestamp) -> String? {
         let parts = signed.split(separator: ".", omittingEmptySubsequences: false)
@@ -154,9 +154,12 @@ enum CustomUserID {
         return isSigned ? id : nil
     }
 
+    /// Not after `exp` and not before `nbf`, both in seconds since 1970.
     private static func isCurrent(_ payload: JSON, now: Timestamp) -> Bool {
-        guard let end = payload["exp"] else { return true }
-        return end.doubleValue.map { Double(now.milliseconds) < $0 * 1000 } ?? false
+        let seconds = Double(now.milliseconds) / 1000
+        let hasEnded = payload["exp"].map { $0.doubleValue.map { seconds >= $0 } ?? true } ?? false
+        let hasBegun = payload["nbf"].map { $0.doubleValue.map { seconds >= $0 } ?? false } ?? true
+        return hasBegun && !hasEnded
     }
 
     private static func json(_ part: Substring) -> JSON? {
@@ -185,7 +188,7 @@ struct PivotalRegistrations: Sendable {
         let platformUUID = call.query["platformUuid"] ?? call.query["variantUuid"]
         let topic = (call.query["topic"] ?? call.query["tag"])?.lowercased()
         let part = call.query["q"]
-        let found = try await services.store.read { store in
+        let found = try await services.store.read(.heavy) { store in
             var routes = named
             if let platformUUID {
                 let own = try PivotalPlatform.routes(ofKey: platformUUID, app: app, in: store)
@@ -202,7 +205,7 @@ struct PivotalRegistrations: Sendable {
     private func users(_ call: Call) async throws -> Answer {
         let app = try call.app().key
         let part = call.query["q"]
-        let users = try await services.store.read {
+        let users = try await services.store.read(.heavy) {
             try $0.userIDs(app: app, containing: part, limit: Limits.unpagedItemsMax)
         }
         return Answer(.ok, ["custom_user_ids": .array(users.map(JSON.string))])

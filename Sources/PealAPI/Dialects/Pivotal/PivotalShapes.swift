@@ -19,3 +19,190 @@ enum PivotalShapes {
     /// The JSON types of a scalar.
     static let scalarType: JSON = ["string", "number", "boolean"]
 }
+
+/// A push as a request sends it or as a schedule stores it.
+struct PivotalPushDraft: Sendable {
+    var at: Timestamp?
+    var delay: Int64?
+    var expiry: Timestamp?
+    var target = PivotalTarget()
+    var message = PivotalMessage()
+}
+
+enum PivotalPushShapes {
+    static let push = ObjectShape("PivotalPush", PivotalPushDraft(), rules: [oneStart]) {
+        Entry("scheduleAt", PivotalShapes.milliseconds.described("Milliseconds since 1970.")) { $0.at = $1 ?? nil }
+        Entry("scheduleIn", delay) { $0.delay = $1 ?? nil }
+        Entry(
+            "expiryTime", PivotalShapes.milliseconds.described("Milliseconds since 1970, later than the start.")
+        ) { $0.expiry = $1 ?? nil }
+        Entry(required: "target", target.shape) { $0.target = $1 }
+        Entry(required: "message", PivotalMessageShapes.message.shape) { $0.message = $1 }
+    }
+
+    private static let oneStart = Rule<PivotalPushDraft>(
+        violation: { describing in
+            let isSet = JSON.present(["scheduleAt", "scheduleIn"], describing)
+            let zero: JSON = ["anyOf": [["const": 0], ["type": "string", "pattern": "^0+$"]]]
+            let isZero = ["scheduleAt", "scheduleIn"].map { ["properties": .object(.init([($0, zero)]))] as JSON }
+            return ["allOf": [isSet, ["not": ["anyOf": .array(isZero)]]]]
+        }
+    ) { push, _, _ throws(PealError) in
+        if push.at != nil, push.delay != nil {
+            throw .invalid("scheduleIn", "scheduleAt and scheduleIn must not both be set")
+        }
+    }
+
+    /// 0 counts as absent. `PivotalTiming` checks the range, which depends on the app's settings.
+    private static let delay = Shape.integer(Int64.min...Int64.max).map { $0 == 0 ? nil : $0 }.described { describing in
+        Shape.integer(0...Limits.ttlSecondsMax).describe(describing).described(
+            "Seconds. Not together with `scheduleAt`.")
+    }
+}
+
+/// The target of a push. `devices` overrides everything else. Custom user ids and topics are combined; platforms narrow
+/// both, or select all their devices if there are neither users nor topics.
+struct PivotalTarget: Sendable {
+    var isInteractive = false
+    var devices: [String] = []
+    var users: [String] = []
+    /// Includes the tags, which is the older name of topics.
+    var topics: [String] = []
+    /// Ignored if the target names devices: an error in the platforms is reported only without devices.
+    var platforms: Result<[Set<Platform>], PealError>?
+    var platform: Result<Set<Platform>, PealError>?
+    /// Whether `devices` has elements, valid or not.
+    var namesDevices = false
+    /// Whether another list has elements. A list of empty names selects no device, never all devices.
+    var isNarrow = false
+
+    /// - Throws: the error in the platforms, if any.
+    func audience() throws(PealError) -> Audience {
+        var audience = Audience()
+        audience.interactiveOnly = isInteractive
+        if namesDevices {
+            // This server has never issued an id that is not a UUID, so no device has it.
+            var seen: Set<DeviceID> = []
+            audience.devices = devices.compactMap { DeviceID($0) }.filter { seen.insert($0).inserted }
+            return audience
+        }
+        audience.users = users.filter { Self.isName($0, bytesMax: Limits.userIDBytesMax) }
+        let lowered = Set(topics.map { $0.lowercased() }).filter { Self.isName($0, bytesMax: Limits.topicBytesMax) }
+        audience.topics = lowered.sorted()
+        audience.includesAll = !isNarrow
+        let named = try namedPlatforms()
+        if !named.isEmpty, named.count < Platform.allCases.count { audience.platforms = named }
+        return audience
+    }
+
+    /// The union of `platforms` and the older `platform`; empty if neither is given.
+    fileprivate func namedPlatforms() throws(PealError) -> Set<Platform> {
+        let listed = try platforms?.get() ?? []
+        return listed.reduce(into: try platform?.get() ?? []) { $0.formUnion($1) }
+    }
+
+    /// Whether a user or a topic can have this name. Other names match nothing.
+    private static func isName(_ text: String, bytesMax: Int) -> Bool {
+        text.utf8.count <= bytesMax && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+}
+
+extension PivotalPushShapes {
+    private static let target = ObjectShape("PivotalTarget", PivotalTarget(), rules: [fewTopics, somebody]) {
+        Entry("interactive-only", or: "interactive_only", is: .flag) { $0.isInteractive = $1 ?? false }
+        Entry("devices", names(Limits.pivotalDevicesMax)) { ($0.devices, $0.namesDevices) = named($1) }
+        Entry("custom_user_ids", names(Limits.pivotalUsersMax)) { target, users in
+            let (names, isNarrow) = named(users)
+            target.users = names
+            target.isNarrow = target.isNarrow || isNarrow
+        }
+        for name in ["topics", "tags"] {
+            Entry(name, names(Limits.audienceTopicsMax)) { target, topics in
+                let (names, isNarrow) = named(topics)
+                target.topics += names
+                target.isNarrow = target.isNarrow || isNarrow
+            }
+        }
+        Entry("platforms", Shape.list(platform, max: Limits.listItemsMax, skipsEmpty: true).deferred()) {
+            $0.platforms = $1
+        }
+        Entry("platform", platform.deferred()) { $0.platform = $1 }
+    }
+
+    /// Accepts names that nothing can have, because they are too long or contain control characters.
+    private static func names(_ max: Int) -> Shape<[String]?> {
+        Shape<[String]?>(
+            read: { json, reading throws(PealError) in
+                let names = try Shape<[String]>.texts(.anyText, max: max).read(json, &reading)
+                return json == [] ? nil : names
+            }, describe: { Shape<[String]>.texts(.anyText, max: max).describe($0) })
+    }
+
+    /// The names, and whether the list has elements.
+    private static func named(_ names: [String]??) -> ([String], Bool) {
+        guard case .some(.some(let names)) = names else { return ([], false) }
+        return (names, true)
+    }
+
+    private static let words: [(String, Set<Platform>)] =
+        [
+            "ios", "android", "android-fcm", "android-gcm", "android-baidu", "windows8", "windows", "windowsphone",
+            "windows_phone", "bb10", "blackberry",
+        ].map { ($0, PivotalPlatform.platform(os: $0).map { [$0] } ?? []) } + [("all", Set(Platform.allCases))]
+
+    private static let platform = Shape.text().checked { word, reading throws(PealError) -> Set<Platform> in
+        guard let row = words.first(where: { $0.0 == word.lowercased() }) else {
+            throw .invalid(reading.path, "platform \(word) is unknown")
+        }
+        return row.1
+    }.described { Shape.words("", words).describe($0) }
+
+    private static let fewTopics = Rule<PivotalTarget> { target, _, reading throws(PealError) in
+        // By bytes: Swift's equality takes different spellings of one character for the same.
+        let names = Set(target.topics.map { Array($0.utf8) })
+        guard names.count > Limits.audienceTopicsMax else { return }
+        throw .invalid(
+            reading.path("topics"), "a target may contain at most \(Limits.audienceTopicsMax) topics")
+    }
+
+    private static let listed: JSON = ["type": "array", "minItems": 1]
+
+    private static func with(_ name: String, _ schema: JSON) -> JSON {
+        ["required": [.string(name)], "properties": .object(.init([(name, schema)]))]
+    }
+
+    private static let somebody = Rule<PivotalTarget>(
+        "Give at least one of `devices`, `custom_user_ids`, `topics`, `tags`, `platforms` and `platform`.",
+        violation: { describing in
+            let lists = ["devices", "custom_user_ids", "topics", "tags"].map { with($0, listed) }
+            let word = platform.describe(describing).json
+            let named: JSON = ["type": "array", "contains": word]
+            let nobody: JSON = [
+                "not": ["anyOf": .array(lists + [with("platforms", named), with("platform", word)])]
+            ]
+            let words: JSON = ["type": "array", "items": describing.optional(platform.describe(describing)).json]
+            let absent: JSON = ["type": ["string", "null"], "maxLength": 0]
+            let isKnown: JSON = ["anyOf": [words, absent]]
+            let unknown: JSON = [
+                "allOf": [
+                    ["not": with("devices", listed)],
+                    [
+                        "anyOf": [
+                            with("platforms", ["not": isKnown]),
+                            with("platform", ["not": describing.optional(platform.describe(describing)).json]),
+                        ]
+                    ],
+                ]
+            ]
+            return ["anyOf": [nobody, unknown]]
+        }
+    ) { target, _, reading throws(PealError) in
+        guard !target.namesDevices else { return }
+        guard try !target.namedPlatforms().isEmpty || target.isNarrow else {
+            throw PealError(
+                .missingField,
+                "target must contain at least one of devices, topics, platforms, platform and custom_user_ids",
+                field: reading.path)
+        }
+    }
+}

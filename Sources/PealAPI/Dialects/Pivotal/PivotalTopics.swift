@@ -92,7 +92,7 @@ enum PivotalTopicShapes {
     /// A new topic. `expireAt` and `timeToLive` exclude each other.
     static let topic = ObjectShape("PivotalNewTopic", PivotalTopicDraft(), rules: [oneEnd]) {
         Entry(required: "name", .text(bytes: Limits.topicBytesMax)) { $0.name = $1.lowercased() }
-        Entry("expireAt", PivotalShapes.milliseconds.described("Later than now.")) { $0.expiresAt = $1 ?? nil }
+        Entry("expireAt", PivotalShapes.milliseconds.described("In the future.")) { $0.expiresAt = $1 ?? nil }
         Entry("timeToLive", life) { $0.lifeSeconds = $1 }
     }.shape.checked { topic, reading throws(PealError) in
         var topic = topic
@@ -170,7 +170,7 @@ struct PivotalTags: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let app = try call.app().key
         let page = PageNumber(number: 1, size: Limits.unpagedItemsMax)
-        let topics = try await services.store.read {
+        let topics = try await services.store.read(.heavy) {
             try $0.topics(app: app, TopicSearch(), page, now: call.now)
         }
         return Answer(.ok, ["tags": .array(topics.items.map { .string($0.name) })])
@@ -180,7 +180,7 @@ struct PivotalTags: Sendable {
     private func devices(_ call: Call) async throws -> Answer {
         let (app, tag) = (try call.app().key, try Self.tag(call))
         let page = PageNumber(number: 1, size: Limits.unpagedItemsMax)
-        let found = try await services.store.read { store in
+        let found = try await services.store.read(.heavy) { store in
             let search = DeviceSearch(routes: PivotalPlatform.allRoutes, topic: tag)
             return try store.devices(app: app, search, page, now: call.now)
         }
@@ -191,7 +191,7 @@ struct PivotalTags: Sendable {
     private func count(_ call: Call) async throws -> Answer {
         let (app, tag) = (try call.app().key, try Self.tag(call))
         let platform = call.parameters["platform"]
-        let count = try await services.store.read { store in
+        let count = try await services.store.read(.heavy) { store in
             var routes = PivotalPlatform.allRoutes
             if let platform {
                 let named = try? PivotalPlatform.routes(named: platform)

@@ -51,7 +51,7 @@ struct RichieCheck {
         let names = notification.names
         let documented = Set(RichieObject.texts + [RichieObject.link, RichieObject.page]).union(Self.apple)
         let dashed = names.count { $0.contains("-") && !documented.contains($0) }
-        if dashed > 0 { warnings.append("\(path) has \(dashed) keys with a dash, which analytics cannot take") }
+        if dashed > 0 { warnings.append("\(path) has \(dashed) keys with a dash, which analytics does not support") }
         if names.contains(RichieObject.item), names.contains(RichieObject.link), !names.contains("tab-id") {
             warnings.append("\(path) has both \(RichieObject.item) and \(RichieObject.link)")
         }
@@ -82,7 +82,7 @@ struct RichieApple {
         } else {
             members["aps"] = nil
         }
-        if members["aps"]?["alert"] == nil { check.warn("\(ios.path) has no aps.alert: iOS shows nothing by itself") }
+        if members["aps"]?["alert"] == nil { check.warn("\(ios.path) has no aps.alert: iOS shows no notification") }
         self.members = members
     }
 
@@ -170,7 +170,7 @@ struct RichieAndroid {
     private static func texts(_ members: JSON.Members) -> JSON.Members {
         var texts = JSON.Members()
         for (name, value) in members.pairs where !value.isNull && !isReserved(name) {
-            texts[name] = .string(Tolerance.plainText(value) ?? value.text)
+            texts[name] = .string(value.scalarText ?? value.text)
         }
         return texts
     }

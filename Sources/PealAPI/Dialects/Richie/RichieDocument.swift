@@ -6,7 +6,7 @@ internal import PealShapes
 enum RichieDocument {
     static func document(_ describing: Describing, _ options: APIOptions) -> DialectDocument {
         DialectDocument(
-            name: "Richie", text: "Tasks to topics and to users.", dialect: RichieDialect(),
+            name: "Richie", text: "Tasks for topics and users.", dialect: RichieDialect(),
             refusal: .object([.required("error", .text)]),
             operations: [send(RichieShapes(options).task.schema(describing))],
             webhooks: [reported])
@@ -14,11 +14,12 @@ enum RichieDocument {
 
     private static func send(_ body: Schema) -> APIOperation {
         APIOperation(
-            id: "richieSend", method: .post, path: "/push/v2/admin/task", summary: "Send to topics and to users",
-            text: "The task is durable before the answer. A repeated task is a new task.",
+            id: "richieSend", method: .post, path: "/push/v2/admin/task", summary: "Send to topics and users",
+            text: "The task is on disk before the response is sent. A repeated request creates another task.",
             body: APIBody(schema: body, examples: [("topics", toTopics), ("users", toUsers)]),
             answers: [
-                APIAnswer(201, "The task is taken.", .component("RichieTaken", .object([.required("task_id", .uuid)])))
+                APIAnswer(
+                    201, "The task was accepted.", .component("RichieTaken", .object([.required("task_id", .uuid)])))
             ],
             refusals: [.notFound, .payloadTooLarge])
     }
@@ -45,8 +46,8 @@ enum RichieDocument {
         ]))
 
     private static let reported = APIWebhook(
-        id: "richieReport", summary: "Delivery analytics of a task that is done",
-        text: "To a webhook of kind `richie_report`, authenticated as it asks.",
-        headers: [.header("X-Idempotency-Key", .text, "The same in every repetition.")],
+        id: "richieReport", summary: "Delivery analytics of a finished task",
+        text: "Sent to webhooks of kind `richie_report`, with the webhook's authentication.",
+        headers: [.header("X-Idempotency-Key", .text, "The same in every retry.")],
         body: APIBody(schema: report))
 }

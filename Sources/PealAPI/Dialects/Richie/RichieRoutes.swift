@@ -34,7 +34,7 @@ struct RichieTasks: Sendable {
         let records = try await services.credentialRecords(app)
         try services.preview.check(draft, app: app, records, spelling: RichieSpelling.path)
         let reply = try await services.messages.send(draft, call.verb) { [logger = services.logger] accepted in
-            Self.log(accepted.audienceEstimate == 0 ? warnings + ["it reaches nobody"] : warnings, draft, logger)
+            Self.log(accepted.audienceEstimate == 0 ? warnings + ["it reaches no device"] : warnings, draft, logger)
             return Reply(status: 201, ["task_id": .string(accepted.id.description)])
         }
         return Answer(reply)

@@ -27,7 +27,7 @@ struct RichieShapes: Sendable {
             guard elements.count <= max else { throw reading.refusal("may contain at most \(max) elements") }
             guard !elements.isEmpty else { return nil }
             var seen: Set<[UInt8]> = []
-            return elements.compactMap(Tolerance.plainText).filter { text in
+            return elements.compactMap(\.scalarText).filter { text in
                 (1...bytesMax).contains(text.utf8.count) && text.isPrintable && seen.insert(Array(text.utf8)).inserted
             }
         } describe: { _ in
@@ -36,7 +36,7 @@ struct RichieShapes: Sendable {
     }
 
     private static let namesSomebody = Rule<RichieTask>(
-        "`topics` or `external_user_ids` must name somebody.",
+        "Give `topics` or `external_user_ids`.",
         violation: { _ in
             let lists = ["topics", "external_user_ids"].map { name -> JSON in
                 [
@@ -48,7 +48,7 @@ struct RichieShapes: Sendable {
         }
     ) { task, _, _ throws(PealError) in
         guard task.topics == nil, task.users == nil else { return }
-        throw PealError(.missingField, "topics or external_user_ids must name somebody", field: "topics")
+        throw PealError(.missingField, "topics or external_user_ids must not be empty", field: "topics")
     }
 
     private static let payloads = ObjectShape(
@@ -77,7 +77,7 @@ struct RichieShapes: Sendable {
     }
 
     private static let sizeText =
-        "At most \(Limits.richiePayloadBytesMax) bytes of compact JSON. Other members are passed on."
+        "At most \(Limits.richiePayloadBytesMax) bytes of compact JSON. Other members are passed on unchanged."
 
     private static let ios = ObjectShape(
         "RichieApple", RichieApplePayload(), sizeText,
@@ -105,7 +105,7 @@ extension RichieShapes {
     }
 
     private static let data = ObjectShape(
-        "RichieData", RichieObject(), "The keys may stand flat, in `alert`, or both.",
+        "RichieData", RichieObject(), "The keys may be at the top level, in `alert`, or both.",
         rules: [hasBody(bodies, missing: "body", \.hasBody)], others: others,
         extra: { $0.members = RichieObject.passedOn($1) }
     ) {
@@ -161,9 +161,9 @@ extension RichieShapes {
     )
 
     private static func hasBody<Root>(
-        _ places: [JSON], missing: String, _ isThere: @escaping @Sendable (Root) -> Bool
+        _ alternatives: [JSON], missing: String, _ isThere: @escaping @Sendable (Root) -> Bool
     ) -> Rule<Root> {
-        Rule("A body is required.", violation: { _ in ["not": ["anyOf": .array(places)]] }) {
+        Rule("A body is required.", violation: { _ in ["not": ["anyOf": .array(alternatives)]] }) {
             root, _, reading throws(PealError) in
             guard isThere(root) else { throw .missing(reading.path(missing)) }
         }

@@ -90,7 +90,7 @@ struct RichieObject: Sendable {
             guard let value = members[name], value.isNull || value == .string("") else { continue }
             members[name] = nil
         }
-        for name in shown { members[name] = members[name].flatMap(Tolerance.plainText).map(JSON.string) }
+        for name in shown { members[name] = members[name].flatMap(\.scalarText).map(JSON.string) }
         return members
     }
 }

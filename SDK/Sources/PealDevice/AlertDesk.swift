@@ -1,0 +1,97 @@
+internal import PealWire
+
+/// Receives alert pushes in the notification service extension: decides how each is presented, so that no message
+/// alerts twice, and reports the receipt.
+package struct AlertDesk: Sendable {
+    /// How long the extension waits for an app that is just displaying the message.
+    package static let patienceMilliseconds = 5000
+    private static let lookMilliseconds = 250
+
+    private let state: any SharedState<Ledger>
+    private let board: any NotificationBoard
+    private let api: (any DeviceAPI)?
+    private let clock: any PhoneClock
+    private let makeID: @Sendable () -> String
+    private let pause: @Sendable (_ milliseconds: Int) async -> Void
+
+    /// - Parameters:
+    ///   - api: nil without a way to the server; the app reports later then.
+    ///   - pause: waits for so many milliseconds.
+    package init(
+        state: any SharedState<Ledger>, board: any NotificationBoard, api: (any DeviceAPI)?, clock: any PhoneClock,
+        makeID: @escaping @Sendable () -> String, pause: @escaping @Sendable (Int) async -> Void
+    ) {
+        (self.state, self.board, self.api, self.clock) = (state, board, api, clock)
+        (self.makeID, self.pause) = (makeID, pause)
+    }
+
+    /// Decides about a push for a message.
+    /// - Returns: how to present it. The caller shows what comes while the ledger cannot be read.
+    package func receive(_ id: String) async throws -> AlertVerdict {
+        var waited = 0
+        while true {
+            let isDisplayed = await board.contains(id)
+            let verdict = try state.update { ledger -> AlertVerdict in
+                let now = ledger.clock.now(clock.wall).milliseconds
+                return ledger.alert(
+                    id, mayWait: !isDisplayed && waited < Self.patienceMilliseconds, eventIDs: (makeID(), makeID()),
+                    now: now)
+            }
+            guard verdict == .wait else { return verdict }
+            await pause(Self.lookMilliseconds)
+            waited += Self.lookMilliseconds
+        }
+    }
+
+    /// Sends what waits in the ledger. A failure is no loss: the app sends it later.
+    package func flush() async throws {
+        guard let api else { return }
+        try await Reporter(state: state, api: api).flush()
+    }
+}
+
+/// Sends queued events, oldest first.
+package struct Reporter: Sendable {
+    package static let eventsPerRequestMax = 200
+
+    private let state: any SharedState<Ledger>
+    private let api: any DeviceAPI
+
+    package init(state: any SharedState<Ledger>, api: any DeviceAPI) { (self.state, self.api) = (state, api) }
+
+    /// Sends until the queue is empty or the server does not answer.
+    /// - Returns: what stopped it; nil when everything was sent.
+    @discardableResult
+    package func flush() async throws -> APIFailure? {
+        while true {
+            let ledger = try state.read()
+            let batch = Array(ledger.outbox.prefix(Self.eventsPerRequestMax))
+            guard let identity = ledger.identity, !batch.isEmpty else { return nil }
+            do {
+                _ = try await api.report(batch, as: identity.deviceToken)
+            } catch {
+                // What is refused as a whole would be refused forever, and block everything behind it.
+                guard case .refused(let status, _, _, _) = error, status == 400 || status == 413 else { return error }
+                if batch.count > 1 {
+                    if let failure = try await one(of: batch, as: identity.deviceToken) { return failure }
+                    continue
+                }
+            }
+            let ids = Set(batch.map(\.eventID))
+            try state.update { $0.acknowledge(events: ids) }
+        }
+    }
+
+    /// Sends events one at a time, to find the one that is refused.
+    private func one(of batch: [DeviceEvent], as deviceToken: String) async throws -> APIFailure? {
+        for event in batch {
+            do {
+                _ = try await api.report([event], as: deviceToken)
+            } catch {
+                guard case .refused = error else { return error }
+            }
+            try state.update { $0.acknowledge(events: [event.eventID]) }
+        }
+        return nil
+    }
+}

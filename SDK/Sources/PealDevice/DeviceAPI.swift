@@ -1,0 +1,123 @@
+package import Foundation
+package import PealWire
+
+/// What the server offers a device (docs/api/device.md). Conformers: `HTTPDeviceAPI`; the model of a server in the test
+/// of lifecycles, where JSON would cost most of the time.
+package protocol DeviceAPI: Sendable {
+    func register(_ registration: Registration) async throws(APIFailure) -> RegistrationAnswer
+    func sync(_ request: SyncRequest, as deviceToken: String) async throws(APIFailure) -> SyncAnswer
+    func claim(_ message: String, _ request: ClaimRequest, as deviceToken: String) async throws(APIFailure)
+        -> ClaimAnswer
+    func report(_ events: [DeviceEvent], as deviceToken: String) async throws(APIFailure) -> EventsAnswer
+    func setTopic(_ topic: String, isSubscribed: Bool, as deviceToken: String) async throws(APIFailure)
+    func unregister(as deviceToken: String) async throws(APIFailure)
+}
+
+/// Why a call brought no answer that the device can use.
+package enum APIFailure: Error, Sendable, Hashable {
+    /// Nothing came back, or nothing readable. The call may have taken effect: repeat it with the same ids.
+    case lost
+    /// The server asks for a pause.
+    case busy(afterSeconds: Int?)
+    /// The device's token, or the app's key, is not valid.
+    case unauthorized
+    /// Final: a repetition would be refused too.
+    case refused(status: Int, code: String, message: String?, field: String?)
+
+    /// Whether the same call may succeed later.
+    package var isTemporary: Bool {
+        switch self {
+        case .lost, .busy: true
+        case .unauthorized, .refused: false
+        }
+    }
+}
+
+/// The device API over HTTP.
+package struct HTTPDeviceAPI: DeviceAPI {
+    private let base: URL
+    private let key: String
+    private let exchange: any HTTPExchange
+
+    /// - Parameters:
+    ///   - server: such as `https://push.example.com`.
+    ///   - key: the app's device key.
+    package init(server: URL, key: String, exchange: any HTTPExchange) {
+        base = server.appendingPathComponent("peal/device/v1", isDirectory: true)
+        (self.key, self.exchange) = (key, exchange)
+    }
+
+    package func register(_ registration: Registration) async throws(APIFailure) -> RegistrationAnswer {
+        try read(await call("POST", "register", body: registration, as: key))
+    }
+
+    package func sync(_ request: SyncRequest, as deviceToken: String) async throws(APIFailure) -> SyncAnswer {
+        try read(await call("POST", "sync", body: request, as: deviceToken))
+    }
+
+    /// 409 is an answer too.
+    package func claim(
+        _ message: String, _ request: ClaimRequest, as deviceToken: String
+    ) async throws(APIFailure) -> ClaimAnswer {
+        try read(
+            await call("POST", "messages/\(message)/claim", body: request, as: deviceToken, allowing: 409))
+    }
+
+    package func report(_ events: [DeviceEvent], as deviceToken: String) async throws(APIFailure) -> EventsAnswer {
+        try read(await call("POST", "events", body: events, as: deviceToken))
+    }
+
+    package func setTopic(
+        _ topic: String, isSubscribed: Bool, as deviceToken: String
+    ) async throws(APIFailure) {
+        let name = topic.addingPercentEncoding(withAllowedCharacters: Self.unreserved) ?? topic
+        _ = try await call(isSubscribed ? "PUT" : "DELETE", "topics/\(name)", body: Nothing?.none, as: deviceToken)
+    }
+
+    package func unregister(as deviceToken: String) async throws(APIFailure) {
+        _ = try await call("DELETE", "registration", body: Nothing?.none, as: deviceToken)
+    }
+
+    private struct Nothing: Encodable {}
+
+    /// RFC 3986 §2.3.
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+    private func call(
+        _ method: String, _ path: String, body: (some Encodable)?, as bearer: String, allowing allowed: Int? = nil
+    ) async throws(APIFailure) -> HTTPResponse {
+        guard let url = URL(string: base.absoluteString + path) else {
+            throw .refused(status: 0, code: "invalid_field", message: nil, field: "server")
+        }
+        var request = HTTPRequest(method, url, headers: ["authorization": "Bearer \(bearer)"])
+        if let body {
+            guard let data = try? JSONEncoder().encode(body) else {
+                throw .refused(status: 0, code: "invalid_field", message: "not JSON", field: nil)
+            }
+            request.headers["content-type"] = "application/json"
+            request.body = data
+        }
+        let response: HTTPResponse
+        do { response = try await exchange.send(request) } catch { throw .lost }
+        if (200...299).contains(response.status) || response.status == allowed { return response }
+        throw failure(response)
+    }
+
+    private func failure(_ response: HTTPResponse) -> APIFailure {
+        switch response.status {
+        case 401: return .unauthorized
+        case 408, 425, 429, 500...: return .busy(afterSeconds: response.headers["retry-after"].flatMap { Int($0) })
+        default:
+            let error = (try? JSONDecoder().decode(ErrorAnswer.self, from: response.body))?.error
+            return .refused(
+                status: response.status, code: error?.code ?? "internal", message: error?.message, field: error?.field)
+        }
+    }
+
+    /// An unreadable body of a 2xx, such as that of a captive portal, counts as no answer.
+    private func read<Answer: Decodable>(_ response: HTTPResponse) throws(APIFailure) -> Answer {
+        guard let answer = try? JSONDecoder().decode(Answer.self, from: response.body) else { throw .lost }
+        return answer
+    }
+}

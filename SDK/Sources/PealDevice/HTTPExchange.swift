@@ -1,0 +1,90 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+    internal import FoundationNetworking
+#endif
+
+/// A request over HTTP.
+public struct HTTPRequest: Sendable, Hashable {
+    public var method: String
+    public var url: URL
+    /// Header fields with names in lower case.
+    public var headers: [String: String]
+    public var body: Data?
+
+    /// A request without a body unless given.
+    public init(_ method: String, _ url: URL, headers: [String: String] = [:], body: Data? = nil) {
+        (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
+    }
+}
+
+/// The response to a request.
+public struct HTTPResponse: Sendable, Hashable {
+    public var status: Int
+    /// Header fields with names in lower case.
+    public var headers: [String: String]
+    public var body: Data
+
+    /// A response without headers or body unless given.
+    public init(_ status: Int, headers: [String: String] = [:], body: Data = Data()) {
+        (self.status, self.headers, self.body) = (status, headers, body)
+    }
+}
+
+/// Sends requests. Conformers: `URLSessionExchange`; a scripted one in tests.
+public protocol HTTPExchange: Sendable {
+    /// The response, whatever its status. Throws if there is none.
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse
+}
+
+/// Sends requests over `URLSession`, without cookies, caches or redirects: a redirect would carry the device's token to
+/// another host.
+public struct URLSessionExchange: HTTPExchange {
+    private let session: URLSession
+    private let bytesMax: Int
+
+    /// - Parameters:
+    ///   - timeoutSeconds: for a whole exchange; the system grants 30 s in the background.
+    ///   - bytesMax: a larger response counts as none.
+    public init(timeoutSeconds: Double = 10, bytesMax: Int = 8 * 1024 * 1024) {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = timeoutSeconds
+        configuration.timeoutIntervalForResource = timeoutSeconds
+        configuration.httpCookieStorage = nil
+        configuration.urlCache = nil
+        session = URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
+        self.bytesMax = bytesMax
+    }
+
+    public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        var order = URLRequest(url: request.url)
+        order.httpMethod = request.method
+        order.httpBody = request.body
+        for (name, value) in request.headers { order.setValue(value, forHTTPHeaderField: name) }
+        let prepared = order
+        let (data, response) = try await withCheckedThrowingContinuation { continuation in
+            session.dataTask(with: prepared) { data, response, error in
+                if let data, let response = response as? HTTPURLResponse {
+                    continuation.resume(returning: (data, response))
+                } else {
+                    continuation.resume(throwing: error ?? URLError(.badServerResponse))
+                }
+            }.resume()
+        }
+        guard data.count <= bytesMax else { throw URLError(.dataLengthExceedsMaximum) }
+        var headers: [String: String] = [:]
+        for (name, value) in response.allHeaderFields {
+            if let name = name as? String, let value = value as? String { headers[name.lowercased()] = value }
+        }
+        return HTTPResponse(response.statusCode, headers: headers, body: data)
+    }
+}
+
+private final class NoRedirects: NSObject, URLSessionTaskDelegate {
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+}

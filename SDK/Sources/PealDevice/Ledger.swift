@@ -1,0 +1,341 @@
+package import PealMoments
+package import PealWire
+
+/// Everything that app and extension share: who the device is, what it holds and has shown, and what it still has to
+/// report. A value: each method is a step that the caller wraps in a transaction. Times are the server's, in
+/// milliseconds since 1970.
+package struct Ledger: Sendable, Hashable, Codable {
+    /// Who the device is to the server.
+    package struct Identity: Sendable, Hashable, Codable {
+        package var device: String
+        package var deviceToken: String
+        package var app: String
+        package var modelKeys: [ModelKey]
+    }
+
+    /// When to try the server again.
+    package struct Pause: Sendable, Hashable, Codable {
+        package var failures = 0
+        /// By the wall clock.
+        package var until: Int64 = 0
+
+        package init() {}
+    }
+
+    package static let eventsMax = 1000
+    package static let entriesMax = 1000
+    package static let wakesMax = 64
+    /// Longer than a message can be recovered: 7 days of window and one more.
+    package static let memory: Int64 = 9 * 86_400_000
+
+    /// The server's address, for the extension.
+    package var server: String?
+    package var identity: Identity?
+    /// What the app wants to be registered.
+    package var wanted: Registration?
+    /// What the server took.
+    package private(set) var registered: Registration?
+    /// The user whom the server knows the device by.
+    package private(set) var user: String?
+    /// Whether the app asked to be forgotten.
+    package var isLeaving = false
+    package var clock = ServerClock()
+    package var pause = Pause()
+    package private(set) var entries: [String: LedgerEntry] = [:]
+    package private(set) var outbox: [DeviceEvent] = []
+    /// Wake-ups to acknowledge.
+    package private(set) var wakes: [Int] = []
+    package private(set) var lastWake: Int?
+    package var wakeRate: WakeRate?
+    package var rules: DisplayRules?
+    /// Topics to subscribe to (true) and to unsubscribe from.
+    package var topicChanges: [String: Bool] = [:]
+    /// What the app subscribed to, for a registration from scratch.
+    package var topics: [String]?
+    /// How often the person opened the app in each hour of the day.
+    package private(set) var openCounts = [Int](repeating: 0, count: 24)
+    package var wasUnlocked: Bool?
+    package var sharesContext = false
+
+    package init() {}
+
+    /// The user whose messages the device shows; empty without one.
+    package var owner: String { user ?? "" }
+
+    /// The entry of a message for the present user. An entry without a user is from before a registration whose answer
+    /// was lost, and one seen without a user from before the person signed out: both are of the same display.
+    package subscript(_ id: String) -> LedgerEntry? {
+        get { entries[id].flatMap { $0.owner == owner || $0.owner.isEmpty || owner.isEmpty ? $0 : nil } }
+        set { entries[id] = newValue }
+    }
+
+    /// The present user's entries in a stage, in the order of their ids.
+    package func entries(in stage: LedgerEntry.Stage) -> [LedgerEntry] {
+        entries.values.filter { $0.stage == stage && $0.owner == owner }.sorted { $0.id < $1.id }
+    }
+
+    /// When notifications were shown, for the rules that keep them apart.
+    package var shownTimes: [Int64] { entries.values.filter(\.stage.wasShown).map(\.since) }
+
+    // MARK: Messages from the server
+
+    /// Takes an open message. A message that this device is displaying, or has displayed, stays as it is.
+    package mutating func hold(_ message: OpenMessage, now: Int64) {
+        guard let entry = self[message.id] else {
+            self[message.id] = LedgerEntry(
+                id: message.id, owner: owner, stage: .held, message: message, since: now)
+            return
+        }
+        switch entry.stage {
+        case .held, .gone:
+            guard entry.stage == .gone || message.rev > entry.message?.rev ?? 0 else { return }
+            self[message.id] = LedgerEntry(id: message.id, owner: owner, stage: .held, message: message, since: now)
+        case .asked:
+            // An open revision proves that no claim of an earlier one was or will be granted.
+            guard message.rev > entry.claim?.rev ?? 0 else { return }
+            self[message.id] = LedgerEntry(id: message.id, owner: owner, stage: .held, message: message, since: now)
+        case .intent, .shown, .opened, .dismissed: break
+        }
+    }
+
+    /// Forgets messages that are not open any more. A claim may have been granted without our knowledge: it is asked
+    /// for again instead.
+    package mutating func revoke(_ ids: [String], now: Int64) {
+        for id in ids where self[id]?.stage == .held { self[id]?.enter(.gone, at: now) }
+    }
+
+    // MARK: Claim and display
+
+    /// Stores the claim to send: a new one for a held message, the same one for a message that was asked for.
+    /// - Returns: nil if the message is neither.
+    package mutating func ask(
+        _ id: String, claimID: String, score: Double?, snapshot: String?, now: Int64
+    ) -> (claim: LedgerEntry.Claim, message: OpenMessage)? {
+        guard let entry = self[id], let message = entry.message else { return nil }
+        switch entry.stage {
+        case .held:
+            let claim = LedgerEntry.Claim(id: claimID, rev: message.rev, score: score, snapshot: snapshot)
+            self[id]?.claim = claim
+            self[id]?.enter(.asked, at: now)
+            return (claim, message)
+        case .asked, .intent:
+            return entry.claim.map { ($0, message) }
+        case .shown, .opened, .dismissed, .gone: return nil
+        }
+    }
+
+    /// The claim was granted: from now on `run` displays the message.
+    /// - Returns: whether it may. Not if an alert or another run was faster.
+    package mutating func grant(_ id: String, claimID: String, run: String, now: Int64) -> Bool {
+        guard let entry = self[id], entry.claim?.id == claimID else { return false }
+        guard entry.stage == .asked || entry.stage == .intent && entry.intent?.run != run else { return false }
+        self[id]?.enter(.intent, at: now)
+        self[id]?.intent = LedgerEntry.Intent(run: run)
+        return true
+    }
+
+    /// The claim was refused. Only an entry that waits for this answer is affected.
+    package mutating func lose(_ id: String, claimID: String, now: Int64) {
+        guard let entry = self[id], entry.stage == .asked, entry.claim?.id == claimID else { return }
+        self[id]?.enter(.gone, at: now)
+    }
+
+    /// The server sends an alert itself for a display that did not conclude: no further claim.
+    package mutating func awaitAlert(_ id: String) {
+        if self[id]?.stage == .intent { self[id]?.claim = nil }
+    }
+
+    /// The person allows no notifications: the message ends here.
+    package mutating func withhold(
+        _ id: String, reason: DeviceEvent.SuppressionReason, eventID: String, now: Int64
+    ) {
+        guard self[id]?.stage == .intent else { return }
+        var event = DeviceEvent(
+            eventID: eventID, message: id, type: .suppressed, at: WireTime(milliseconds: now))
+        event.reason = reason
+        self[id]?.enter(.gone, at: now)
+        report(event)
+    }
+
+    /// The notification could not be added, so nothing was displayed: the claim remains.
+    package mutating func displayFailed(_ id: String, run: String, now: Int64) {
+        guard self[id]?.stage == .intent, self[id]?.intent?.run == run else { return }
+        self[id]?.enter(.asked, at: now)
+    }
+
+    /// The notification was displayed: notes it and its receipt.
+    package mutating func displayed(_ id: String, eventID: String, now: Int64) {
+        guard let entry = self[id], entry.stage == .intent else { return }
+        var event = DeviceEvent(eventID: eventID, message: id, type: .shown, at: WireTime(milliseconds: now))
+        if sharesContext {
+            event.snapshot = entry.claim?.snapshot
+            event.trace = entry.trace.isEmpty ? nil : Base64.encode(entry.trace)
+        }
+        self[id]?.enter(.shown, at: now)
+        report(event)
+    }
+
+    /// An alert push for the message arrived: decides how it is presented, and notes that it was.
+    /// - Parameter mayWait: whether the caller can look again; without it an unclear display counts as one.
+    package mutating func alert(_ id: String, mayWait: Bool, eventIDs: (String, String), now: Int64) -> AlertVerdict {
+        let time = WireTime(milliseconds: now)
+        switch self[id]?.stage {
+        case .intent where mayWait: return .wait
+        case .intent:
+            // The display may have happened and may have been removed since: a second sound would be one too many, and
+            // a missing notification one too few.
+            displayed(id, eventID: eventIDs.0, now: now)
+            return .silence
+        case .shown, .opened, .dismissed:
+            var event = DeviceEvent(eventID: eventIDs.0, message: id, type: .suppressed, at: time)
+            event.reason = .duplicate
+            report(event)
+            return .silence
+        case .held, .asked, .gone, nil:
+            if self[id] == nil { self[id] = LedgerEntry(id: id, owner: owner, stage: .gone, since: now) }
+            self[id]?.enter(.shown, at: now)
+            report(DeviceEvent(eventID: eventIDs.0, message: id, type: .received, at: time))
+            report(DeviceEvent(eventID: eventIDs.1, message: id, type: .shown, at: time))
+            return .show
+        }
+    }
+
+    /// The person opened or dismissed a notification. It was displayed then, whatever else is known of it.
+    package mutating func respond(_ id: String, isDismissal: Bool, button: String?, eventID: String, now: Int64) {
+        var event = DeviceEvent(
+            eventID: eventID, message: id, type: isDismissal ? .dismissed : .opened,
+            at: WireTime(milliseconds: now))
+        event.button = button
+        report(event)
+        let shownAt = self[id].flatMap { $0.stage.wasShown ? $0.since : nil } ?? now
+        if self[id] == nil { self[id] = LedgerEntry(id: id, owner: owner, stage: .gone, since: now) }
+        guard self[id]?.stage != .opened else { return }
+        self[id]?.enter(isDismissal ? .dismissed : .opened, at: shownAt)
+    }
+
+    // MARK: Considering a moment
+
+    /// Notes that the moment was considered and not taken.
+    package mutating func look(_ id: String, trace: [UInt8], now: Int64) {
+        guard self[id]?.stage == .held else { return }
+        self[id]?.looks.append(now)
+        if sharesContext, (self[id]?.trace.count ?? 0) + trace.count <= 1280 { self[id]?.trace += trace }
+    }
+
+    /// Notes a wake-up, and those that its number says were missed.
+    package mutating func note(wake sequence: Int, prior: Double, now: Int64) {
+        guard sequence > lastWake ?? .min else { return }
+        var rate = wakeRate ?? WakeRate(prior: prior, now: now)
+        if let lastWake {
+            for _ in 0..<min(sequence - lastWake - 1, 20) { rate.record(hasArrived: false, now: now) }
+        }
+        rate.record(hasArrived: true, now: now)
+        wakeRate = rate
+        lastWake = sequence
+        wakes = (wakes + [sequence]).suffix(Self.wakesMax)
+    }
+
+    /// Counts an opening of the app.
+    package mutating func countOpen(hour: Int, eventID: String, now: Int64) {
+        guard openCounts.indices.contains(hour) else { return }
+        // The counters fade, so that a changed habit shows after a few weeks.
+        if openCounts.reduce(0, +) >= 400 { openCounts = openCounts.map { $0 / 2 } }
+        openCounts[hour] += 1
+        guard sharesContext else { return }
+        var event = DeviceEvent(
+            eventID: eventID, type: .appOpened, at: WireTime(milliseconds: now - now % 3_600_000))
+        event.hour = hour
+        report(event)
+    }
+
+    // MARK: Reports
+
+    /// Queues an event. Beyond the limit the oldest event that is no receipt of a display is dropped, else the oldest.
+    package mutating func report(_ event: DeviceEvent) {
+        outbox.append(event)
+        guard outbox.count > Self.eventsMax else { return }
+        outbox.remove(at: outbox.firstIndex { !$0.type.isReceipt } ?? 0)
+    }
+
+    /// The server stored or refused these.
+    package mutating func acknowledge(events ids: Set<String>, wakes numbers: [Int] = []) {
+        outbox.removeAll { ids.contains($0.eventID) }
+        wakes.removeAll(where: numbers.contains)
+    }
+
+    /// Withdraws the consent to context sharing: what was gathered and not yet sent is deleted.
+    package mutating func stopSharing() {
+        sharesContext = false
+        outbox.removeAll { $0.type == .appOpened }
+        for index in outbox.indices { (outbox[index].snapshot, outbox[index].trace) = (nil, nil) }
+        for key in entries.keys {
+            entries[key]?.trace = []
+            entries[key]?.claim?.snapshot = nil
+        }
+    }
+
+    // MARK: Registration
+
+    /// Takes the server's answer. Messages of another user are not shown any more.
+    package mutating func register(_ answer: RegistrationAnswer, as sent: Registration, sentAt wall: Int64) {
+        identity = Identity(
+            device: answer.device, deviceToken: answer.deviceToken, app: answer.app, modelKeys: answer.modelKeys ?? [])
+        (registered, user) = (sent, answer.userID)
+        clock.learn(answer.now, sentAt: wall)
+        pause = Pause()
+        for key in entries.keys {
+            guard let entry = entries[key], entry.owner != owner else { continue }
+            if entry.stage == .held || entry.stage == .asked { entries[key]?.enter(.gone, at: answer.now.milliseconds) }
+        }
+    }
+
+    /// Whether the app wants another user than the server knows: then no message may be shown.
+    package var isBetweenUsers: Bool { wanted?.userID != registered?.userID }
+
+    /// The device's token has ended.
+    package mutating func dropIdentity() { identity = nil }
+
+    /// The user's proof was not accepted: the device goes on without a user.
+    package mutating func refuseUser() {
+        wanted?.userID = nil
+        wanted?.userProof = nil
+    }
+
+    /// Whether the server does not know yet what the app wants.
+    package var needsRegistration: Bool {
+        guard var wanted else { return false }
+        guard identity != nil, var registered else { return true }
+        (wanted.userProof, registered.userProof) = (nil, nil)
+        (wanted.topics, registered.topics) = (nil, nil)
+        return wanted != registered
+    }
+
+    /// Drops what is too old to matter.
+    package mutating func prune(now: Int64) {
+        entries = entries.filter { _, entry in
+            let end = entry.message?.fallbackAt.milliseconds ?? entry.since
+            return max(end, entry.since) > now - Self.memory
+        }
+        guard entries.count > Self.entriesMax else { return }
+        for entry in entries.sorted(by: { $0.value.since < $1.value.since }).prefix(entries.count - Self.entriesMax) {
+            entries[entry.key] = nil
+        }
+    }
+}
+
+/// Base64 of RFC 4648 §4, for the few bytes that events carry.
+package enum Base64 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+
+    package static func encode(_ bytes: [UInt8]) -> String {
+        var text = ""
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let chunk = bytes[start..<min(start + 3, bytes.count)]
+            let word = chunk.enumerated().reduce(0) { $0 | Int($1.element) << (16 - 8 * $1.offset) }
+            for place in 0..<4 {
+                text.append(place <= chunk.count ? alphabet[word >> (18 - 6 * place) & 63] : "=")
+            }
+        }
+        return text
+    }
+}

@@ -1,0 +1,73 @@
+package import PealWire
+
+/// One message on this device: what is known of it and how far it has come. docs/states.md draws the stages.
+package struct LedgerEntry: Sendable, Hashable, Codable {
+    package enum Stage: String, Sendable, Hashable, Codable, CaseIterable {
+        /// Waits for its moment.
+        case held
+        /// A claim was stored and may have been sent.
+        case asked
+        /// The claim is granted; the notification may be on the screen.
+        case intent
+        /// The notification was displayed. From here on nothing alerts for the message again.
+        case shown, opened, dismissed
+        /// Not this device's, or not any more.
+        case gone
+
+        package var wasShown: Bool { self == .shown || self == .opened || self == .dismissed }
+    }
+
+    package let id: String
+    /// The user whom it belongs to; empty for a device without one.
+    package let owner: String
+    package var stage: Stage
+    /// While held, asked or in intent.
+    package var message: OpenMessage?
+    /// When the moment was considered, by the server's clock.
+    package var looks: [Int64] = []
+    /// What was computed then, `TraceLine.byteCount` bytes each; empty without context sharing.
+    package var trace: [UInt8] = []
+    package var claim: Claim?
+    package var intent: Intent?
+    /// Since when it has this stage, in milliseconds by the server's clock.
+    package var since: Int64
+
+    package struct Claim: Sendable, Hashable, Codable {
+        package let id: String
+        package let rev: Int
+        package var score: Double?
+        /// The context as the person agreed to share it, base64.
+        package var snapshot: String?
+    }
+
+    package struct Intent: Sendable, Hashable, Codable {
+        /// The run of the process that displays it. Another run concludes that this one has died.
+        package let run: String
+    }
+
+    package init(id: String, owner: String, stage: Stage, message: OpenMessage? = nil, since: Int64) {
+        (self.id, self.owner, self.stage, self.message, self.since) = (id, owner, stage, message, since)
+    }
+
+    mutating func enter(_ stage: Stage, at now: Int64) {
+        self.stage = stage
+        since = now
+        if stage != .intent { intent = nil }
+        if stage.wasShown || stage == .gone {
+            message = nil
+            claim = nil
+            looks = []
+            trace = []
+        }
+    }
+}
+
+/// How an alert push is presented.
+package enum AlertVerdict: Sendable, Hashable {
+    /// As it is.
+    case show
+    /// Without sound or banner, because this message has alerted already or may have.
+    case silence
+    /// The app is displaying it at this moment: look again.
+    case wait
+}

@@ -1,0 +1,154 @@
+package import Foundation
+
+#if canImport(Darwin)
+    internal import Darwin
+#elseif canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
+/// A value that app and notification service extension share. Every change is one transaction: it is either durable as
+/// a whole or did not happen, and no two run at once. Conformers: `SharedFile` on phones; a state in memory that dies on
+/// demand in tests.
+package protocol SharedState<Value>: Sendable {
+    associatedtype Value: Sendable
+
+    /// Changes the value. Throws if the state cannot be read or written; then nothing changed.
+    func update<Result>(_ change: (inout Value) throws -> Result) throws -> Result
+    /// The value as of now.
+    func read() throws -> Value
+}
+
+/// Why shared state is not available.
+package enum SharedFileError: Error, Sendable, Hashable {
+    /// A system call failed. Before the first unlock after a restart, files are not readable.
+    case system(call: String, code: Int32)
+    /// The file has another format, such as one of a later version.
+    case unreadable
+}
+
+/// Shared state in a JSON file. A change writes a second file, makes it durable and renames it, under an exclusive lock
+/// on a third; a process that dies anywhere in between leaves the old or the new value, and its lock ends with it.
+package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
+    /// The steps of a change, for tests that end the process between two of them.
+    package enum Step: CaseIterable, Sendable {
+        case locked, written, synced, renamed, folderSynced
+    }
+
+    private let url: URL
+    private let initial: @Sendable () -> Value
+    private let after: @Sendable (Step) throws -> Void
+
+    /// - Parameters:
+    ///   - url: the file; its folder is created.
+    ///   - initial: the value before the first change.
+    ///   - after: called after each step.
+    package init(
+        url: URL, initial: @escaping @Sendable () -> Value, after: @escaping @Sendable (Step) throws -> Void = { _ in }
+    ) {
+        (self.url, self.initial, self.after) = (url, initial, after)
+    }
+
+    /// Reads without the lock: a rename is atomic, so a reader sees the old or the new file.
+    package func read() throws -> Value { try current() ?? initial() }
+
+    package func update<Result>(_ change: (inout Value) throws -> Result) throws -> Result {
+        try FileManager.default.createDirectory(
+            at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        // Each change opens the lock file for itself: locks belong to the open file, so threads exclude each other too.
+        let lock = try Descriptor(path: url.path + ".lock", flags: O_CREAT | O_RDWR)
+        defer { lock.close() }
+        while flock(lock.number, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw SharedFileError.system(call: "flock", code: errno) }
+        }
+        try after(.locked)
+        let stored = try current()
+        var value = stored ?? initial()
+        let result = try change(&value)
+        if value != stored { try replace(with: value) }
+        return result
+    }
+
+    private func current() throws -> Value? {
+        let bytes: [UInt8]
+        do {
+            let file = try Descriptor(path: url.path, flags: O_RDONLY)
+            defer { file.close() }
+            bytes = try file.readAll()
+        } catch SharedFileError.system("open", ENOENT) {
+            return nil
+        }
+        guard let value = try? JSONDecoder().decode(Value.self, from: Data(bytes)) else {
+            throw SharedFileError.unreadable
+        }
+        return value
+    }
+
+    private func replace(with value: Value) throws {
+        let temporary = url.path + ".new"
+        let file = try Descriptor(path: temporary, flags: O_CREAT | O_TRUNC | O_WRONLY)
+        defer { file.close() }
+        try file.writeAll([UInt8](try JSONEncoder().encode(value)))
+        try after(.written)
+        guard fsync(file.number) == 0 else { throw SharedFileError.system(call: "fsync", code: errno) }
+        #if os(iOS)
+            // Readable in the background while the phone is locked.
+            try FileManager.default.setAttributes(
+                [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: temporary)
+        #endif
+        try after(.synced)
+        guard rename(temporary, url.path) == 0 else { throw SharedFileError.system(call: "rename", code: errno) }
+        try after(.renamed)
+        let folder = try Descriptor(path: url.deletingLastPathComponent().path, flags: O_RDONLY)
+        defer { folder.close() }
+        guard fsync(folder.number) == 0 else { throw SharedFileError.system(call: "fsync", code: errno) }
+        try after(.folderSynced)
+    }
+}
+
+/// An open file.
+private struct Descriptor {
+    let number: Int32
+
+    init(path: String, flags: Int32) throws(SharedFileError) {
+        number = open(path, flags | O_CLOEXEC, 0o600)
+        guard number >= 0 else { throw .system(call: "open", code: errno) }
+    }
+
+    func close() {
+        #if canImport(Darwin)
+            _ = Darwin.close(number)
+        #elseif canImport(Glibc)
+            _ = Glibc.close(number)
+        #elseif canImport(Musl)
+            _ = Musl.close(number)
+        #endif
+    }
+
+    func readAll() throws(SharedFileError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(number, &buffer, buffer.count)
+            if count == 0 { return bytes }
+            if count > 0 {
+                bytes += buffer[..<count]
+            } else if errno != EINTR {
+                throw .system(call: "read", code: errno)
+            }
+        }
+    }
+
+    func writeAll(_ bytes: [UInt8]) throws(SharedFileError) {
+        var done = 0
+        while done < bytes.count {
+            let count = bytes[done...].withUnsafeBytes { write(number, $0.baseAddress, $0.count) }
+            if count > 0 {
+                done += count
+            } else if count < 0, errno != EINTR {
+                throw .system(call: "write", code: errno)
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+#if canImport(UserNotifications) && !os(tvOS)
+    internal import Foundation
+    internal import PealDevice
+    public import PealNotifications
+    internal import PealWire
+    public import UserNotifications
+
+    /// A service extension that shows every message once and reports its receipt. It also attaches images, as
+    /// `ImageNotificationService` does. Make the extension's principal class a subclass of it and name the app group
+    /// that the extension shares with the app:
+    ///
+    /// ```swift
+    /// final class NotificationService: PealNotificationService {
+    ///     override var group: String { "group.com.example.cheese" }
+    /// }
+    /// ```
+    ///
+    /// Whatever goes wrong, the notification is shown, and never later than iOS allows.
+    open class PealNotificationService: ImageNotificationService {
+        /// The app group.
+        open var group: String { "" }
+
+        private var receipt: Task<Void, Never>?
+
+        override open func didReceive(
+            _ request: UNNotificationRequest, withContentHandler handler: @escaping (UNNotificationContent) -> Void
+        ) {
+            let folder = DeviceFolder.url(group: group)
+            let state = SharedFile(url: DeviceFolder.ledger(in: folder), initial: { Ledger() })
+            guard
+                let id = MessageReference.messageID(
+                    in: request.content.userInfo, identifier: request.identifier),
+                let server = (try? state.read())?.server.flatMap(URL.init(string:))
+            else { return super.didReceive(request, withContentHandler: handler) }
+            let desk = AlertDesk(
+                state: state, board: DeliveredNotifications(),
+                api: HTTPDeviceAPI(server: server, key: "", exchange: URLSessionExchange()), clock: SystemClock(),
+                makeID: { UUID().uuidString.lowercased() },
+                pause: { try? await Task.sleep(nanoseconds: UInt64($0) * 1_000_000) })
+            let handover = AlertHandover(service: self, request: request, handler: handler)
+            // The system calls this method without awaiting it, and ends the process when the handler was called.
+            receipt = Task {
+                let verdict = (try? await desk.receive(id)) ?? .show
+                // The receipt goes out first: after the handover the system may end the process.
+                try? await desk.flush()
+                handover.present(verdict)
+            }
+        }
+
+        override open func serviceExtensionTimeWillExpire() {
+            receipt?.cancel()
+            super.serviceExtensionTimeWillExpire()
+        }
+
+        /// Goes on with the image.
+        fileprivate func present(
+            _ request: UNNotificationRequest, _ handler: @escaping (UNNotificationContent) -> Void
+        ) {
+            super.didReceive(request, withContentHandler: handler)
+        }
+    }
+
+    /// The notification on its way from the ledger to the image.
+    ///
+    /// `@unchecked Sendable`: the system hands it over once, and only the one task of the service touches it.
+    private final class AlertHandover: @unchecked Sendable {
+        private let service: PealNotificationService
+        private let request: UNNotificationRequest
+        private let handler: (UNNotificationContent) -> Void
+
+        init(
+            service: PealNotificationService, request: UNNotificationRequest,
+            handler: @escaping (UNNotificationContent) -> Void
+        ) {
+            (self.service, self.request, self.handler) = (service, request, handler)
+        }
+
+        func present(_ verdict: AlertVerdict) {
+            guard verdict == .silence else { return service.present(request, handler) }
+            // An extension cannot drop an alert without a permission of Apple's, but it can take its sound away.
+            let content = request.content.mutableCopy() as? UNMutableNotificationContent
+            content?.sound = nil
+            content?.interruptionLevel = .passive
+            handler(content ?? request.content)
+        }
+    }
+
+    /// What the extension asks the notification centre.
+    private struct DeliveredNotifications: NotificationBoard {
+        func contains(_ id: String) async -> Bool {
+            await UNUserNotificationCenter.current().deliveredNotifications().contains { $0.request.identifier == id }
+        }
+
+        func add(_ notification: LocalNotification) async throws {}
+        func remove(_ ids: [String]) async {}
+        func permission() async -> NotificationPermission { NotificationPermission(allowsAlerts: true) }
+        func register(_ categories: [NotificationCategory]) async {}
+    }
+#endif

@@ -1,0 +1,97 @@
+internal import PealDevice
+internal import PealWire
+
+/// Claim, display, confirm: what happens to one message once its moment has come.
+extension MomentEngine {
+    /// Claims a message and displays it.
+    /// - Returns: whether it is on the screen now.
+    func show(_ id: String, _ choice: MomentChoice) async throws -> Bool {
+        let asked = try parts.state.update { ledger in
+            ledger.ask(
+                id, claimID: parts.makeID(), score: choice.score,
+                snapshot: ledger.sharesContext && !choice.snapshot.isEmpty ? Base64.encode(choice.snapshot) : nil,
+                now: ledger.clock.now(parts.clock.wall).milliseconds)
+        }
+        guard let asked, let grant = try await claim(id, asked.claim) else { return false }
+        return try await display(asked.message, claimID: asked.claim.id, before: grant, isSilent: false)
+    }
+
+    /// Concludes displays that an earlier run of the process began. The notification may have been displayed, and even
+    /// removed since; so if it is not there, it appears without alerting.
+    func concludeDisplays() async throws {
+        for entry in try parts.state.read().entries(in: .intent) where entry.intent?.run != parts.run {
+            if await parts.board.contains(entry.id) {
+                try confirm(entry.id)
+            } else if let claim = entry.claim, let message = entry.message,
+                let grant = try await self.claim(entry.id, claim)
+            {
+                _ = try await display(message, claimID: claim.id, before: grant, isSilent: true)
+            }
+        }
+    }
+
+    /// Asks for a message.
+    /// - Returns: until when it may be displayed, by the clock that nobody can set; nil if it may not.
+    private func claim(_ id: String, _ claim: LedgerEntry.Claim) async throws -> Int64? {
+        guard let identity = try parts.state.read().identity else { return nil }
+        let (wall, uptime) = (parts.clock.wall, parts.clock.uptime)
+        let answer: ClaimAnswer
+        do {
+            answer = try await parts.api.claim(
+                id, ClaimRequest(device: identity.device, claimID: claim.id, rev: claim.rev, score: claim.score),
+                as: identity.deviceToken)
+        } catch {
+            try note(error)
+            if case .refused = error {
+                try parts.state.update { $0.lose(id, claimID: claim.id, now: Self.now($0, parts)) }
+            }
+            return nil
+        }
+        try parts.state.update { ledger in
+            ledger.clock.learn(answer.now, sentAt: wall)
+            guard !answer.granted else { return }
+            let now = answer.now.milliseconds
+            if answer.reason == .fallback { ledger.awaitAlert(id) }
+            ledger.lose(id, claimID: claim.id, now: now)
+        }
+        guard answer.granted, let showBy = answer.showBy else { return nil }
+        return uptime + (showBy.milliseconds - answer.now.milliseconds)
+    }
+
+    private func display(
+        _ message: OpenMessage, claimID: String, before deadline: Int64, isSilent: Bool
+    ) async throws -> Bool {
+        let permission = await parts.board.permission()
+        let image = parts.images.file(for: message.id)
+        guard parts.clock.uptime < deadline else { return false }
+        let isOurs = try parts.state.update { ledger in
+            ledger.grant(message.id, claimID: claimID, run: parts.run, now: Self.now(ledger, parts))
+        }
+        guard isOurs else { return false }
+        guard permission.allowsAlerts else {
+            try parts.state.update {
+                $0.withhold(
+                    message.id, reason: .noPermission, eventID: parts.makeID(), now: Self.now($0, parts))
+            }
+            return false
+        }
+        do {
+            try await parts.board.add(
+                LocalNotification(id: message.id, content: message.content, image: image, isSilent: isSilent))
+        } catch {
+            try parts.state.update { $0.displayFailed(message.id, run: parts.run, now: Self.now($0, parts)) }
+            return false
+        }
+        try confirm(message.id)
+        parts.images.remove(message.id)
+        return true
+    }
+
+    private func confirm(_ id: String) throws {
+        try parts.state.update { $0.displayed(id, eventID: parts.makeID(), now: Self.now($0, parts)) }
+    }
+
+    private static func now(_ ledger: Ledger, _ parts: EngineParts) -> Int64 {
+        ledger.clock.now(parts.clock.wall).milliseconds
+    }
+}

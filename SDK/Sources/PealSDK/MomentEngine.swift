@@ -1,0 +1,158 @@
+internal import PealDevice
+internal import PealMoments
+internal import PealWire
+
+/// What the engine works with.
+struct EngineParts: Sendable {
+    var state: any SharedState<Ledger>
+    var models: any SharedState<[String: ModelShelf]>
+    var api: any DeviceAPI
+    var board: any NotificationBoard
+    var sensors: any Sensors
+    var clock: any PhoneClock
+    var policy: any MomentPolicy
+    var images: any ImageShelf
+    /// A new UUID, in lower case.
+    var makeID: @Sendable () -> String
+    /// What the phone's time zone adds to UTC now, in seconds.
+    var utcOffsetSeconds: @Sendable () -> Int
+    /// Whether a signature of bytes was made with this public key (Ed25519, base64).
+    var verify: @Sendable (_ publicKey: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
+    /// Distinguishes this process from earlier ones.
+    var run: String
+}
+
+/// What happened at a wake.
+struct WakeReport: Sendable, Hashable {
+    /// The message that was displayed.
+    var shown: String?
+    var hasSynced = false
+    /// What stopped it.
+    var failure: APIFailure?
+}
+
+/// The phone's half of a delivery window: receives wakes, holds messages, decides, claims, displays and confirms.
+///
+/// Every step that matters is in the ledger before it takes effect, so the process may end between any two lines: the
+/// next wake continues. An error of the ledger ends the wake, because nothing may be displayed that is not noted.
+actor MomentEngine {
+    let parts: EngineParts
+    private var isAwake = false
+
+    init(_ parts: EngineParts) { self.parts = parts }
+
+    /// The server's time.
+    var now: Int64 {
+        get throws { try parts.state.read().clock.now(parts.clock.wall).milliseconds }
+    }
+
+    /// Continues everything that waits, and considers whether this is a good moment.
+    /// - Parameters:
+    ///   - push: the wake-up push; nil for a wake that the system or the person caused.
+    ///   - isForeground: whether the person looks at the app; then nothing new is shown.
+    ///   - syncs: whether to sync even without a reason.
+    func wake(_ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false) async throws -> WakeReport {
+        // A second wake while one runs has nothing to add except its number.
+        let isFirst = !isAwake
+        isAwake = true
+        defer { if isFirst { isAwake = false } }
+        try parts.state.update { ledger in
+            let now = ledger.clock.now(parts.clock.wall).milliseconds
+            if let push { ledger.note(wake: push.sequence, prior: 0.6, now: now) }
+            ledger.prune(now: now)
+        }
+        var report = WakeReport()
+        guard isFirst else { return report }
+        report.failure = try await register()
+        guard report.failure == nil, try isReady() else { return report }
+        if try needsSync(push) || syncs {
+            report.failure = try await sync()
+            report.hasSynced = report.failure == nil
+            guard try isReady() else { return report }
+        }
+        try await concludeDisplays()
+        report.shown = try await askAgain()
+        if report.shown == nil, !isForeground { report.shown = try await considerMoment() }
+        if let failure = try await Reporter(state: parts.state, api: parts.api).flush() {
+            try note(failure)
+            report.failure = failure
+        }
+        return report
+    }
+
+    /// Whether the server knows the device and its user.
+    func isReady() throws -> Bool {
+        let ledger = try parts.state.read()
+        return ledger.identity != nil && !ledger.isBetweenUsers && !ledger.isLeaving
+            && ledger.pause.until <= parts.clock.wall
+    }
+
+    private func needsSync(_ push: WakePush?) throws -> Bool {
+        let ledger = try parts.state.read()
+        let now = ledger.clock.now(parts.clock.wall).milliseconds
+        if let oldest = ledger.outbox.first, now - oldest.at.milliseconds > 3_600_000 { return true }
+        guard let push else { return false }
+        if push.asksForSync { return true }
+        let named = Dictionary(push.messages.map { ($0.id, $0.rev) }, uniquingKeysWith: max)
+        let isNews = named.contains { id, rev in
+            guard let entry = ledger[id], !entry.stage.wasShown else { return ledger[id] == nil }
+            return entry.stage == .gone || entry.message?.rev ?? rev < rev
+        }
+        let isStale =
+            push.messages.count < WakePush.messagesMax
+            && ledger.entries(in: .held).contains { named[$0.id] == nil }
+        return isNews || isStale
+    }
+
+    // MARK: Choosing
+
+    private func considerMoment() async throws -> String? {
+        let signals = await parts.sensors.read()
+        let ledger = try parts.state.read()
+        let now = ledger.clock.now(parts.clock.wall).milliseconds
+        var seen = signals
+        seen.wasUnlocked = ledger.wasUnlocked
+        let held = ledger.entries(in: .held).filter { entry in
+            guard let message = entry.message, message.claimable ?? true else { return false }
+            return message.start.milliseconds <= now && now < message.fallbackAt.milliseconds
+        }
+        let app = ledger.identity?.app ?? ""
+        let wake = MomentWake(
+            held: held, signals: seen, now: now, shown: ledger.shownTimes, openCounts: ledger.openCounts,
+            wakeRate: ledger.wakeRate, rules: ledger.rules,
+            shelf: try parts.models.read()[app] ?? ModelShelf(app: app),
+            utcOffsetSeconds: parts.utcOffsetSeconds(), isForeground: false)
+        let choice = held.isEmpty ? MomentChoice() : parts.policy.choose(wake)
+        try parts.state.update { ledger in
+            ledger.wasUnlocked = signals.isUnlocked
+            for entry in held where entry.id != choice.show {
+                ledger.look(entry.id, trace: choice.traces[entry.id] ?? [], now: now)
+            }
+        }
+        guard let id = choice.show else { return nil }
+        return try await show(id, choice) ? id : nil
+    }
+
+    /// Repeats claims that got no answer. Whatever the moment is like now, the message may be this device's alone.
+    private func askAgain() async throws -> String? {
+        var shown: String?
+        for entry in try parts.state.read().entries(in: .asked) {
+            if try await show(entry.id, MomentChoice()) { shown = entry.id }
+        }
+        return shown
+    }
+
+    /// Notes that the server did not serve a call.
+    func note(_ failure: APIFailure) throws {
+        try parts.state.update { ledger in
+            switch failure {
+            case .unauthorized: ledger.dropIdentity()
+            case .busy(let seconds):
+                ledger.pause.failures = min(ledger.pause.failures + 1, 11)
+                let delay = seconds ?? 1 << ledger.pause.failures
+                ledger.pause.until = parts.clock.wall + Int64(min(max(delay, 1), 3600)) * 1000
+            case .lost, .refused: break
+            }
+        }
+    }
+}

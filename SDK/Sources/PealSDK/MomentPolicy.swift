@@ -1,0 +1,90 @@
+internal import PealDevice
+internal import PealMoments
+internal import PealWire
+
+/// Decides at a wake which of the held messages to show. Conformers: `ModelPolicy`; dice in the test of lifecycles,
+/// whose invariants must hold whatever is chosen.
+protocol MomentPolicy: Sendable {
+    func choose(_ wake: MomentWake) -> MomentChoice
+}
+
+/// What is known at a wake.
+struct MomentWake: Sendable {
+    /// Claimable messages whose window is open.
+    let held: [LedgerEntry]
+    let signals: Signals
+    /// By the server's clock.
+    let now: Int64
+    let shown: [Int64]
+    let openCounts: [Int]
+    let wakeRate: WakeRate?
+    let rules: DisplayRules?
+    let shelf: ModelShelf
+    let utcOffsetSeconds: Int
+    let isForeground: Bool
+}
+
+/// What a policy decided.
+struct MomentChoice: Sendable {
+    /// The message to show.
+    var show: String?
+    /// Its probability of an open.
+    var score: Double?
+    /// The context, for those who share it.
+    var snapshot: [UInt8] = []
+    /// What was computed for each message.
+    var traces: [String: [UInt8]] = [:]
+}
+
+/// Decides by the model and the stopping rule.
+struct ModelPolicy: MomentPolicy {
+    private static let wakeInterval: Int64 = 1_800_000
+
+    func choose(_ wake: MomentWake) -> MomentChoice {
+        let global = wake.shelf.model(for: "", now: wake.now)
+        let person = Person(
+            openCounts: wake.openCounts, template: global.template, audienceOpens: global.audienceOpens)
+        let chooser = MomentChooser(
+            person: person, rules: Self.rules(wake.rules), arrival: wake.wakeRate?.chance ?? global.arrival,
+            wakeInterval: wake.rules?.wakeIntervalSeconds.map { Int64($0) * 1000 } ?? Self.wakeInterval,
+            utcOffsetSeconds: wake.utcOffsetSeconds)
+        let messages = wake.held.compactMap { Self.heldMessage($0, wake) }
+        let decision = chooser.decide(
+            messages, signals: wake.signals, now: wake.now, shown: wake.shown, isForeground: wake.isForeground)
+        var choice = MomentChoice(show: decision.show)
+        let time = LocalTime(milliseconds: wake.now, utcOffsetSeconds: wake.utcOffsetSeconds)
+        choice.snapshot = ContextSnapshot.encode(wake.signals, at: time, for: person)
+        choice.score = decision.traces.first { $0.messageID == decision.show }?.probability
+        for trace in decision.traces {
+            guard let message = messages.first(where: { $0.id == trace.messageID }) else { continue }
+            choice.traces[trace.messageID] = TraceLine.encode(trace, start: message.start, now: wake.now)
+        }
+        return choice
+    }
+
+    private static func heldMessage(_ entry: LedgerEntry, _ wake: MomentWake) -> HeldMessage? {
+        guard let message = entry.message else { return nil }
+        return HeldMessage(
+            id: message.id, model: wake.shelf.model(for: message.campaign ?? "", now: wake.now),
+            start: message.start.milliseconds, end: message.fallbackAt.milliseconds,
+            mode: message.explore.flatMap(ExplorationMode.init(rawValue:)) ?? .greedy,
+            draw: ExplorationDraw(messageID: message.id, salt: message.salt ?? ""), wakes: entry.looks)
+    }
+
+    /// The server's rules; what it leaves out is the SDK's default.
+    static func rules(_ rules: DisplayRules?) -> DeliveryRules {
+        let spacing = rules?.spacingSeconds.map { Int64($0) * 1000 } ?? DeliveryRules.spacingDefault
+        let quiet = rules?.quietHours.flatMap { quiet -> QuietHours? in
+            guard let from = hour(quiet.from), let to = hour(quiet.to) else { return nil }
+            return QuietHours(from: from, to: to)
+        }
+        return DeliveryRules(spacing: spacing, dailyMax: rules?.dailyMax, quietHours: quiet)
+    }
+
+    /// `22:30` is 22.5.
+    private static func hour(_ text: String) -> Double? {
+        let parts = text.split(separator: ":").compactMap { Double($0) }
+        guard parts.count == 2, (0...24).contains(parts[0]), (0..<60).contains(parts[1]) else { return nil }
+        return parts[0] + parts[1] / 60
+    }
+}

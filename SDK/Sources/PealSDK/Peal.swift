@@ -1,0 +1,240 @@
+public import Foundation
+public import PealDevice
+internal import PealMoments
+public import PealWire
+
+/// Peal in an app: registers the device, shows messages at good moments and reports what became of notifications.
+///
+/// Keep one instance for the life of the app. All methods may be called at any time and in any order; what needs the
+/// network and does not get it is done at the next opportunity.
+public actor Peal {
+    private let engine: MomentEngine
+    private let configuration: PealConfiguration
+    private var parts: EngineParts { engine.parts }
+
+    /// Peal for this app.
+    public init(_ configuration: PealConfiguration) {
+        self.init(configuration, surroundings: PealSurroundings(configuration))
+    }
+
+    /// Peal in surroundings that are not a phone's, such as those of a simulation.
+    public init(_ configuration: PealConfiguration, surroundings: PealSurroundings) {
+        self.configuration = configuration
+        engine = MomentEngine(surroundings.parts(configuration))
+    }
+
+    /// Peal with an engine that a test assembled.
+    init(_ configuration: PealConfiguration, engine: MomentEngine) {
+        (self.configuration, self.engine) = (configuration, engine)
+    }
+
+    // MARK: Who the device is
+
+    /// Takes the device token that Apple issued: call it in `didRegisterForRemoteNotificationsWithDeviceToken`.
+    public func setDeviceToken(_ deviceToken: Data) async {
+        await setAddress(deviceToken.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+    }
+
+    /// Takes an address of another network, such as an FCM registration token.
+    public func setAddress(_ address: String) async {
+        let configuration = configuration
+        change { ledger in
+            var wanted = ledger.wanted ?? Registration(platform: configuration.platform, address: .text(address))
+            wanted.address = .text(address)
+            wanted.environment = configuration.environment?.rawValue
+            wanted.sdkVersion = Peal.version
+            configuration.description.write(to: &wanted)
+            wanted.capabilities = Capabilities(
+                nseLedger: configuration.hasExtension, background: configuration.canWake, alerts: nil)
+            ledger.wanted = wanted
+            ledger.server = configuration.server.absoluteString
+            ledger.isLeaving = false
+        }
+        _ = try? await engine.wake(syncs: true)
+    }
+
+    /// Says who uses the app, so that messages to this person reach the device.
+    /// - Parameters:
+    ///   - user: the person's id in your app.
+    ///   - proof: the statement of your backend that this person signed in; see the device API's `user_proof`.
+    /// - Throws: `PealError.refused` if the server does not accept the proof. Without a connection it succeeds, and the
+    ///   server is informed later.
+    public func signIn(user: String, proof: String? = nil) async throws {
+        try await setUser(user, proof)
+    }
+
+    /// Ends the connection between the person and this device. Messages to the person are not shown any more.
+    public func signOut() async throws { try await setUser(nil, nil) }
+
+    private func setUser(_ user: String?, _ proof: String?) async throws {
+        try parts.state.update { ledger in
+            guard ledger.wanted != nil else { throw PealError.notRegistered }
+            ledger.wanted?.userID = user
+            ledger.wanted?.userProof = proof
+        }
+        if let failure = try await engine.wake(isForeground: true, syncs: true).failure { try refuse(failure) }
+    }
+
+    private func refuse(_ failure: APIFailure) throws {
+        if case .refused(_, let code, let message, let field) = failure {
+            throw PealError.refused(code: code, message: message, field: field)
+        }
+    }
+
+    /// States ids of the device in other systems, such as the IDFV. Ask for the person's consent where it is needed.
+    public func setIdentifiers(_ identifiers: DeviceIdentifiers) async {
+        change { $0.wanted?.identifiers = identifiers }
+        _ = try? await engine.wake(isForeground: true)
+    }
+
+    /// Subscribes to a topic.
+    public func subscribe(to topic: String) async { await setTopic(topic, true) }
+
+    /// Unsubscribes from a topic.
+    public func unsubscribe(from topic: String) async { await setTopic(topic, false) }
+
+    private func setTopic(_ topic: String, _ isSubscribed: Bool) async {
+        change { ledger in
+            ledger.topicChanges[topic] = isSubscribed
+            ledger.topics = (ledger.topics ?? []).filter { $0 != topic } + (isSubscribed ? [topic] : [])
+        }
+        _ = try? await engine.wake(isForeground: true)
+    }
+
+    /// Deletes the device on the server and everything that is stored about it here.
+    public func forgetDevice() async {
+        change { $0.isLeaving = true }
+        _ = try? await engine.wake()
+    }
+
+    /// Whether displays may be reported with their context, which trains the model. Off unless the person agreed.
+    public func setContextSharing(_ isOn: Bool) {
+        change { ledger in
+            if isOn { ledger.sharesContext = true } else { ledger.stopSharing() }
+        }
+    }
+
+    // MARK: What happens
+
+    /// Takes a push that the system handed to the app in the background or foreground.
+    /// - Returns: what to report to the system; nil if the push is not a wake-up of Peal.
+    public func didReceive(_ push: Push, isForeground: Bool = false) async -> WakeOutcome? {
+        guard let wake = push.wake else { return nil }
+        guard let report = try? await engine.wake(wake, isForeground: isForeground) else { return .failed }
+        return report.failure != nil ? .failed : report.shown != nil || report.hasSynced ? .newData : .noData
+    }
+
+    /// Takes the person's response to a notification.
+    /// - Returns: what the notification asks for; nil for a dismissal, and for a notification that is not Peal's.
+    @discardableResult
+    public func didRespond(to push: Push, _ response: NotificationResponse) async -> PushAction? {
+        guard let id = push.message else { return nil }
+        let button: String? = if case .button(let id) = response { id } else { nil }
+        let isDismissal = response == .dismissed
+        change { ledger in
+            ledger.respond(
+                id, isDismissal: isDismissal, button: button, eventID: self.parts.makeID(),
+                now: ledger.clock.now(self.parts.clock.wall).milliseconds)
+        }
+        _ = try? await engine.wake(isForeground: !isDismissal)
+        return isDismissal ? nil : push.action(button: button)
+    }
+
+    /// Reports that the person opened content, from a notification or otherwise.
+    /// - Parameters:
+    ///   - content: what it is, in the app's terms, such as an article's id.
+    ///   - push: the notification that led there; nil if none did.
+    public func didOpen(content: String, from push: Push? = nil) {
+        change { ledger in
+            var event = DeviceEvent(
+                eventID: self.parts.makeID(), message: push?.message, type: .contentOpened,
+                at: ledger.clock.now(self.parts.clock.wall))
+            event.content = String(content.prefix(255))
+            ledger.report(event)
+        }
+    }
+
+    /// The person opened the app: counts the hour, which teaches this phone its owner's habits, and syncs.
+    public func didBecomeActive() async {
+        change { ledger in
+            let now = ledger.clock.now(self.parts.clock.wall).milliseconds
+            let time = LocalTime(milliseconds: now, utcOffsetSeconds: self.parts.utcOffsetSeconds())
+            ledger.countOpen(hour: Int(time.hour), eventID: self.parts.makeID(), now: now)
+        }
+        _ = try? await engine.wake(isForeground: true, syncs: true)
+    }
+
+    /// The app may run for a moment: it went to the background, or the system granted a background refresh.
+    public func didGetBackgroundTime() async -> WakeOutcome {
+        guard let report = try? await engine.wake() else { return .failed }
+        return report.failure == nil ? report.shown == nil ? .noData : .newData : .failed
+    }
+
+    /// Registers the notification categories of devtodev's button templates in the person's language, with the app's
+    /// own. Apple knows one set of categories per app: add yours here.
+    public func registerCategories(
+        _ own: [NotificationCategory] = [], languages: [String] = Locale.preferredLanguages
+    ) async {
+        await parts.board.register(
+            [.plain] + NotificationCategory.templates(languages: languages) + own)
+    }
+
+    /// What a notification that arrived while the app is open still needs: whether it may alert. Without an extension
+    /// this is where a second push of a message is recognized.
+    public func shouldPresent(_ push: Push) -> Bool {
+        guard let id = push.message else { return true }
+        return (try? parts.state.read()[id]?.stage.wasShown) != true || configuration.hasExtension
+    }
+
+    /// The device's id on the server; nil before its registration.
+    public var device: String? { try? parts.state.read().identity?.device }
+
+    /// Applies a change that the person or the system caused. If the ledger cannot be written, as before the first
+    /// unlock after a restart, the change is lost.
+    private func change(_ change: (inout Ledger) -> Void) { try? parts.state.update(change) }
+
+    /// The version of this SDK.
+    public static let version = "1.0.0"
+}
+
+/// Why Peal did not do what was asked.
+public enum PealError: Error, Sendable, Hashable {
+    /// The server refused, and would again.
+    case refused(code: String, message: String?, field: String?)
+    /// There is no device token yet.
+    case notRegistered
+}
+
+/// What a wake brought, for the system's completion handler.
+public enum WakeOutcome: Sendable, Hashable {
+    case newData, noData, failed
+}
+
+/// What the person did with a notification.
+public enum NotificationResponse: Sendable, Hashable {
+    case opened, dismissed
+    case button(String)
+}
+
+/// The payload of a push or notification, as a value that may cross threads.
+public struct Push: Sendable, Hashable {
+    /// The message's id; nil if the notification is not Peal's.
+    public let message: String?
+    let wake: WakePush?
+    private let payload: JSONValue
+
+    /// Reads a payload.
+    /// - Parameters:
+    ///   - userInfo: as the system hands it over.
+    ///   - identifier: that of the notification's request.
+    public init(_ userInfo: [AnyHashable: Any], identifier: String? = nil) {
+        message = MessageReference.messageID(in: userInfo, identifier: identifier)
+        wake = WakePush(userInfo: userInfo)
+        payload = JSONValue(userInfo) ?? .null
+    }
+
+    /// What a tap on the notification, or on one of its buttons, asks for.
+    public func action(button: String? = nil) -> PushAction {
+        PushAction(userInfo: payload.propertyList as? [String: Any] ?? [:], button: button)
+    }
+}

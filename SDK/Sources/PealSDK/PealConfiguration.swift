@@ -1,0 +1,118 @@
+public import Foundation
+public import PealDevice
+internal import PealMoments
+internal import PealWire
+
+/// Where the server is and what the app allows.
+public struct PealConfiguration: Sendable {
+    public enum Environment: String, Sendable {
+        case production, sandbox
+    }
+
+    /// Such as `https://push.example.com`.
+    public var server: URL
+    /// The app's device key.
+    public var key: String
+    /// The app group that app and notification service extension share; nil without an extension.
+    public var group: String?
+    /// APNs' environment; the sandbox belongs to builds with a development certificate.
+    public var environment: Environment?
+    public var platform = "ios"
+    /// Whether the app has the background mode for remote notifications.
+    public var canWake = true
+    /// Where the ledger is kept; nil for the app group's folder, or the app's own.
+    public var folder: URL?
+    /// What the device says about itself.
+    public var description = DeviceDescription()
+
+    /// A configuration for production.
+    public init(server: URL, key: String, group: String? = nil, environment: Environment = .production) {
+        (self.server, self.key, self.group, self.environment) = (server, key, group, environment)
+    }
+
+    /// Whether a notification service extension shares the ledger.
+    public var hasExtension: Bool { group != nil }
+}
+
+/// What the device says about itself when it registers.
+public struct DeviceDescription: Sendable, Hashable {
+    public var locale: String?
+    public var timeZone: String?
+    public var osVersion: String?
+    public var appVersion: String?
+    public var model: String?
+    public var manufacturer: String?
+
+    /// What the system says.
+    public init() {
+        locale = Locale.preferredLanguages.first ?? Locale.current.identifier
+        timeZone = TimeZone.current.identifier
+        let version = ProcessInfo.processInfo.operatingSystemVersion
+        osVersion = "\(version.majorVersion).\(version.minorVersion)"
+        appVersion = Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String
+    }
+
+    func write(to registration: inout Registration) {
+        (registration.locale, registration.timeZone) = (locale, timeZone)
+        (registration.osVersion, registration.appVersion) = (osVersion, appVersion)
+        (registration.model, registration.manufacturer) = (model, manufacturer)
+    }
+}
+
+/// What Peal finds around it: a phone, or the simulation of one.
+public struct PealSurroundings: Sendable {
+    public var exchange: any HTTPExchange
+    public var board: any NotificationBoard
+    public var sensors: any Sensors
+    public var clock: any PhoneClock
+    /// A new UUID, in lower case.
+    public var makeID: @Sendable () -> String
+    /// What the time zone adds to UTC now, in seconds.
+    public var utcOffsetSeconds: @Sendable () -> Int
+    /// Whether a signature of bytes was made with this public key (Ed25519, base64).
+    public var verify: @Sendable (_ publicKey: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
+
+    /// Surroundings of these parts; the rest is the system's.
+    public init(exchange: any HTTPExchange, board: any NotificationBoard, sensors: any Sensors = NoSensors()) {
+        (self.exchange, self.board, self.sensors) = (exchange, board, sensors)
+        clock = SystemClock()
+        makeID = { UUID().uuidString.lowercased() }
+        utcOffsetSeconds = { TimeZone.current.secondsFromGMT() }
+        verify = ModelSignature.verify
+    }
+
+    /// This device.
+    init(_ configuration: PealConfiguration) {
+        #if canImport(UserNotifications) && !os(tvOS)
+            let board: any NotificationBoard = UserNotificationBoard()
+        #else
+            let board: any NotificationBoard = NoBoard()
+        #endif
+        #if os(iOS)
+            let sensors: any Sensors = PhoneSensors()
+        #else
+            let sensors: any Sensors = NoSensors()
+        #endif
+        self.init(exchange: URLSessionExchange(), board: board, sensors: sensors)
+    }
+
+    func parts(_ configuration: PealConfiguration) -> EngineParts {
+        let folder = configuration.folder ?? DeviceFolder.url(group: configuration.group)
+        return EngineParts(
+            state: SharedFile(url: DeviceFolder.ledger(in: folder), initial: { Ledger() }),
+            models: SharedFile(url: folder.appendingPathComponent("models.json"), initial: { [:] }),
+            api: HTTPDeviceAPI(server: configuration.server, key: configuration.key, exchange: exchange), board: board,
+            sensors: sensors, clock: clock, policy: ModelPolicy(),
+            images: ImageFolder(folder: folder.appendingPathComponent("images"), exchange: exchange), makeID: makeID,
+            utcOffsetSeconds: utcOffsetSeconds, verify: verify, run: makeID())
+    }
+}
+
+/// A device that shows no notifications.
+private struct NoBoard: NotificationBoard {
+    func add(_ notification: LocalNotification) async throws {}
+    func contains(_ id: String) async -> Bool { false }
+    func remove(_ ids: [String]) async {}
+    func permission() async -> NotificationPermission { NotificationPermission(allowsAlerts: false) }
+    func register(_ categories: [NotificationCategory]) async {}
+}

@@ -1,0 +1,111 @@
+#if canImport(UserNotifications) && !os(tvOS)
+    internal import Foundation
+    public import PealDevice
+    public import PealWire
+    public import UserNotifications
+
+    /// Apple's notification centre (UserNotifications, `UNUserNotificationCenter`).
+    public struct UserNotificationBoard: NotificationBoard {
+        /// The app's notification centre.
+        public init() {}
+
+        private var center: UNUserNotificationCenter { .current() }
+
+        public func add(_ notification: LocalNotification) async throws {
+            let request = UNNotificationRequest(
+                identifier: notification.id, content: Self.content(notification), trigger: nil)
+            try await center.add(request)
+        }
+
+        public func contains(_ id: String) async -> Bool {
+            if await center.deliveredNotifications().contains(where: { $0.request.identifier == id }) { return true }
+            return await center.pendingNotificationRequests().contains { $0.identifier == id }
+        }
+
+        public func remove(_ ids: [String]) async {
+            center.removeDeliveredNotifications(withIdentifiers: ids)
+            center.removePendingNotificationRequests(withIdentifiers: ids)
+        }
+
+        public func permission() async -> NotificationPermission {
+            let settings = await center.notificationSettings()
+            let isAllowed = settings.authorizationStatus == .authorized || settings.authorizationStatus == .provisional
+            #if os(iOS)
+                let isSummarized = settings.scheduledDeliverySetting == .enabled
+            #else
+                let isSummarized = false
+            #endif
+            return NotificationPermission(allowsAlerts: isAllowed, isSummarized: isSummarized)
+        }
+
+        public func register(_ categories: [NotificationCategory]) async {
+            center.setNotificationCategories(Set(categories.map(Self.category)))
+        }
+
+        private static func category(_ category: NotificationCategory) -> UNNotificationCategory {
+            UNNotificationCategory(
+                identifier: category.id,
+                actions: category.buttons.map {
+                    UNNotificationAction(
+                        identifier: $0.id, title: $0.title, options: $0.opensApp ? [.foreground] : [])
+                },
+                // Without it the system does not report dismissals.
+                intentIdentifiers: [], options: [.customDismissAction])
+        }
+
+        private static func content(_ notification: LocalNotification) -> UNNotificationContent {
+            let given = notification.content
+            let content = UNMutableNotificationContent()
+            content.title = given.title ?? ""
+            content.subtitle = given.subtitle ?? ""
+            content.body = given.body ?? ""
+            content.badge = given.badge.map { NSNumber(value: $0) }
+            content.threadIdentifier = given.threadID ?? ""
+            content.categoryIdentifier = given.category ?? NotificationCategory.plain.id
+            var userInfo: [AnyHashable: Any] = given.data?.compactMapValues(\.propertyList) ?? [:]
+            userInfo["peal"] = ["message": notification.id]
+            content.userInfo = userInfo
+            if notification.isSilent {
+                content.interruptionLevel = .passive
+            } else {
+                content.sound = given.sound.map { name in
+                    name == "default" ? .default : UNNotificationSound(named: UNNotificationSoundName(name))
+                }
+                switch given.interruptionLevel {
+                case "passive": content.interruptionLevel = .passive
+                case "time_sensitive": content.interruptionLevel = .timeSensitive
+                default: break
+                }
+            }
+            if let image = notification.image,
+                let attachment = try? UNNotificationAttachment(identifier: image.lastPathComponent, url: image)
+            {
+                content.attachments = [attachment]
+            }
+            return content
+        }
+    }
+
+    extension Push {
+        /// The payload of a notification.
+        public init(_ notification: UNNotification) {
+            self.init(
+                notification.request.content.userInfo, identifier: notification.request.identifier)
+        }
+    }
+
+    extension Peal {
+        /// Takes the person's response: call it in `userNotificationCenter(_:didReceive:)`.
+        /// - Returns: what the notification asks for; nil for a dismissal, and for a notification that is not Peal's.
+        @discardableResult
+        public nonisolated func didRespond(_ response: UNNotificationResponse) async -> PushAction? {
+            let push = Push(response.notification)
+            let action = response.actionIdentifier
+            switch action {
+            case UNNotificationDefaultActionIdentifier: return await didRespond(to: push, .opened)
+            case UNNotificationDismissActionIdentifier: return await didRespond(to: push, .dismissed)
+            default: return await didRespond(to: push, .button(action))
+            }
+        }
+    }
+#endif

@@ -1,0 +1,148 @@
+/// The body of `POST sync`.
+public struct SyncRequest: Sendable, Hashable, Codable {
+    public var device: String
+    public var have: Holdings
+    /// Numbers of the wake-ups that arrived.
+    public var wakes: [Int]?
+    public var events: [DeviceEvent]?
+    public var capabilities: Capabilities?
+    /// `next` of the previous response.
+    public var cursor: String?
+
+    /// What the device has already.
+    public struct Holdings: Sendable, Hashable, Codable {
+        /// Versions of models by campaign; `""` is the model of all campaigns.
+        public var models: [String: Int]
+        /// Revisions of messages by id.
+        public var msgs: [String: Int]
+
+        /// Holdings, none unless given.
+        public init(models: [String: Int] = [:], msgs: [String: Int] = [:]) {
+            self.models = models
+            self.msgs = msgs
+        }
+    }
+
+    /// A request without news.
+    public init(device: String, have: Holdings = Holdings()) {
+        self.device = device
+        self.have = have
+    }
+}
+
+/// The response to `POST sync`.
+public struct SyncAnswer: Sendable, Hashable, Codable {
+    public var now: WireTime
+    public var messages: [OpenMessage]?
+    /// Messages that are not open for this device any more.
+    public var revoked: [String]?
+    public var models: [SignedModel]?
+    public var rules: DisplayRules?
+    public var refused: [RefusedEvent]?
+    /// The cursor of the rest.
+    public var next: String?
+
+    /// A response without news.
+    public init(now: WireTime) { self.now = now }
+}
+
+/// A message whose moment is open.
+public struct OpenMessage: Sendable, Hashable, Codable {
+    public var id: String
+    public var rev: Int
+    public var campaign: String?
+    /// Whether devices may claim it; absent counts as true.
+    public var claimable: Bool?
+    public var start: WireTime
+    /// From then on the server sends it.
+    public var fallbackAt: WireTime
+    /// `greedy`, `soft` or `uniform`.
+    public var explore: String?
+    public var salt: String?
+    public var content: MessageContent
+
+    /// A claimable message.
+    public init(id: String, rev: Int, start: WireTime, fallbackAt: WireTime, content: MessageContent) {
+        (self.id, self.rev, self.start, self.fallbackAt, self.content) = (id, rev, start, fallbackAt, content)
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case id, rev, campaign, claimable, start, explore, salt, content
+        case fallbackAt = "fallback_at"
+    }
+}
+
+/// What is shown, in the device's language.
+public struct MessageContent: Sendable, Hashable, Codable {
+    public var title: String?
+    public var subtitle: String?
+    public var body: String?
+    public var imageURL: String?
+    public var badge: Int?
+    public var sound: String?
+    public var threadID: String?
+    public var category: String?
+    /// `passive`, `active` or `time_sensitive`.
+    public var interruptionLevel: String?
+    /// What a push would carry beside `aps`.
+    public var data: [String: JSONValue]?
+
+    /// Content of a body alone.
+    public init(title: String? = nil, body: String? = nil) {
+        self.title = title
+        self.body = body
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case title, subtitle, body, badge, sound, category, data
+        case imageURL = "image_url"
+        case threadID = "thread_id"
+        case interruptionLevel = "interruption_level"
+    }
+}
+
+/// A signed model file, as `PealMoments.ModelFile` reads it.
+public struct SignedModel: Sendable, Hashable, Codable {
+    public var v: Int
+    public var alg: String
+    public var kid: String
+    /// Base64 of the signed bytes.
+    public var payload: String
+    /// Base64 of the signature.
+    public var sig: String
+
+    /// A file of these parts.
+    public init(v: Int, alg: String, kid: String, payload: String, sig: String) {
+        (self.v, self.alg, self.kid, self.payload, self.sig) = (v, alg, kid, payload, sig)
+    }
+}
+
+/// Limits that the device keeps when it chooses moments.
+public struct DisplayRules: Sendable, Hashable, Codable {
+    public var spacingSeconds: Int?
+    public var dailyMax: Int?
+    public var quietHours: QuietTime?
+    public var wakeIntervalSeconds: Int?
+
+    /// Hours such as `22:00` to `07:00`, in the device's time zone.
+    public struct QuietTime: Sendable, Hashable, Codable {
+        public var from: String
+        public var to: String
+
+        /// Quiet hours as the server writes them.
+        public init(from: String, to: String) {
+            self.from = from
+            self.to = to
+        }
+    }
+
+    /// No limits but the SDK's own.
+    public init() {}
+
+    enum CodingKeys: String, CodingKey {
+        case spacingSeconds = "spacing_seconds"
+        case dailyMax = "daily_max"
+        case quietHours = "quiet_hours"
+        case wakeIntervalSeconds = "wake_interval_seconds"
+    }
+}

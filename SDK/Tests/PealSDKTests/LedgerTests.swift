@@ -1,0 +1,148 @@
+import Foundation
+import PealMoments
+import PealWire
+import Testing
+
+@testable import PealDevice
+
+@Suite("The ledger") struct LedgerTests {
+    private static let now: Int64 = 1_769_310_000_000
+
+    private func message(_ id: String, rev: Int = 1) -> OpenMessage {
+        OpenMessage(
+            id: id, rev: rev, start: WireTime(milliseconds: Self.now), fallbackAt: WireTime(milliseconds: Self.now + 1),
+            content: MessageContent(body: "\(rev)"))
+    }
+
+    private func folder() -> URL {
+        FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString)", isDirectory: true)
+    }
+
+    @Test("is the old or the new one after the process ended at any step", arguments: SharedFile<Ledger>.Step.allCases)
+    func crash(step: SharedFile<Ledger>.Step) throws {
+        let url = folder().appendingPathComponent("ledger.json")
+        defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+        let file = SharedFile(url: url, initial: { Ledger() })
+        try file.update { $0.hold(message("a"), now: Self.now) }
+        let dying = SharedFile(url: url, initial: { Ledger() }) { if $0 == step { throw Died() } }
+        #expect(throws: Died.self) { try dying.update { $0.hold(message("b"), now: Self.now) } }
+        let isNew = step == .renamed || step == .folderSynced
+        #expect((try file.read()["b"] != nil) == isNew)
+        #expect(try file.read()["a"] != nil)
+        // Nothing of the dead process is in the way: not its lock, and not its half-written file.
+        try file.update { $0.hold(message("c"), now: Self.now) }
+        #expect(try file.read().entries(in: .held).count == (isNew ? 3 : 2))
+    }
+
+    @Test("loses no change when app and extension write at the same time")
+    func contention() async throws {
+        let url = folder().appendingPathComponent("ledger.json")
+        defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 0..<4 {
+                group.addTask {
+                    let file = SharedFile(url: url, initial: { [Int]() })
+                    for number in 0..<25 { try file.update { $0.append(writer * 100 + number) } }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(Set(try SharedFile(url: url, initial: { [Int]() }).read()).count == 100)
+    }
+
+    @Test("is not taken for empty when it cannot be read")
+    func unreadable() throws {
+        let url = folder().appendingPathComponent("ledger.json")
+        defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+        let file = SharedFile(url: url, initial: { Ledger() })
+        try file.update { $0.hold(message("a"), now: Self.now) }
+        try Data("{\"format\"".utf8).write(to: url)
+        #expect(throws: SharedFileError.unreadable) { try file.update { $0.hold(message("b"), now: Self.now) } }
+        #expect(try Data(contentsOf: url) == Data("{\"format\"".utf8))
+    }
+
+    @Test("does not forget what was displayed before the answer to a registration was lost")
+    func lostRegistration() {
+        var ledger = Ledger()
+        #expect(ledger.alert("m", mayWait: false, eventIDs: ("1", "2"), now: Self.now) == .show)
+        var registration = Registration(platform: "ios", address: .text("00"))
+        registration.userID = "u"
+        ledger.register(
+            RegistrationAnswer(
+                device: "d", deviceToken: "t", app: "a", userID: "u", now: WireTime(milliseconds: Self.now)),
+            as: registration, sentAt: Self.now)
+        #expect(ledger.alert("m", mayWait: false, eventIDs: ("3", "4"), now: Self.now) == .silence)
+    }
+
+    @Test("takes a new revision of a message that waits, and of one whose claim cannot win any more")
+    func revisions() {
+        var ledger = Ledger()
+        ledger.hold(message("m"), now: Self.now)
+        ledger.hold(message("m", rev: 2), now: Self.now)
+        #expect(ledger["m"]?.message?.rev == 2)
+        _ = ledger.ask("m", claimID: "c", score: nil, snapshot: nil, now: Self.now)
+        ledger.hold(message("m", rev: 2), now: Self.now)
+        #expect(ledger["m"]?.stage == .asked)
+        ledger.hold(message("m", rev: 3), now: Self.now)
+        #expect(ledger["m"]?.stage == .held)
+        let isGranted = ledger.grant("m", claimID: "c", run: "r", now: Self.now)
+        #expect(!isGranted)
+    }
+
+    @Test("keeps a claim that may have been granted when the server says that the message is not open")
+    func revocation() {
+        var ledger = Ledger()
+        ledger.hold(message("held"), now: Self.now)
+        ledger.hold(message("asked"), now: Self.now)
+        _ = ledger.ask("asked", claimID: "c", score: nil, snapshot: nil, now: Self.now)
+        ledger.revoke(["held", "asked"], now: Self.now)
+        #expect(ledger["held"]?.stage == .gone)
+        #expect(ledger["asked"]?.stage == .asked)
+    }
+
+    @Test("drops what is not a receipt of a display first when too much waits")
+    func outbox() {
+        var ledger = Ledger()
+        for number in 0..<Ledger.eventsMax {
+            let type: DeviceEvent.Kind = number < 10 ? .shown : .contentOpened
+            ledger.report(DeviceEvent(eventID: "\(number)", type: type, at: WireTime(milliseconds: 0)))
+        }
+        ledger.report(DeviceEvent(eventID: "new", type: .opened, at: WireTime(milliseconds: 0)))
+        #expect(ledger.outbox.count == Ledger.eventsMax)
+        #expect(ledger.outbox.prefix(10).allSatisfy { $0.type == .shown })
+        #expect(ledger.outbox.last?.eventID == "new")
+        #expect(!ledger.outbox.contains { $0.eventID == "10" })
+    }
+
+    @Test("learns from the numbers of wake-ups how many were missed")
+    func wakes() throws {
+        var ledger = Ledger()
+        for sequence in [1, 2, 6, 6, 4] { ledger.note(wake: sequence, prior: 0.5, now: Self.now) }
+        #expect(ledger.wakes == [1, 2, 6])
+        // Three arrived, three were missed, and the prior counts as four.
+        #expect(abs(try #require(ledger.wakeRate).chance - 0.5) < 1e-9)
+    }
+
+    @Test("deletes what was gathered when the person stops sharing")
+    func consent() throws {
+        var ledger = Ledger()
+        ledger.sharesContext = true
+        ledger.countOpen(hour: 9, eventID: "o", now: Self.now + 1234)
+        #expect(ledger.outbox.first?.at.milliseconds.isMultiple(of: 3_600_000) == true)
+        ledger.hold(message("m"), now: Self.now)
+        ledger.look("m", trace: [1, 2, 3, 4, 5], now: Self.now)
+        _ = ledger.ask("m", claimID: "c", score: nil, snapshot: "AQID", now: Self.now)
+        _ = ledger.grant("m", claimID: "c", run: "r", now: Self.now)
+        ledger.stopSharing()
+        ledger.displayed("m", eventID: "s", now: Self.now)
+        #expect(ledger.outbox.map(\.type) == [.shown])
+        #expect(ledger.outbox[0].snapshot == nil && ledger.outbox[0].trace == nil)
+        #expect(ledger.openCounts[9] == 1)
+    }
+
+    @Test(
+        "writes base64 as RFC 4648 says", arguments: [[], [1], [1, 2], [1, 2, 3], [255, 254, 253, 252]] as [[UInt8]])
+    func base64(bytes: [UInt8]) {
+        #expect(Base64.encode(bytes) == Data(bytes).base64EncodedString())
+    }
+}

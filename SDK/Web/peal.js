@@ -1,0 +1,202 @@
+// @ts-check
+/**
+ * Peal in a web page: asks for permission, subscribes to pushes and registers the browser with a Peal server. What
+ * happens in the background is in `peal-worker.js`, which also keeps the device's token: it never reaches the page.
+ *
+ * @module peal
+ */
+
+/** The version of this file. */
+export const version = "1.0.0";
+
+/**
+ * @typedef {object} ConnectOptions
+ * @property {string | URL} server The server's address, such as `https://push.example.com`.
+ * @property {string} key The app's device key.
+ * @property {string | URL | ServiceWorkerRegistration} worker The address of `peal-worker.js` on the page's own origin, of
+ *   a worker of yours that imports it, or a registration of such a worker.
+ * @property {string} [user_id] Who uses the page.
+ * @property {string} [user_proof] Your backend's signed statement that this person signed in.
+ * @property {string[]} [topics] The topics to subscribe to. Without it, a known browser keeps its topics.
+ * @property {Record<string, string>} [identifiers] Ids of the browser in other systems, such as `devtodev_id`.
+ */
+
+/**
+ * @typedef {object} Connection
+ * @property {string} device The device's id on the server.
+ * @property {(topic: string) => Promise<void>} subscribe Subscribes to a topic.
+ * @property {(topic: string) => Promise<void>} unsubscribe Unsubscribes from a topic.
+ * @property {(content: string, message?: string) => Promise<void>} opened Reports that the person opened content.
+ * @property {() => Promise<void>} disconnect Ends the push subscription and deletes the device on the server.
+ */
+
+/** Why something did not work. */
+export class PealError extends Error {
+  /**
+   * @param {"unsupported" | "denied" | "unreachable" | "refused"} code What kind of failure it is.
+   * @param {string} message What happened.
+   * @param {{status?: number, field?: string}} [details] The server's status, and the field that is at fault.
+   */
+  constructor(code, message, details = {}) {
+    super(message);
+    this.name = "PealError";
+    this.code = code;
+    this.status = details.status;
+    this.field = details.field;
+  }
+}
+
+/** Whether this browser can receive pushes. */
+export function isSupported() {
+  return "serviceWorker" in navigator && "PushManager" in globalThis && "Notification" in globalThis;
+}
+
+/**
+ * Connects this browser. Call it in response to a click, because browsers ask for permission only then. It may be called
+ * again at any time, such as at every visit and when the person signs in or out.
+ *
+ * @param {ConnectOptions} options
+ * @returns {Promise<Connection>}
+ * @throws {PealError} `unsupported`, `denied` by the person, `unreachable`, or `refused` by the server.
+ */
+export async function connect(options) {
+  if (!isSupported()) throw new PealError("unsupported", "this browser does not support push notifications");
+  if ((await Notification.requestPermission()) !== "granted") {
+    throw new PealError("denied", "the person does not allow notifications");
+  }
+  const server = String(options.server).replace(/\/+$/, "");
+  const registration = await registered(options.worker);
+  const worker = await active(registration);
+  const key = await applicationServerKey(server, options.key);
+  const subscription = await subscribed(registration, key);
+  const { endpoint, keys } = subscription.toJSON();
+  const answer = await command(worker, "register", {
+    server,
+    key: options.key,
+    registration: {
+      platform: "web",
+      address: { endpoint, keys, application_server_key: key },
+      user_id: options.user_id,
+      user_proof: options.user_proof,
+      topics: options.topics,
+      identifiers: options.identifiers,
+      locale: navigator.language,
+      time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      sdk_version: version,
+      capabilities: { nse_ledger: false, background: false, alerts: true, scheduled_summary: false },
+    },
+  });
+  return {
+    device: answer.device,
+    subscribe: (topic) => command(worker, "topic", { topic, isSubscribed: true }),
+    unsubscribe: (topic) => command(worker, "topic", { topic, isSubscribed: false }),
+    opened: (content, message) => command(worker, "opened", { content, message }),
+    disconnect: async () => {
+      await command(worker, "disconnect", {});
+      await subscription.unsubscribe();
+    },
+  };
+}
+
+/**
+ * @param {string | URL | ServiceWorkerRegistration} worker
+ * @returns {Promise<ServiceWorkerRegistration>}
+ */
+async function registered(worker) {
+  if (worker instanceof ServiceWorkerRegistration) return worker;
+  try {
+    return await navigator.serviceWorker.register(worker, { type: "module" });
+  } catch (error) {
+    // Browsers without module workers, and workers that use importScripts.
+    return navigator.serviceWorker.register(worker).catch(() => Promise.reject(error));
+  }
+}
+
+/**
+ * Waits until the worker runs.
+ * @param {ServiceWorkerRegistration} registration
+ * @returns {Promise<ServiceWorker>}
+ */
+function active(registration) {
+  const worker = registration.active ?? registration.waiting ?? registration.installing;
+  return new Promise((resolve, reject) => {
+    if (!worker) return reject(new PealError("unsupported", "there is no service worker"));
+    const check = () => {
+      if (worker.state === "activated") resolve(worker);
+      if (worker.state === "redundant") reject(new PealError("unsupported", "the service worker did not start"));
+    };
+    worker.addEventListener("statechange", check);
+    check();
+  });
+}
+
+/**
+ * @param {string} server
+ * @param {string} key
+ * @returns {Promise<string>} The app's VAPID key, base64url.
+ */
+async function applicationServerKey(server, key) {
+  let response;
+  try {
+    response = await fetch(`${server}/peal/device/v1/web`, { headers: { authorization: `Bearer ${key}` } });
+  } catch {
+    throw new PealError("unreachable", "the server does not answer");
+  }
+  if (!response.ok) {
+    throw new PealError("refused", `the server answers ${response.status}`, { status: response.status });
+  }
+  return (await response.json()).application_server_key;
+}
+
+/**
+ * A subscription under this key; one under another key is replaced.
+ * @param {ServiceWorkerRegistration} registration
+ * @param {string} key
+ * @returns {Promise<PushSubscription>}
+ */
+async function subscribed(registration, key) {
+  const bytes = decode(key);
+  const known = await registration.pushManager.getSubscription();
+  const knownKey = known?.options?.applicationServerKey;
+  if (known && knownKey && equal(new Uint8Array(knownKey), bytes)) return known;
+  await known?.unsubscribe();
+  return registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes });
+}
+
+/**
+ * @param {string} text Base64url.
+ * @returns {Uint8Array<ArrayBuffer>}
+ */
+function decode(text) {
+  return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+}
+
+/**
+ * @param {Uint8Array} one
+ * @param {Uint8Array} other
+ */
+function equal(one, other) {
+  return one.length === other.length && one.every((byte, index) => byte === other[index]);
+}
+
+/**
+ * Lets the worker do something.
+ * @param {ServiceWorker} worker
+ * @param {string} name
+ * @param {object} value
+ * @returns {Promise<any>}
+ */
+function command(worker, name, value) {
+  return new Promise((resolve, reject) => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = ({ data }) => {
+      channel.port1.close();
+      if (data.error) {
+        reject(new PealError(data.error.code, data.error.message, data.error));
+      } else {
+        resolve(data.value);
+      }
+    };
+    worker.postMessage({ peal: name, value }, [channel.port2]);
+  });
+}

@@ -1,0 +1,172 @@
+package import Logging
+package import PealCore
+internal import Synchronization
+
+/// Limits guessing: after too many failures from a client address, or for one key, further attempts are refused without
+/// a look at the secret, until some time has passed. A client that has succeeded with the same secret from the same
+/// address within the last hour is served all the same, so that nobody can lock others out.
+package final class AuthenticationFailures: Sendable {
+    package struct Snapshot: Sendable {
+        package var failures = 0
+        package var refused = 0
+    }
+
+    /// A secret that a client shows.
+    struct Attempt: Sendable {
+        let address: ClientAddress
+        /// The public half that the client names; nil if the key has none.
+        let keyName: String?
+        /// The secret with everything that goes with it.
+        let shown: String
+    }
+
+    private struct State {
+        var addresses: TokenBuckets
+        var keys: TokenBuckets
+        /// What succeeded lately, by hash; each place holds one.
+        var successes: [(tag: Int, until: Duration)]
+        var snapshot = Snapshot()
+    }
+
+    private static let successesHeld = 8192
+    private static let successLasts = Duration.seconds(3600)
+
+    private let time: any TimeSource
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    package init(perMinute: Int, time: any TimeSource, logger: Logger) {
+        self.time = time
+        self.logger = logger
+        let buckets = TokenBuckets(capacity: Double(perMinute), perSecond: Double(perMinute) / 60)
+        let none = (tag: 0, until: Duration.zero)
+        state = Mutex(
+            State(
+                addresses: buckets, keys: buckets, successes: Array(repeating: none, count: Self.successesHeld)))
+    }
+
+    package var snapshot: Snapshot { state.withLock { $0.snapshot } }
+
+    /// - Throws: `rate_limited` after too many failures.
+    func check(_ attempt: Attempt) throws(PealError) {
+        let now = time.uptime
+        let wait = state.withLock { state -> Double? in
+            let waits = [
+                state.addresses.wait(attempt.address.network.hashValue, now: now),
+                attempt.keyName.flatMap { state.keys.wait($0.hashValue, now: now) },
+            ]
+            guard let wait = waits.compactMap({ $0 }).max() else { return nil }
+            let tag = Self.tag(attempt)
+            let known = state.successes[Self.place(tag)]
+            if known.tag == tag, known.until > now { return nil }
+            state.snapshot.refused += 1
+            return wait
+        }
+        if let wait {
+            throw PealError(
+                .rateLimited, "authentication failed too often; try again later",
+                retryAfterSeconds: max(1, Int(wait.rounded(.up))))
+        }
+    }
+
+    func succeeded(_ attempt: Attempt) {
+        let (now, tag) = (time.uptime, Self.tag(attempt))
+        state.withLock { $0.successes[Self.place(tag)] = (tag, now + Self.successLasts) }
+    }
+
+    func failed(_ attempt: Attempt) {
+        let now = time.uptime
+        let isLimitReached = state.withLock { state -> Bool in
+            state.snapshot.failures += 1
+            state.addresses.take(attempt.address.network.hashValue, now: now)
+            if let name = attempt.keyName { state.keys.take(name.hashValue, now: now) }
+            return state.addresses.wait(attempt.address.network.hashValue, now: now) != nil
+                || attempt.keyName.map { state.keys.wait($0.hashValue, now: now) != nil } ?? false
+        }
+        guard isLimitReached else { return }
+        logger.warning(
+            "authentication failed too often: further attempts get 429",
+            metadata: ["address": "\(attempt.address.network)", "key": "\(attempt.keyName ?? "none")"])
+    }
+
+    private static func tag(_ attempt: Attempt) -> Int {
+        var hasher = Hasher()
+        hasher.combine(attempt.address.network)
+        hasher.combine(attempt.shown)
+        return hasher.finalize()
+    }
+
+    private static func place(_ tag: Int) -> Int { Int(UInt(bitPattern: tag) % UInt(successesHeld)) }
+}
+
+/// Limits the requests of each key and of each app.
+final class RequestQuotas: Sendable {
+    private let time: any TimeSource
+    private let state: Mutex<(keys: TokenBuckets, apps: TokenBuckets)>
+
+    /// Each may spend the requests of two seconds at once.
+    init(perKey: Int, perApp: Int, time: any TimeSource) {
+        self.time = time
+        state = Mutex(
+            (
+                TokenBuckets(capacity: Double(perKey) * 2, perSecond: Double(perKey)),
+                TokenBuckets(capacity: Double(perApp) * 2, perSecond: Double(perApp))
+            ))
+    }
+
+    /// - Throws: `rate_limited`.
+    func spend(_ key: APIKey) throws(PealError) {
+        let now = time.uptime
+        let wait = state.withLock { state -> Double? in
+            let (key, app) = (key.id.hashValue, key.app.hashValue)
+            if let wait = state.keys.wait(key, now: now) ?? state.apps.wait(app, now: now) { return wait }
+            state.keys.take(key, now: now)
+            state.apps.take(app, now: now)
+            return nil
+        }
+        if let wait {
+            throw PealError(
+                .rateLimited, "too many requests with this key or in this app",
+                retryAfterSeconds: max(1, Int(wait.rounded(.up))))
+        }
+    }
+}
+
+/// Many token buckets in constant memory. Names that fall on the same place share a bucket until it is full again;
+/// names are hashes with a random seed, so that nobody can choose a place.
+struct TokenBuckets: Sendable {
+    private struct Bucket {
+        /// Tokens taken and not yet refilled.
+        var taken = 0.0
+        var at = Duration.zero
+    }
+
+    private let capacity: Double
+    private let perSecond: Double
+    private var buckets: [Bucket]
+
+    init(capacity: Double, perSecond: Double, count: Int = 4096) {
+        self.capacity = max(1, capacity)
+        self.perSecond = perSecond
+        buckets = Array(repeating: Bucket(), count: count)
+    }
+
+    /// How many seconds until a token is there; nil if one is there now.
+    func wait(_ name: Int, now: Duration) -> Double? {
+        let excess = taken(buckets[place(name)], now: now) + 1 - capacity
+        return excess > 0.000_001 ? excess / perSecond : nil
+    }
+
+    mutating func take(_ name: Int, now: Duration) {
+        let place = place(name)
+        let taken = taken(buckets[place], now: now)
+        buckets[place] = Bucket(taken: min(capacity, taken + 1), at: now)
+    }
+
+    private func taken(_ bucket: Bucket, now: Duration) -> Double {
+        let (seconds, attoseconds) = (now - bucket.at).components
+        return max(0, bucket.taken - (Double(seconds) + Double(attoseconds) / 1e18) * perSecond)
+    }
+
+    private func place(_ name: Int) -> Int { Int(UInt(bitPattern: name) % UInt(buckets.count)) }
+}

@@ -1,0 +1,52 @@
+internal import HTTPTypes
+package import NIOCore
+package import PealCore
+
+/// The client of a request, as limits and logs name it.
+struct ClientAddress: Sendable, Hashable {
+    /// The unit in which clients are counted: see `ClientNetwork`.
+    let network: String
+
+    /// - Parameter proxies: a client with one of these addresses is a reverse proxy. It appends the address of its own
+    ///   client to `X-Forwarded-For`; what comes before that may be invented.
+    init(_ remote: SocketAddress?, _ headers: HTTPFields, proxies: [IPAddress]) {
+        var address = ClientNetwork.address(of: remote)
+        if !proxies.isEmpty {
+            var hops = headers[values: Self.forwardedFor].flatMap { $0.split(separator: ",") }
+            while let proxy = address, proxies.contains(proxy), let hop = hops.popLast() {
+                address = IPAddress(hop.filter { !$0.isWhitespace }).map(ClientNetwork.unmapped)
+            }
+        }
+        network = ClientNetwork.name(of: address)
+    }
+
+    private static let forwardedFor = HTTPField.Name("X-Forwarded-For") ?? .date
+}
+
+/// The unit in which clients are counted: an IPv4 address, or the first 64 bits of an IPv6 address, which are one
+/// customer's.
+package enum ClientNetwork {
+    /// The address of a peer; nil if it has none.
+    package static func address(of peer: SocketAddress?) -> IPAddress? {
+        peer?.ipAddress.flatMap { IPAddress($0) }.map(unmapped)
+    }
+
+    package static func name(of address: IPAddress?) -> String {
+        guard let address else { return "unknown" }
+        guard address.bytes.count == 16, let network = IPAddress(bytes: address.bytes.prefix(8) + zeros) else {
+            return "\(address)"
+        }
+        return "\(network)/64"
+    }
+
+    /// An IPv4 address that is written as IPv6 (RFC 4291 §2.5.5.2) as IPv4.
+    static func unmapped(_ address: IPAddress) -> IPAddress {
+        guard address.bytes.starts(with: mapped), let inner = IPAddress(bytes: Array(address.bytes.suffix(4))) else {
+            return address
+        }
+        return inner
+    }
+
+    private static let zeros = [UInt8](repeating: 0, count: 8)
+    private static let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+}

@@ -1,0 +1,83 @@
+/// Whether an app's route may be used, as it is stored. Restarts and other nodes know a closed route by it. Drawn in
+/// `docs/states.md`.
+package struct RouteGate: Sendable, Hashable {
+    /// The raw value is stored. A closed route that is being probed keeps the state that closed it.
+    package enum State: Int64, Sendable, Hashable {
+        case open = 0
+        case paused = 1
+        case stopped = 2
+    }
+
+    package let route: ActiveRoute
+    package var state: State
+    /// When the next probe may begin; ignored while the route is open.
+    package var closedUntil: Timestamp
+    /// Until when a probe under way is waited for; zero when there is none.
+    package var probeUntil: Timestamp
+    /// How often it was closed in a row by answers, and because requests could not be sent.
+    package var level: Int
+    package var backOffs: Int
+    /// Why it is closed; empty when it is open.
+    package var reason: String
+    /// The credential whose use closed it; nil when unknown.
+    package var fingerprint: String?
+    /// The message whose refusal stopped it.
+    package var suspect: MessageID?
+    /// The last message that a probe took, where the next one goes on.
+    package var probed: MessageID?
+    /// Counts the changes of all gates. The store assigns it.
+    package var change: Int64
+
+    package init(
+        _ route: ActiveRoute, _ state: State = .open, closedUntil: Timestamp = Timestamp(milliseconds: 0),
+        probeUntil: Timestamp = Timestamp(milliseconds: 0), level: Int = 0, backOffs: Int = 0, reason: String = "",
+        fingerprint: String? = nil, suspect: MessageID? = nil, probed: MessageID? = nil, change: Int64 = 0
+    ) {
+        self.route = route
+        self.state = state
+        self.closedUntil = closedUntil
+        self.probeUntil = probeUntil
+        self.level = level
+        self.backOffs = backOffs
+        self.reason = reason
+        self.fingerprint = fingerprint
+        self.suspect = suspect
+        self.probed = probed
+        self.change = change
+    }
+}
+
+/// What waits on one route of an app.
+package struct RouteLoad: Sendable, Hashable {
+    /// Devices without an outcome, by estimate.
+    package var pending = 0
+    /// When the oldest message with such devices was accepted.
+    package var oldestAt: Timestamp?
+
+    package init() {}
+}
+
+/// Routes with slices that can be leased, found by one walk through the index.
+package struct ReadyRoutes: Sendable, Hashable {
+    package var routes: [ActiveRoute] = []
+    /// Where the next walk goes on; nil when this one has seen all routes.
+    package var resumeAfter: ActiveRoute?
+
+    package init() {}
+}
+
+/// A closed route on which slices wait, for metrics.
+package struct ParkedRoute: Sendable, Hashable {
+    package let app: AppID
+    package let route: Route
+    package let slices: Int
+    /// When the oldest message that waits was accepted.
+    package let oldestAt: Timestamp
+
+    package init(app: AppID, route: Route, slices: Int, oldestAt: Timestamp) {
+        self.app = app
+        self.route = route
+        self.slices = slices
+        self.oldestAt = oldestAt
+    }
+}

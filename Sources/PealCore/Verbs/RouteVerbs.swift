@@ -1,0 +1,75 @@
+/// Reports how an app's routes are.
+package struct RouteVerbs: Sendable {
+    package let store: any Store
+
+    package init(store: any Store) { self.store = store }
+
+    /// The app's way through one push network and environment.
+    package struct Item: Sendable, Hashable {
+        package enum State: String, CaseIterable, Sendable, Hashable {
+            case open, paused, probing, stopped
+        }
+
+        package let provider: ProviderName
+        package let environment: Environment
+        package var state = State.open
+        /// Why it is not open.
+        package var reason: String?
+        /// When the next probe may begin.
+        package var until: Timestamp?
+        package var load = RouteLoad()
+    }
+
+    /// The routes for which the app has a credential, or on which something waits, in order of name.
+    package func list(app: AppKey, now: Timestamp) async throws -> [Item] {
+        let (records, gates, loads) = try await store.read(.heavy) { store in
+            (try store.credentialRecords(app: app), try store.gates(app: app), try store.routeLoads(app: app))
+        }
+        var items: [Place: Item] = [:]
+        for record in records { items.touch(record.provider, record.environment) { _ in } }
+        for (route, load) in loads {
+            guard let provider = route.provider else { continue }
+            items.touch(provider, route.environment) { $0.load.add(load) }
+        }
+        for gate in gates where gate.state != .open {
+            guard let provider = gate.route.route.provider else { continue }
+            items.touch(provider, gate.route.route.environment) { $0.take(gate, now: now) }
+        }
+        return items.values.sorted {
+            ($0.provider.rawValue, $0.environment.rawValue) < ($1.provider.rawValue, $1.environment.rawValue)
+        }
+    }
+
+    fileprivate struct Place: Hashable {
+        let provider: ProviderName
+        let environment: Environment
+    }
+}
+
+extension RouteVerbs.Item {
+    /// A network's devices and its channels are routes of their own; the graver state is shown.
+    fileprivate mutating func take(_ gate: RouteGate, now: Timestamp) {
+        guard state == .open || gate.state == .stopped else { return }
+        state = gate.probeUntil > now ? .probing : gate.state == .stopped ? .stopped : .paused
+        reason = gate.reason.isEmpty ? nil : gate.reason
+        until = gate.closedUntil
+    }
+}
+
+extension RouteLoad {
+    fileprivate mutating func add(_ other: RouteLoad) {
+        pending += other.pending
+        oldestAt = [oldestAt, other.oldestAt].compactMap { $0 }.min()
+    }
+}
+
+extension [RouteVerbs.Place: RouteVerbs.Item] {
+    fileprivate mutating func touch(
+        _ provider: ProviderName, _ environment: Environment, _ change: (inout RouteVerbs.Item) -> Void
+    ) {
+        let place = RouteVerbs.Place(provider: provider, environment: environment)
+        var item = self[place] ?? RouteVerbs.Item(provider: provider, environment: environment)
+        change(&item)
+        self[place] = item
+    }
+}

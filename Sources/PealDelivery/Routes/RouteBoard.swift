@@ -1,0 +1,99 @@
+internal import PealCore
+internal import Synchronization
+
+/// The breakers of all routes that this process uses, and which of them the store does not know yet. A route without
+/// trouble is the same as a new one.
+final class RouteBoard: Sendable {
+    private struct State {
+        var breakers: [ActiveRoute: RouteBreaker] = [:]
+        /// Routes whose gate differs from the stored one.
+        var unsaved: Set<ActiveRoute> = []
+        var resets: Set<ActiveRoute> = []
+        /// The number of the last change that was read or written.
+        var change: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Runs `body` on the route's breaker.
+    @discardableResult
+    func change<Result>(_ route: ActiveRoute, _ body: (inout RouteBreaker) -> Result) -> Result {
+        state.withLock { state in
+            var breaker = state.breakers[route] ?? RouteBreaker(hasManyHosts: route.route.hasManyHosts)
+            let before = breaker.memory
+            let result = body(&breaker)
+            state.breakers[route] = breaker
+            if breaker.memory != before { state.unsaved.insert(route) }
+            return result
+        }
+    }
+
+    /// Opens a route whose credential changed. The scheduler opens it in the store.
+    func reset(_ route: ActiveRoute) {
+        state.withLock { state in
+            state.breakers[route] = nil
+            state.unsaved.remove(route)
+            state.resets.insert(route)
+        }
+    }
+
+    /// The routes that were reset since the last call.
+    func takeResets() -> Set<ActiveRoute> {
+        state.withLock { state in
+            defer { state.resets = [] }
+            return state.resets
+        }
+    }
+
+    /// Resets that could not be written.
+    func putBack(_ resets: Set<ActiveRoute>) { state.withLock { $0.resets.formUnion(resets) } }
+
+    /// The routes whose gates must be written, and what to write. They count as saved; `markUnsaved` takes that back.
+    func takeUnsaved(_ only: ActiveRoute? = nil) -> [(route: ActiveRoute, memory: RouteBreaker.Memory)] {
+        state.withLock { state in
+            let routes = only.map { state.unsaved.contains($0) ? [$0] : [] } ?? Array(state.unsaved)
+            state.unsaved.subtract(routes)
+            return routes.map { ($0, state.breakers[$0]?.memory ?? .init()) }
+        }
+    }
+
+    func markUnsaved(_ routes: [ActiveRoute]) { state.withLock { $0.unsaved.formUnion(routes) } }
+
+    func isSaved(_ route: ActiveRoute) -> Bool { state.withLock { !$0.unsaved.contains(route) } }
+
+    var lastChange: Int64 { state.withLock { $0.change } }
+
+    /// Takes over gates that were read, in order of their changes. What this process knows better stays.
+    /// - Parameters:
+    ///   - now: The wall clock.
+    ///   - uptime: The same instant on the clock of the breakers.
+    func adopt(_ gates: [RouteGate], now: Timestamp, uptime: Duration) {
+        state.withLock { state in
+            for gate in gates {
+                state.change = max(state.change, gate.change)
+                guard !state.unsaved.contains(gate.route), !state.resets.contains(gate.route) else { continue }
+                var breaker = state.breakers[gate.route] ?? RouteBreaker(hasManyHosts: gate.route.route.hasManyHosts)
+                breaker.adopt(.init(gate, now: now, uptime: uptime))
+                state.breakers[gate.route] = breaker
+            }
+        }
+    }
+}
+
+extension RouteBreaker.Memory {
+    init(_ gate: RouteGate, now: Timestamp, uptime: Duration) {
+        guard gate.state != .open else { return }
+        until = uptime + (gate.closedUntil - now)
+        isStop = gate.state == .stopped
+        (level, backOffs) = (gate.level, gate.backOffs)
+        (reason, suspect) = (gate.reason, gate.suspect)
+    }
+
+    /// What the store keeps of it.
+    func gate(of route: ActiveRoute, fingerprint: String?, now: Timestamp, uptime: Duration) -> RouteGate {
+        guard let until else { return RouteGate(route) }
+        return RouteGate(
+            route, isStop ? .stopped : .paused, closedUntil: now + (until - uptime), level: level, backOffs: backOffs,
+            reason: reason, fingerprint: fingerprint, suspect: suspect, probed: suspect)
+    }
+}

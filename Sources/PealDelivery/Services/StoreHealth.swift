@@ -1,0 +1,72 @@
+internal import PealCore
+internal import Synchronization
+
+/// Whether the store writes: receives the ends of writes, and answers whether new work may begin. Instants are of
+/// `TimeSource.uptime`.
+final class StoreHealth: Sendable {
+    private struct State {
+        var open: [Int: Duration] = [:]
+        var lastAttempt = 0
+        var writtenAt: Duration?
+        /// Whether the last write that ended failed.
+        var isFailing = false
+    }
+
+    /// A write that takes longer holds new pages back: the store is locked, or its disk is overloaded.
+    private static let patience: Duration = .seconds(2)
+    private static let pollInterval: Duration = .milliseconds(250)
+    /// How old the last write may be for the process to be ready.
+    static let freshness: Duration = .seconds(15)
+
+    private let time: any TimeSource
+    private let state = Mutex(State())
+
+    init(time: any TimeSource) { self.time = time }
+
+    /// Notes that a write begins. Returns its number, which `end` takes.
+    func begin() -> Int {
+        let now = time.uptime
+        return state.withLock { state in
+            state.lastAttempt += 1
+            state.open[state.lastAttempt] = now
+            return state.lastAttempt
+        }
+    }
+
+    func end(_ attempt: Int, hasWritten: Bool) {
+        let now = time.uptime
+        state.withLock { state in
+            state.open[attempt] = nil
+            state.isFailing = !hasWritten
+            if hasWritten { state.writtenAt = now }
+        }
+    }
+
+    /// Whether the last write succeeded, and none is stuck.
+    var isWriting: Bool {
+        let now = time.uptime
+        return state.withLock { state in
+            !state.isFailing && !state.open.values.contains { now - $0 > Self.patience }
+        }
+    }
+
+    /// Whether a write succeeded after `instant`.
+    func hasWritten(since instant: Duration) -> Bool { state.withLock { $0.writtenAt.map { $0 > instant } ?? false } }
+
+    /// Whether nothing was written for `duration`.
+    func isIdle(for duration: Duration) -> Bool {
+        let now = time.uptime
+        return state.withLock { $0.writtenAt.map { now - $0 >= duration } ?? true }
+    }
+
+    /// Why the store is not ready; nil when it wrote lately.
+    var failure: String? {
+        guard isWriting else { return "the store does not accept writes" }
+        return isIdle(for: Self.freshness) ? "nothing was written for \(Self.freshness)" : nil
+    }
+
+    /// Returns when writes succeed, or the process stops.
+    func untilWriting(_ stop: StopSwitch) async {
+        while !isWriting, !stop.isOn { try? await time.sleep(for: Self.pollInterval) }
+    }
+}

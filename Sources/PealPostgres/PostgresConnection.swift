@@ -1,0 +1,319 @@
+internal import CPostgreSQL
+internal import PealCore
+internal import PealStore
+
+/// One connection to the database, used by one thread. It stays in libpq's pipeline mode: a batch takes one round trip,
+/// and the first statement of a transaction takes its BEGIN along.
+final class PostgresConnection: SQLConnection {
+    private let handle: OpaquePointer
+    private let settings: PostgresSettings
+    private let numbers: PostgresNumbers?
+    private var statements = PreparedStatements()
+    private var parameters = BinaryParameters()
+    /// Statements that begin the transaction, not sent yet.
+    private var opening: [String] = []
+    private var isOpen = false
+    /// The first failure of the transaction, which undoes all of it whatever the caller makes of the error.
+    private(set) var failure: PostgresFailure?
+
+    /// Statements of a batch that are sent before their answers are read.
+    private static let statementsInFlightMax = 256
+
+    /// Connects.
+    /// - Parameter numbers: gives the numbers of series; nil takes them inside the transaction.
+    /// - Throws: `PostgresFailure`; `StoreStartFailure` when the server can never serve.
+    init(_ settings: PostgresSettings, numbers: PostgresNumbers?) throws {
+        self.settings = settings
+        self.numbers = numbers
+        handle = try settings.connect()
+        guard settings.preparesStatements else { return }
+        // Behind a pooler, other clients would inherit what is set for a session: there each transaction sets it.
+        let result = PQexec(handle, settings.sessionSettings.map { "SET \($0)" }.joined(separator: "; "))
+        defer { PQclear(result) }
+        guard PQresultStatus(result) == PGRES_COMMAND_OK, PQenterPipelineMode(handle) == 1 else {
+            throw PostgresFailure.lost(handle)
+        }
+    }
+
+    deinit { PQfinish(handle) }
+
+    var isLost: Bool { PQstatus(handle) != CONNECTION_OK }
+
+    /// The socket, for waiting.
+    var socket: Int32 { PQsocket(handle) }
+
+    /// Calls `body` for every notification that has arrived.
+    func takeNotifications(_ body: (String) -> Void) {
+        guard PQconsumeInput(handle) == 1 else { return }
+        while let notification = PQnotifies(handle) {
+            body(String(cString: notification.pointee.extra))
+            PQfreemem(notification)
+        }
+    }
+}
+
+/// Transactions.
+extension PostgresConnection {
+    enum Isolation: String {
+        /// One consistent state.
+        case read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        /// As if no other transaction ran at the same time; otherwise it fails with 40001 and is repeated.
+        case write = "BEGIN ISOLATION LEVEL SERIALIZABLE"
+        /// For statements that are safe by themselves, and for migrations.
+        case plain = "BEGIN"
+    }
+
+    /// Begins a transaction with the next statement.
+    func begin(_ isolation: Isolation, statementSecondsMax: Int? = nil) {
+        failure = nil
+        opening = [isolation.rawValue]
+        if !settings.preparesStatements { opening += settings.sessionSettings.map { "SET LOCAL \($0)" } }
+        if let statementSecondsMax { opening.append("SET LOCAL statement_timeout = \(statementSecondsMax * 1000)") }
+    }
+
+    /// - Throws: `CommitUnknown` when the answer was lost: the transaction may be durable or not.
+    func commit() throws {
+        if let failure { throw failure }
+        guard isOpen else {
+            opening = []
+            return
+        }
+        isOpen = false
+        do {
+            try run("COMMIT", CollectionOfOne([]), isPrepared: false) { _ in }
+        } catch let failure as PostgresFailure where failure.remedy == .reconnect {
+            throw CommitUnknown(failure: failure)
+        }
+    }
+
+    func rollback() {
+        opening = []
+        failure = nil
+        guard isOpen else { return }
+        isOpen = false
+        try? run("ROLLBACK", CollectionOfOne([]), isPrepared: false) { _ in }
+    }
+
+    /// The connection ended between COMMIT and its answer.
+    struct CommitUnknown: Error {
+        let failure: PostgresFailure
+    }
+}
+
+/// Statements.
+extension PostgresConnection {
+    func query(_ sql: String, _ parameters: [SQLValue], _ row: (any SQLRow) throws -> Void) throws {
+        try run(sql, CollectionOfOne(parameters)) { try $0.forEachRow(row) }
+    }
+
+    func query(_ sql: String, each sets: [[SQLValue]], _ row: (any SQLRow) throws -> Void) throws {
+        try run(sql, sets) { try $0.forEachRow(row) }
+    }
+
+    func execute(_ sql: String, _ parameters: [SQLValue]) throws -> Int {
+        var count = 0
+        try run(sql, CollectionOfOne(parameters)) { count = $0.changedCount }
+        return count
+    }
+
+    func execute(_ sql: String, rows: [[SQLValue]]) throws -> [Int] {
+        var counts: [Int] = []
+        counts.reserveCapacity(rows.count)
+        try run(sql, rows) { counts.append($0.changedCount) }
+        return counts
+    }
+
+    func number(in series: NumberSeries) throws -> Int64? {
+        if let number = try numbers?.next(in: series) { return number }
+        return try value(series.raising(1))
+    }
+
+    /// Runs `sql` for each of `sets`, and passes the results in order. All results of a piece are read before the
+    /// first is passed on, so that `take` may run statements too.
+    private func run(
+        _ sql: String, _ sets: some RandomAccessCollection<[SQLValue]>, isPrepared: Bool = true,
+        _ take: (PostgresResult) throws -> Void
+    ) throws {
+        var start = sets.startIndex
+        while start != sets.endIndex {
+            let end = sets.index(start, offsetBy: Self.statementsInFlightMax, limitedBy: sets.endIndex) ?? sets.endIndex
+            let results: [PostgresResult]
+            do {
+                results = try exchange(sql, sets[start..<end], isPrepared: isPrepared)
+            } catch let error as PostgresFailure {
+                failure = failure ?? error
+                throw error
+            }
+            for result in results { try take(result) }
+            start = end
+        }
+    }
+
+    /// One round trip: what opens the transaction, the preparation of a new statement, and the statement for each set.
+    private func exchange(
+        _ sql: String, _ sets: some Collection<[SQLValue]>, isPrepared: Bool
+    ) throws -> [PostgresResult] {
+        guard PQpipelineStatus(handle) != PQ_PIPELINE_OFF || PQenterPipelineMode(handle) == 1 else {
+            throw PostgresFailure.lost(handle)
+        }
+        var skipped = 0
+        for statement in opening {
+            try send(PQsendQueryParams(handle, statement, 0, nil, nil, nil, nil, 1))
+            skipped += 1
+        }
+        if !opening.isEmpty {
+            opening = []
+            isOpen = true
+        }
+        var prepared: PreparedStatements.Use?
+        for set in sets {
+            parameters.encode(set)
+            if prepared == nil, isPrepared, settings.preparesStatements {
+                let use = statements.use(of: sql, parameters.types)
+                prepared = use
+                if use.isNew {
+                    try send(PQsendPrepare(handle, use.name, sql, Int32(parameters.types.count), parameters.types))
+                    skipped += 1
+                }
+            }
+            try send(parameters.send(sql, prepared: prepared?.name, to: handle))
+        }
+        try send(PQpipelineSync(handle))
+        do {
+            return Array(try results().dropFirst(skipped))
+        } catch {
+            if let prepared, prepared.isNew { statements.forget(sql) }
+            throw error
+        }
+    }
+
+    private func send(_ isSent: Int32) throws {
+        guard isSent == 1 else { throw PostgresFailure.lost(handle) }
+    }
+
+    /// The results up to the end of the pipeline.
+    /// - Throws: the first error in it.
+    private func results() throws -> [PostgresResult] {
+        var results: [PostgresResult] = []
+        var first: PostgresFailure?
+        var ends = 0
+        while true {
+            guard let result = PQgetResult(handle) else {
+                // Each statement's results end with nil. Twice nil means that nothing more will come.
+                ends += 1
+                guard ends < 2, !isLost else { throw first ?? .lost(handle) }
+                continue
+            }
+            ends = 0
+            switch PQresultStatus(result) {
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK: results.append(PostgresResult(result))
+            case PGRES_PIPELINE_SYNC:
+                PQclear(result)
+                if let first { throw first }
+                return results
+            case PGRES_PIPELINE_ABORTED:
+                PQclear(result)
+                first = first ?? .aborted
+            default:
+                let failure = isLost ? PostgresFailure.lost(handle) : PostgresFailure(result)
+                PQclear(result)
+                first = first ?? failure
+            }
+        }
+    }
+}
+
+/// The statements that a connection has prepared, by their text.
+struct PreparedStatements {
+    struct Use {
+        let name: String
+        let isNew: Bool
+    }
+
+    private struct Entry {
+        let name: String
+        let types: [Oid]
+    }
+
+    private var entries: [String: Entry] = [:]
+    private var count = 0
+
+    /// A text that comes with other types than before is prepared again.
+    mutating func use(of sql: String, _ types: [Oid]) -> Use {
+        if let entry = entries[sql], entry.types == types { return Use(name: entry.name, isNew: false) }
+        count += 1
+        let name = "peal\(count)"
+        entries[sql] = Entry(name: name, types: types)
+        return Use(name: name, isNew: true)
+    }
+
+    /// Its preparation failed.
+    mutating func forget(_ sql: String) { entries[sql] = nil }
+}
+
+/// The parameters of one statement in PostgreSQL's binary format. Buffers are kept from one statement to the next.
+struct BinaryParameters {
+    private(set) var types: [Oid] = []
+    private var bytes: [UInt8] = []
+    /// nil for NULL.
+    private var offsets: [Int?] = []
+    private var lengths: [Int32] = []
+    private var formats: [Int32] = []
+
+    mutating func encode(_ values: [SQLValue]) {
+        types.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
+        offsets.removeAll(keepingCapacity: true)
+        lengths.removeAll(keepingCapacity: true)
+        for value in values {
+            let start = bytes.count
+            switch value {
+            case .int(let number):
+                withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+                types.append(PostgresType.int8)
+            case .text(let text):
+                bytes.append(contentsOf: text.utf8)
+                types.append(PostgresType.text)
+            case .bytes(let value):
+                bytes.append(contentsOf: value)
+                types.append(PostgresType.bytea)
+            case .null(let kind): types.append(PostgresType.of(kind))
+            }
+            if case .null = value { offsets.append(nil) } else { offsets.append(start) }
+            lengths.append(Int32(bytes.count - start))
+        }
+        // An empty value needs an address too.
+        bytes.append(0)
+        while formats.count < values.count { formats.append(1) }
+    }
+
+    /// Sends the statement, by its name if it is prepared. Returns 1 when it was sent.
+    func send(_ sql: String, prepared: String?, to handle: OpaquePointer) -> Int32 {
+        bytes.withUnsafeBytes { buffer in
+            let start = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
+            let values = offsets.map { offset in offset.flatMap { start?.advanced(by: $0) } }
+            if let prepared {
+                return PQsendQueryPrepared(handle, prepared, Int32(values.count), values, lengths, formats, 1)
+            }
+            return PQsendQueryParams(handle, sql, Int32(values.count), types, values, lengths, formats, 1)
+        }
+    }
+}
+
+/// The types that values have on the wire (PostgreSQL, `pg_type.dat`).
+enum PostgresType {
+    static let bool: Oid = 16
+    static let bytea: Oid = 17
+    static let int8: Oid = 20
+    static let int2: Oid = 21
+    static let int4: Oid = 23
+    static let text: Oid = 25
+
+    static func of(_ kind: SQLValue.Kind) -> Oid {
+        switch kind {
+        case .int: int8
+        case .text: text
+        case .bytes: bytea
+        }
+    }
+}

@@ -1,0 +1,108 @@
+package import PealCore
+package import PealStore
+
+/// A PostgreSQL database that any number of processes share. Transactions run on threads with connections of their
+/// own; the server commits concurrent ones together.
+package final class PostgresEngine: SQLEngine {
+    private let settings: PostgresSettings
+    private let numbers: PostgresNumbers
+    private let deliveryReaders: PostgresWorkers
+    private let requestReaders: PostgresWorkers
+    private let heavyReaders: PostgresWorkers
+    private let writers: PostgresWorkers
+    private let settlers: PostgresWorkers
+    private let background: PostgresWorkers
+
+    private static let readersPerLaneMax = 2
+    private static let writersMax = 4
+    /// The most connections that one process has open.
+    package static let connectionsMax = ReadLane.allCases.count * readersPerLaneMax + writersMax + 3
+
+    package let dialect = SQLDialect.postgres
+
+    /// Does not connect yet.
+    package init(_ settings: PostgresSettings) {
+        self.settings = settings
+        let numbers = PostgresNumbers(settings)
+        self.numbers = numbers
+        func workers(_ name: String, _ threads: Int, priorities: Int = 1, waitingMax: Int = .max) -> PostgresWorkers {
+            PostgresWorkers("peal.store.\(name)", threads: threads, priorities: priorities, waitingMax: waitingMax) {
+                PostgresSession(settings, numbers: numbers)
+            }
+        }
+        deliveryReaders = workers("read.delivery", Self.readersPerLaneMax)
+        requestReaders = workers("read.request", Self.readersPerLaneMax)
+        heavyReaders = workers("read.heavy", Self.readersPerLaneMax)
+        writers = workers("write", Self.writersMax, priorities: 2, waitingMax: Limits.writerItemsWaitingMax)
+        // One, because the settlements of a slice must be applied in order. Each write holds many.
+        settlers = workers("settle", 1)
+        background = workers("rest", 1, waitingMax: Limits.writerItemsWaitingMax)
+    }
+
+    /// Connects once, to find out early what is wrong.
+    /// - Throws: `StoreStartFailure`.
+    package func check() throws {
+        do {
+            _ = try PostgresConnection(settings, numbers: nil)
+        } catch let failure as PostgresFailure {
+            throw StoreStartFailure(failure.description)
+        }
+    }
+
+    package func read<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
+    ) async throws -> R {
+        let workers =
+            switch lane {
+            case .delivery: deliveryReaders
+            case .request: requestReaders
+            case .heavy: heavyReaders
+            }
+        return try await run(workers) { try $0.transact(.read, body) }
+    }
+
+    package func write<R: Sendable>(
+        _ lane: WriteLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
+    ) async throws -> R {
+        let workers =
+            switch lane {
+            case .intake, .control: writers
+            case .settle: settlers
+            case .rest: background
+            }
+        return try await run(workers, priority: lane == .control ? 1 : 0) { try $0.transact(.write, body) }
+    }
+
+    /// Any 63 bits that no other program on the database uses.
+    private static let migrationLock: Int64 = 0x7065_616C_6D69_6772
+    /// An index on a large table may take long, and another process may be building it.
+    private static let migrationSecondsMax = 24 * 3600
+
+    package func migrate(_ body: @escaping @Sendable (any SQLConnection) throws -> Void) async throws {
+        try await run(background) { session in
+            // Each statement sees what committed before it, above all what another process did while this one waited.
+            try session.transact(.plain, statementSecondsMax: Self.migrationSecondsMax) { connection in
+                try connection.query("SELECT pg_advisory_xact_lock($1)", [.int(Self.migrationLock)]) { _ in }
+                try body(connection)
+            }
+        }
+    }
+
+    private func run<R: Sendable>(
+        _ workers: PostgresWorkers, priority: Int = 0, _ work: @escaping @Sendable (PostgresSession) throws -> R
+    ) async throws -> R {
+        try await withCheckedThrowingContinuation { continuation in
+            do {
+                try workers.put(
+                    { session in continuation.resume(with: Result { try work(session) }) }, priority: priority)
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    package func close() throws {
+        for workers in [deliveryReaders, requestReaders, heavyReaders, writers, settlers, background] { workers.close() }
+        numbers.close()
+    }
+}

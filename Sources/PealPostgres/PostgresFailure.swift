@@ -1,0 +1,78 @@
+internal import CPostgreSQL
+internal import PealCore
+
+/// PostgreSQL's error for a failed statement or connection. It never contains parameters.
+struct PostgresFailure: Error, CustomStringConvertible {
+    /// Five characters (PostgreSQL, Appendix A); nil when the connection failed and there was no answer.
+    let state: String?
+    let description: String
+
+    /// The error that a statement was answered with.
+    init(_ result: OpaquePointer) {
+        func field(_ name: Character) -> String? {
+            PQresultErrorField(result, Int32(name.asciiValue ?? 0)).map { String(cString: $0) }
+        }
+        state = field("C")
+        description = "PostgreSQL error \(state ?? "none"): \(field("M") ?? "no message")"
+    }
+
+    private init(state: String?, _ description: String) {
+        self.state = state
+        self.description = description
+    }
+
+    /// The connection ended, or there was never one.
+    static func lost(_ connection: OpaquePointer?) -> PostgresFailure {
+        let text = connection.flatMap { PQerrorMessage($0) }.map { String(cString: $0) } ?? "no memory"
+        let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
+        return PostgresFailure(state: nil, "PostgreSQL does not answer: \(line)")
+    }
+
+    /// The statement was sent in a transaction that an earlier error had ended.
+    static let aborted = PostgresFailure(state: "25P02", "an earlier statement of the transaction failed")
+
+    /// What a caller may do about it.
+    enum Remedy {
+        /// The same transaction may succeed at once, because another one was in its way.
+        case again
+        /// The same transaction may succeed on another connection.
+        case reconnect
+        /// Only time helps.
+        case wait
+        /// The statement is wrong.
+        case none
+    }
+
+    var remedy: Remedy {
+        guard let state else { return .reconnect }
+        switch state {
+        // Serialization failure, deadlock, lock not available.
+        case "40001", "40P01", "55P03": return .again
+        // A twin was inserted in between. The repetition sees it.
+        case "23505": return .again
+        // A pooler between moved us to a server that does not know our prepared statement; a standby.
+        case "26000", "25006": return .reconnect
+        // Shutdown of the server, or of this connection; the server is starting.
+        case "57P01", "57P02", "57P03", "57P05", "25P03": return .reconnect
+        // The statement time-out, and whatever lacks room.
+        case "57014": return .wait
+        default: break
+        }
+        switch state.prefix(2) {
+        case "08": return .reconnect
+        case "53", "58": return .wait
+        default: return .none
+        }
+    }
+
+    /// The error that a caller receives.
+    static func refusal(_ error: any Error) -> any Error {
+        guard let failure = error as? PostgresFailure else { return error }
+        switch failure.remedy {
+        case .again, .reconnect, .wait: return unavailable
+        case .none: return PealError(.internal, "the database rejected a statement: \(failure)")
+        }
+    }
+
+    static let unavailable = PealError(.unavailable, "the database is not available", retryAfterSeconds: 1)
+}

@@ -1,0 +1,64 @@
+internal import PealCore
+internal import PealStore
+internal import Synchronization
+
+/// Gives numbers of series in blocks that are taken in transactions of their own, so that a transaction that uses one
+/// does not hold the series' row until it commits. Numbers that are not used are lost.
+final class PostgresNumbers: Sendable {
+    private struct State {
+        var connection: Box?
+        var blocks: [String: ClosedRange<Int64>] = [:]
+    }
+
+    /// Lets the connection live inside the mutex.
+    private final class Box: @unchecked Sendable {
+        // Only used while the mutex is locked.
+        let connection: PostgresConnection
+
+        init(_ connection: PostgresConnection) { self.connection = connection }
+    }
+
+    private let settings: PostgresSettings
+    private let state = Mutex(State())
+
+    init(_ settings: PostgresSettings) { self.settings = settings }
+
+    /// nil when it can be taken only inside the transaction, such as that of an app which the transaction creates.
+    func next(in series: NumberSeries) throws -> Int64? {
+        try state.withLock { state in
+            if let number = Self.take(series.name, &state) { return number }
+            let box = try state.connection ?? Box(PostgresConnection(settings, numbers: nil))
+            state.connection = box
+            do {
+                guard let last = try Self.raise(series, box.connection) else { return nil }
+                state.blocks[series.name] = (last - series.blockSize + 1)...last
+            } catch let failure as PostgresFailure {
+                box.connection.rollback()
+                if failure.remedy == .reconnect { state.connection = nil }
+                // The row is locked, perhaps by the transaction that waits here.
+                if failure.remedy == .again { return nil }
+                throw failure
+            }
+            return Self.take(series.name, &state)
+        }
+    }
+
+    private static func take(_ name: String, _ state: inout State) -> Int64? {
+        guard let block = state.blocks[name] else { return nil }
+        state.blocks[name] = block.lowerBound < block.upperBound ? block.lowerBound + 1...block.upperBound : nil
+        return block.lowerBound
+    }
+
+    /// The last number of the new block. It need not reach the disk by itself: the commit of whoever uses a number
+    /// carries it along.
+    private static func raise(_ series: NumberSeries, _ connection: PostgresConnection) throws -> Int64? {
+        connection.begin(.plain)
+        _ = try connection.execute("SET LOCAL lock_timeout = 100", [])
+        _ = try connection.execute("SET LOCAL synchronous_commit = off", [])
+        let last: Int64? = try connection.value(series.raising(series.blockSize))
+        try connection.commit()
+        return last
+    }
+
+    func close() { state.withLock { $0.connection = nil } }
+}

@@ -1,0 +1,91 @@
+internal import CPostgreSQL
+internal import PealCore
+internal import PealStore
+
+/// How to connect.
+package struct PostgresSettings: Sendable {
+    /// A libpq URI, with whatever libpq knows about TLS, several hosts and time-outs.
+    package let url: String
+    /// False behind a PgBouncer in transaction mode that does not know prepared statements (before 1.21): then nothing
+    /// is kept on a connection from one transaction to the next.
+    package let preparesStatements: Bool
+    /// Receives a line when the connection is lost and when it is back.
+    package let report: @Sendable (String) -> Void
+
+    package init(
+        url: String, preparesStatements: Bool = true, report: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.url = url
+        self.preparesStatements = preparesStatements
+        self.report = report
+    }
+
+    /// Longer statements end with 57014.
+    static let statementMillisecondsMax = 5000
+    /// A process that stops in the middle of a transaction loses it after this.
+    private static let idleMillisecondsMax = 10_000
+    /// PostgreSQL 15.
+    private static let versionMin: Int32 = 150_000
+
+    /// Statistics are missing after a start and wrong after a large import. Every statement has an index, and reading a
+    /// whole table would also make each concurrent write to it a conflict.
+    var sessionSettings: [String] {
+        [
+            "statement_timeout = \(Self.statementMillisecondsMax)",
+            "idle_in_transaction_session_timeout = \(Self.idleMillisecondsMax)", "enable_seqscan = off", "jit = off",
+        ]
+    }
+
+    /// Opens a connection. The URL may override what comes before it.
+    /// - Throws: `PostgresFailure`; `StoreStartFailure` when the server can never serve.
+    func connect() throws -> OpaquePointer {
+        let options: KeyValuePairs<String, String> = [
+            "connect_timeout": "5", "tcp_user_timeout": "10000", "target_session_attrs": "read-write",
+            "fallback_application_name": "peal", "dbname": url, "client_encoding": "UTF8",
+        ]
+        guard let handle = Self.connect(options) else { throw PostgresFailure.lost(nil) }
+        guard PQstatus(handle) == CONNECTION_OK else {
+            defer { PQfinish(handle) }
+            throw PostgresFailure.lost(handle)
+        }
+        // Notices, such as that a table exists, would go to standard error.
+        PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        do {
+            try Self.check(handle)
+        } catch {
+            PQfinish(handle)
+            throw error
+        }
+        return handle
+    }
+
+    private static func connect(_ options: KeyValuePairs<String, String>) -> OpaquePointer? {
+        let texts = options.flatMap { [$0.key, $0.value] }.map { Array($0.utf8CString) }
+        // One buffer for all texts, so that their addresses hold at the same time.
+        let buffer = texts.flatMap { $0 }
+        var offsets: [Int] = []
+        var offset = 0
+        for text in texts {
+            offsets.append(offset)
+            offset += text.count
+        }
+        return buffer.withUnsafeBufferPointer { buffer in
+            func pointers(_ remainder: Int) -> [UnsafePointer<CChar>?] {
+                offsets.enumerated().filter { $0.offset % 2 == remainder }.map { buffer.baseAddress?.advanced(by: $0.element) }
+                    + [nil]
+            }
+            return PQconnectdbParams(pointers(0), pointers(1), 1)
+        }
+    }
+
+    private static func check(_ handle: OpaquePointer) throws {
+        guard PQserverVersion(handle) >= versionMin else {
+            throw StoreStartFailure("PostgreSQL 15 or later is required")
+        }
+        let encoding = PQparameterStatus(handle, "server_encoding").map { String(cString: $0) }
+        // A pooler may not pass it on.
+        guard encoding == nil || encoding == "UTF8" else {
+            throw StoreStartFailure("the database has the encoding \(encoding ?? "?"); create it with ENCODING 'UTF8'")
+        }
+    }
+}

@@ -1,0 +1,189 @@
+internal import Dispatch
+internal import Foundation
+internal import PealCore
+internal import PealStore
+internal import Synchronization
+
+/// Threads that share a queue of work, each with a connection of its own. libpq blocks, so none of its calls runs on
+/// Swift's thread pool. A thread starts when work waits and no other one is idle.
+final class PostgresWorkers: Sendable {
+    /// Work for a thread's connection. It ends by itself when the database is not available.
+    typealias Job = @Sendable (PostgresSession) -> Void
+
+    private struct State {
+        /// By priority, highest first.
+        var queues: [[Job]]
+        var waiting = 0
+        var idle = 0
+        var threads = 0
+        var isClosed = false
+    }
+
+    private let name: String
+    private let threadsMax: Int
+    private let waitingMax: Int
+    private let makeSession: @Sendable () -> PostgresSession
+    private let state: Mutex<State>
+    private let signal = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// - Parameters:
+    ///   - priorities: how many kinds of work there are.
+    ///   - waitingMax: more waiting work is refused.
+    init(
+        _ name: String, threads: Int, priorities: Int = 1, waitingMax: Int,
+        _ makeSession: @escaping @Sendable () -> PostgresSession
+    ) {
+        self.name = name
+        threadsMax = threads
+        self.waitingMax = waitingMax
+        self.makeSession = makeSession
+        state = Mutex(State(queues: Array(repeating: [], count: priorities)))
+    }
+
+    /// - Throws: `rate_limited` when too much work waits; `unavailable` when the store is closed.
+    func put(_ job: @escaping Job, priority: Int = 0) throws {
+        let starts = try state.withLock { state in
+            guard !state.isClosed else { throw PostgresFailure.unavailable }
+            guard state.waiting < waitingMax else {
+                throw PealError(.rateLimited, "too many writes are waiting", retryAfterSeconds: 1)
+            }
+            state.queues[priority].append(job)
+            state.waiting += 1
+            let starts = state.waiting > state.idle && state.threads < threadsMax
+            if starts { state.threads += 1 }
+            return starts
+        }
+        if starts { startThread() }
+        signal.signal()
+    }
+
+    private func startThread() {
+        let thread = Thread { [self] in
+            let session = makeSession()
+            while let job = next() { job(session) }
+            ended.signal()
+        }
+        thread.name = name
+        thread.stackSize = 1 << 20
+        thread.start()
+    }
+
+    /// Waits for work; nil when closed.
+    private func next() -> Job? {
+        state.withLock { $0.idle += 1 }
+        signal.wait()
+        return state.withLock { state in
+            state.idle -= 1
+            guard let index = state.queues.firstIndex(where: { !$0.isEmpty }) else { return nil }
+            state.waiting -= 1
+            return state.queues[index].removeFirst()
+        }
+    }
+
+    /// Finishes waiting work, refuses later work and ends the threads.
+    func close() {
+        let threads = state.withLock { state in
+            state.isClosed = true
+            defer { state.threads = 0 }
+            return state.threads
+        }
+        for _ in 0..<threads { signal.signal() }
+        for _ in 0..<threads { ended.wait() }
+    }
+}
+
+/// The connection of one thread, made when it is needed and again after it was lost.
+final class PostgresSession {
+    private let settings: PostgresSettings
+    private let numbers: PostgresNumbers?
+    private var connection: PostgresConnection?
+    private var backOff = BackOff()
+
+    /// Repetitions of a transaction that others were in the way of.
+    private static let attemptsMax = 20
+    /// Repetitions after a lost connection.
+    private static let connectionsMax = 3
+
+    init(_ settings: PostgresSettings, numbers: PostgresNumbers?) {
+        self.settings = settings
+        self.numbers = numbers
+    }
+
+    /// Runs `body` in a transaction, again when that may help.
+    /// - Throws: what `body` throws, or what callers may see of the database's failure.
+    func transact<R>(
+        _ isolation: PostgresConnection.Isolation, statementSecondsMax: Int? = nil,
+        _ body: (PostgresConnection) throws -> R
+    ) throws -> R {
+        var attempts = 0
+        var connections = 0
+        while true {
+            let connection = try open()
+            connection.begin(isolation, statementSecondsMax: statementSecondsMax)
+            do {
+                let result = try body(connection)
+                try connection.commit()
+                return result
+            } catch let unknown as PostgresConnection.CommitUnknown {
+                drop(unknown.failure)
+                throw PostgresFailure.unavailable
+            } catch {
+                // The body may have turned the failure into an error of its own.
+                let failure = connection.failure ?? error as? PostgresFailure
+                connection.rollback()
+                if connection.isLost { drop(failure) }
+                attempts += 1
+                switch failure?.remedy {
+                case .again? where attempts < Self.attemptsMax: Self.pause(attempts)
+                case .reconnect? where connections < Self.connectionsMax:
+                    connections += 1
+                    self.connection = nil
+                default: throw PostgresFailure.refusal(failure ?? error)
+                }
+            }
+        }
+    }
+
+    /// Waits a moment that is longer each time and never the same for two, so that they do not meet again.
+    private static func pause(_ attempt: Int) {
+        let microseconds = UInt32.random(in: 0...(500 << UInt32(min(attempt, 7))))
+        usleep(microseconds)
+    }
+
+    private func drop(_ failure: PostgresFailure?) {
+        connection = nil
+        if let failure { settings.report("the connection to the database was lost: \(failure)") }
+    }
+
+    /// - Throws: `unavailable` while the database cannot be reached.
+    func open() throws -> PostgresConnection {
+        if let connection, !connection.isLost { return connection }
+        guard backOff.isOver else { throw PostgresFailure.unavailable }
+        do {
+            let connection = try PostgresConnection(settings, numbers: numbers)
+            if backOff.isRunning { settings.report("the database is back") }
+            backOff = BackOff()
+            self.connection = connection
+            return connection
+        } catch {
+            if !backOff.isRunning { settings.report("\(error)") }
+            backOff.extend()
+            throw PostgresFailure.unavailable
+        }
+    }
+
+    /// How long not to try to connect.
+    private struct BackOff {
+        private var duration = Duration.zero
+        private var end = ContinuousClock.now
+
+        var isRunning: Bool { duration > .zero }
+        var isOver: Bool { ContinuousClock.now >= end }
+
+        mutating func extend() {
+            duration = min(max(duration * 2, .milliseconds(50)), .seconds(2))
+            end = .now + duration * Double.random(in: 0.5...1)
+        }
+    }
+}

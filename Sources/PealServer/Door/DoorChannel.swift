@@ -1,0 +1,127 @@
+internal import HTTPTypes
+internal import HummingbirdCore
+internal import Logging
+internal import NIOCore
+internal import NIOSSL
+
+/// Every connection of a listener passes through here: one that is admitted gets the channel of its protocol and
+/// deadlines, a surplus one an answer and its end.
+struct DoorChannel<Base: ServerChildChannel>: ServerChildChannel {
+    struct Value: ServerChildChannelValue {
+        let channel: any Channel
+        /// nil for a surplus connection.
+        let admitted: Base.Value?
+    }
+
+    let base: Base
+    let connections: Connections
+    let deadlines: HTTPDeadlines
+    /// For surplus connections with TLS, which speak HTTP/1.1 only.
+    let surplusTLS: NIOSSLContext?
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        guard connections.admit(channel) else {
+            return channel.eventLoop.makeCompletedFuture {
+                try refuse(channel)
+                return Value(channel: channel, admitted: nil)
+            }
+        }
+        return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            let pipeline = channel.pipeline.syncOperations
+            if let tls = try? pipeline.handler(type: NIOSSLServerHandler.self) {
+                try pipeline.addHandler(ConnectionDeadlines(deadlines, usesTLS: true), position: .after(tls))
+            } else {
+                try pipeline.addHandler(ConnectionDeadlines(deadlines, usesTLS: false), position: .first)
+            }
+            return Value(channel: channel, admitted: value)
+        }
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        guard let admitted = value.admitted else { return }
+        await base.handle(value: admitted, logger: logger)
+    }
+
+    private func refuse(_ channel: any Channel) throws {
+        let pipeline = channel.pipeline.syncOperations
+        if let surplusTLS { try pipeline.addHandler(NIOSSLServerHandler(context: surplusTLS)) }
+        let handler = SurplusHandler()
+        try pipeline.addHandler(handler)
+        let bound = NIOLoopBound(handler, eventLoop: channel.eventLoop)
+        let loop = channel.eventLoop
+        connections.refuse(channel) { loop.execute { bound.value.evict() } }
+    }
+}
+
+/// Answers a connection beyond the limit: a health check gets its answer, any other request 503, and a silent client
+/// 503 after a moment. Then the connection closes.
+final class SurplusHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private static let headBytesMax = 8192
+    private static let farewell = TimeAmount.seconds(1)
+
+    private var head: [UInt8] = []
+    private var isAnswered = false
+    private var alarm: Scheduled<Void>?
+    private var context: ChannelHandlerContext?
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        schedule(.seconds(HTTPDeadlines.surplusSeconds)) { $0.answer(.serviceUnavailable) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        alarm?.cancel()
+        self.context = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isAnswered else { return }
+        head += Self.unwrapInboundIn(data).readableBytesView
+        let isHealthCheck = head.starts(with: Array("GET /healthz".utf8))
+        if !isHealthCheck, head.count >= 12 || head.contains(0x0A) { return answer(.serviceUnavailable) }
+        if Self.ends(head) { return answer(isHealthCheck ? .ok : .serviceUnavailable) }
+        if head.count > Self.headBytesMax { answer(.serviceUnavailable) }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ChannelShouldQuiesceEvent { return context.close(promise: nil) }
+        if event as? ChannelEvent == .inputClosed, isAnswered { return context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    /// Makes room for a newer one.
+    func evict() {
+        guard let context else { return }
+        if isAnswered { return context.close(promise: nil) }
+        answer(.serviceUnavailable)
+        context.close(promise: nil)
+    }
+
+    private static func ends(_ head: [UInt8]) -> Bool {
+        head.suffix(4).elementsEqual([0x0D, 0x0A, 0x0D, 0x0A]) || head.suffix(2).elementsEqual([0x0A, 0x0A])
+    }
+
+    private func answer(_ status: HTTPResponse.Status) {
+        guard let context, !isAnswered else { return }
+        isAnswered = true
+        let body =
+            status == .ok ? #"{"status":"ok"}"# : #"{"error":{"code":"unavailable","message":"too many connections"}}"#
+        var text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\nConnection: close\r\nCache-Control: no-store\r\n"
+        if status != .ok { text += "Retry-After: 5\r\n" }
+        text += "Content-Type: application/json; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+        // What the client still sends must not meet a closed socket before it has read the answer.
+        context.close(mode: .output, promise: nil)
+        schedule(Self.farewell) { $0.context?.close(promise: nil) }
+    }
+
+    private func schedule(_ delay: TimeAmount, _ action: @escaping (SurplusHandler) -> Void) {
+        alarm?.cancel()
+        alarm = context?.eventLoop.assumeIsolated().scheduleTask(in: delay) { action(self) }
+    }
+}

@@ -1,0 +1,172 @@
+internal import HTTPTypes
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOHTTPTypes
+internal import NIOHTTPTypesHTTP1
+
+/// The requests of a connection, or the one request of an HTTP/2 stream: closes it when a body comes in, or an answer
+/// is read, more slowly than allowed, and answers `Expect: 100-continue`.
+final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    /// The body that is being received.
+    private struct Incoming {
+        var bytes = 0
+        /// How long the server waited for the client.
+        var waited = TimeAmount.zero
+        /// The answer is written already; the rest of the body is of no use.
+        var isUseless = false
+    }
+
+    private static let checkInterval = TimeAmount.seconds(1)
+    /// How much of a body is read after its request was refused, so that the client reads the answer.
+    private static let uselessBytesMax = 1024 * 1024
+
+    private let deadlines: HTTPDeadlines
+    private var connection: ConnectionDeadlines?
+    private var isHTTP1 = false
+    private var requestsOpen = 0
+    private var incoming: Incoming?
+    private var readSince: NIODeadline?
+    private var unwritten = 0
+    private var bodyCheck: Scheduled<Void>?
+    private var writeAlarm: Scheduled<Void>?
+    private var isAnswering = false
+
+    init(_ deadlines: HTTPDeadlines) { self.deadlines = deadlines }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let pipeline = context.pipeline.syncOperations
+        if let codec = try? pipeline.handler(type: HTTP1ToHTTPServerCodec.self) {
+            isHTTP1 = true
+            try? pipeline.addHandler(KeepAliveHandler(), position: .before(codec))
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        while requestsOpen > 0 { endRequest() }
+        bodyCheck?.cancel()
+        writeAlarm?.cancel()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if let since = readSince {
+            let waited = incoming.map { $0.waited + (.now() - since) }
+            if let waited { incoming?.waited = waited }
+            readSince = nil
+        }
+        switch Self.unwrapInboundIn(data) {
+        case .head(let head):
+            if connection == nil { connection = Self.connection(of: context.channel, isHTTP1: isHTTP1) }
+            requestsOpen += 1
+            connection?.requestBegan()
+            incoming = Incoming()
+            isAnswering = false
+            if isHTTP1, head.headerFields[.expect]?.lowercased() == "100-continue" {
+                // At once (RFC 9110 §10.1.1): curl and others hold back a large body until then. The final answer says
+                // whether the body is accepted; its size is limited while it is read.
+                let answer = HTTPResponsePart.head(HTTPResponse(status: .continue))
+                context.writeAndFlush(Self.wrapOutboundOut(answer), promise: nil)
+            }
+        case .body(let buffer):
+            incoming?.bytes += buffer.readableBytes
+            if let incoming, incoming.isUseless, incoming.bytes > Self.uselessBytesMax {
+                return context.close(promise: nil)
+            }
+        case .end: incoming = nil
+        }
+        context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if incoming == nil {
+            bodyCheck?.cancel()
+            bodyCheck = nil
+        } else if bodyCheck == nil {
+            scheduleCheck(context)
+        }
+        context.fireChannelReadComplete()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if readSince == nil { readSince = .now() }
+        context.read()
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch Self.unwrapOutboundIn(data) {
+        case .head(let head): if head.status.kind != .informational { isAnswering = true }
+        case .body(let buffer): unwritten = buffer.readableBytes
+        case .end:
+            endRequest()
+            if requestsOpen == 0, incoming != nil {
+                incoming?.isUseless = true
+                incoming?.bytes = 0
+                incoming?.waited = .zero
+            }
+        }
+        context.write(data, promise: promise)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        writeAlarm?.cancel()
+        writeAlarm = nil
+        if !context.channel.isWritable {
+            writeAlarm = context.eventLoop.assumeIsolated().scheduleTask(in: deadlines.allowance(unwritten)) {
+                context.close(promise: nil)
+            }
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    private func endRequest() {
+        guard requestsOpen > 0 else { return }
+        requestsOpen -= 1
+        connection?.requestEnded()
+    }
+
+    private func scheduleCheck(_ context: ChannelHandlerContext) {
+        bodyCheck = context.eventLoop.assumeIsolated().scheduleTask(in: Self.checkInterval) { self.checkBody(context) }
+    }
+
+    private static func connection(of channel: any Channel, isHTTP1: Bool) -> ConnectionDeadlines? {
+        let owner = isHTTP1 ? channel : channel.parent
+        return try? owner?.pipeline.syncOperations.handler(type: ConnectionDeadlines.self)
+    }
+
+    /// Only time in which the server wants to read counts: what it is too busy to read is not the client's fault.
+    private func checkBody(_ context: ChannelHandlerContext) {
+        bodyCheck = nil
+        guard let incoming else { return }
+        let waiting = readSince.map { NIODeadline.now() - $0 } ?? .zero
+        guard incoming.waited + waiting > deadlines.allowance(incoming.isUseless ? 0 : incoming.bytes) else {
+            return scheduleCheck(context)
+        }
+        if !isAnswering, !incoming.isUseless {
+            let head = HTTPResponse(
+                status: .requestTimeout, headerFields: isHTTP1 ? [.connection: "close", .contentLength: "0"] : [:])
+            context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+            context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
+        }
+        context.close(promise: nil)
+    }
+}
+
+/// Marks the last request of a connection with `Connection: close`, spelled as Hummingbird expects it. That is every
+/// HTTP/1.0 request, whose client may wait for the connection to close, and one with `close` in any letter case
+/// (RFC 9112 §9.3).
+final class KeepAliveHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(var head) = Self.unwrapInboundIn(data), head.version == .http1_0 || !head.isKeepAlive else {
+            return context.fireChannelRead(data)
+        }
+        head.headers.replaceOrAdd(name: "connection", value: "close")
+        context.fireChannelRead(Self.wrapInboundOut(.head(head)))
+    }
+}

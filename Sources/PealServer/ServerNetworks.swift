@@ -1,0 +1,215 @@
+internal import Foundation
+internal import PealCore
+internal import PealProviders
+
+// The built-in push networks as a server runs them: the configuration keys, hosts and provider of each.
+
+extension ConfigurationKey {
+    fileprivate static let apnsProductionURL = ConfigurationKey(
+        "providers.apns.production.url", .url, default: "https://api.push.apple.com", "APNs in production")
+    fileprivate static let apnsSandboxURL = ConfigurationKey(
+        "providers.apns.sandbox.url", .url, default: "https://api.sandbox.push.apple.com", "APNs in the sandbox")
+    fileprivate static let apnsProductionManagementURL = ConfigurationKey(
+        "providers.apns.production.management.url", .url,
+        default: "https://api-manage-broadcast.push.apple.com:2196", "Channel management of APNs in production")
+    fileprivate static let apnsSandboxManagementURL = ConfigurationKey(
+        "providers.apns.sandbox.management.url", .url,
+        default: "https://api-manage-broadcast.sandbox.push.apple.com:2195", "Channel management of APNs in the sandbox"
+    )
+    fileprivate static let apnsProductionBroadcastURL = ConfigurationKey(
+        "providers.apns.production.broadcast.url", .url,
+        "APNs for broadcasts in production; defaults to the URL for other notifications")
+    fileprivate static let apnsSandboxBroadcastURL = ConfigurationKey(
+        "providers.apns.sandbox.broadcast.url", .url,
+        "APNs for broadcasts in the sandbox; defaults to the URL for other notifications")
+    fileprivate static let apnsConnectionsMax = ConfigurationKey(
+        "providers.apns.connections.max", .integer(1...64, unit: "connections"), default: "4",
+        "Connections to one APNs host for each credential")
+}
+
+extension ServerNetwork {
+    static let apns = ServerNetwork(
+        .apns,
+        keys: [
+            .apnsProductionURL, .apnsSandboxURL, .apnsProductionManagementURL, .apnsSandboxManagementURL,
+            .apnsProductionBroadcastURL, .apnsSandboxBroadcastURL, .apnsConnectionsMax,
+        ],
+        hosts: { configuration in
+            let checked = configuration.checked
+            return [
+                ProviderHost(.apns, checked.text(.apnsProductionURL), environment: .production),
+                ProviderHost(.apns, checked.text(.apnsSandboxURL), environment: .sandbox),
+            ].compactMap { $0 }
+        }
+    ) { configuration, surroundings in
+        let checked = configuration.checked
+        do {
+            return try APNsProvider(
+                configuration: APNsConfiguration(
+                    production: .init(
+                        send: checked.text(.apnsProductionURL),
+                        broadcast: checked.optional(.apnsProductionBroadcastURL),
+                        management: checked.text(.apnsProductionManagementURL)),
+                    sandbox: .init(
+                        send: checked.text(.apnsSandboxURL), broadcast: checked.optional(.apnsSandboxBroadcastURL),
+                        management: checked.text(.apnsSandboxManagementURL)),
+                    caFile: configuration.caFile, connectionsPerPoolMax: checked.integer(.apnsConnectionsMax)),
+                eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time,
+                randomness: surroundings.randomness, logger: surroundings.logger)
+        } catch let error as APNsConfigurationError {
+            throw ConfigurationFailure(error.key, "\(error)")
+        }
+    }
+}
+
+extension APNsConfigurationError {
+    /// The key of the URL.
+    fileprivate var key: ConfigurationKey {
+        switch (environment, purpose) {
+        case (.production, .send): .apnsProductionURL
+        case (.production, .broadcast): .apnsProductionBroadcastURL
+        case (.production, .management): .apnsProductionManagementURL
+        case (.sandbox, .send): .apnsSandboxURL
+        case (.sandbox, .broadcast): .apnsSandboxBroadcastURL
+        case (.sandbox, .management): .apnsSandboxManagementURL
+        }
+    }
+}
+
+extension ConfigurationKey {
+    fileprivate static let fcmURL = ConfigurationKey(
+        "providers.fcm.url", .url, default: "https://fcm.googleapis.com", "FCM; a path in it is put before /v1/projects"
+    )
+    fileprivate static let fcmTokenHosts = ConfigurationKey(
+        "providers.fcm.token.allowed.hosts", .hosts,
+        "Hosts besides Google's that the token_uri of a service account may name")
+    fileprivate static let fcmConnectionsMax = ConfigurationKey(
+        "providers.fcm.connections.max", .integer(1...64, unit: "connections"), default: "4",
+        "Connections to FCM for each credential")
+    fileprivate static let fcmRate = ConfigurationKey(
+        "providers.fcm.rate.per.second", .integer(1...1_000_000, unit: "requests per second"),
+        default: String(Limits.fcmRatePerSecond),
+        "Rate limit for each Firebase project")
+    fileprivate static let fcmStartRate = ConfigurationKey(
+        "providers.fcm.start.rate.per.second", .integer(1...1_000_000, unit: "requests per second"),
+        default: String(Limits.fcmStartRatePerSecond),
+        "Rate for a Firebase project after a pause; it rises to the rate limit within a minute")
+}
+
+extension ServerNetwork {
+    static let fcm = ServerNetwork(
+        .fcm, keys: [.fcmURL, .fcmTokenHosts, .fcmConnectionsMax, .fcmRate, .fcmStartRate],
+        hosts: { configuration in
+            let url = configuration.checked.text(.fcmURL)
+            // Google's token endpoint. A service account for another FCM has a token endpoint of its own.
+            let isGoogle = url.hasPrefix("https://fcm.googleapis.com")
+            return [
+                ProviderHost(.fcm, url), isGoogle ? ProviderHost(.fcm, "https://oauth2.googleapis.com") : nil,
+            ].compactMap { $0 }
+        }
+    ) { configuration, surroundings in
+        let checked = configuration.checked
+        do {
+            return try FCMProvider(
+                configuration: FCMConfiguration(
+                    url: checked.text(.fcmURL), tokenAllowedHosts: checked.list(.fcmTokenHosts),
+                    caFile: configuration.caFile, connectionsPerPoolMax: checked.integer(.fcmConnectionsMax),
+                    ratePerSecond: checked.integer(.fcmRate), startRatePerSecond: checked.integer(.fcmStartRate)),
+                eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time,
+                randomness: surroundings.randomness, logger: surroundings.logger)
+        } catch let error as FCMConfigurationError {
+            throw ConfigurationFailure(.fcmURL, "\(error)")
+        }
+    }
+}
+
+extension ConfigurationKey {
+    fileprivate static let wnsTokenURL = ConfigurationKey(
+        "providers.wns.token.url", .url, default: "https://login.live.com/accesstoken.srf",
+        "Token endpoint of WNS for Microsoft Store apps")
+    fileprivate static let wnsTenantTokenURL = ConfigurationKey(
+        "providers.wns.tenant.token.url", .text,
+        default: "https://login.microsoftonline.com/{tenant_id}/oauth2/v2.0/token",
+        "Token endpoint of WNS for Windows App SDK apps; {tenant_id} is replaced by that of the credential")
+    fileprivate static let wnsHosts = ConfigurationKey(
+        "providers.wns.allowed.hosts", .hosts,
+        "Hosts besides Microsoft's that are allowed in WNS channel URIs; the local machine is allowed only when listed")
+    fileprivate static let mpnsHosts = ConfigurationKey(
+        "providers.mpns.allowed.hosts", .hosts,
+        "Hosts besides Microsoft's that are allowed in MPNS channel URIs; the local machine is allowed only when listed"
+    )
+    fileprivate static let webPushHosts = ConfigurationKey(
+        "providers.webpush.allowed.hosts", .hosts,
+        "Hosts besides the browser vendors' that are allowed in Web Push endpoints")
+    fileprivate static let webPushOpen = ConfigurationKey(
+        "providers.webpush.open", .choice(["true", "false"]), default: "false",
+        "Whether Web Push endpoints may be on any https host with public addresses on port 443")
+}
+
+extension ServerNetwork {
+    static let wns = ServerNetwork(
+        .wns, keys: [.wnsTokenURL, .wnsTenantTokenURL, .wnsHosts], hostsKey: .wnsHosts,
+        hosts: { configuration in
+            [
+                ProviderHost(.wns, configuration.checked.text(.wnsTokenURL), kind: "package"),
+                ProviderHost(.wns, configuration.checked.text(.wnsTenantTokenURL), kind: "tenant"),
+            ].compactMap { $0 }
+        }
+    ) { configuration, surroundings in
+        do {
+            return try WNSProvider(
+                configuration: WNSConfiguration(
+                    tokenURL: configuration.checked.text(.wnsTokenURL),
+                    tenantTokenURL: configuration.checked.text(.wnsTenantTokenURL),
+                    addressRules: configuration.addressRules, caFile: configuration.caFile),
+                eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time,
+                randomness: surroundings.randomness, logger: surroundings.logger)
+        } catch let error as WNSConfigurationError {
+            throw ConfigurationFailure(error.isTenant ? .wnsTenantTokenURL : .wnsTokenURL, "\(error)")
+        }
+    }
+
+    static let mpns = ServerNetwork(.mpns, keys: [.mpnsHosts], hostsKey: .mpnsHosts) { configuration, surroundings in
+        MPNSProvider(
+            configuration: MPNSConfiguration(addressRules: configuration.addressRules, caFile: configuration.caFile),
+            eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time, logger: surroundings.logger)
+    }
+
+    static let webPush = ServerNetwork(
+        .webPush, keys: [.webPushHosts, .webPushOpen], hostsKey: .webPushHosts, openKey: .webPushOpen
+    ) { configuration, surroundings in
+        try WebPushProvider(
+            configuration: WebPushConfiguration(
+                addressRules: configuration.addressRules, caFile: configuration.caFile),
+            eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time, randomness: surroundings.randomness,
+            logger: surroundings.logger)
+    }
+}
+
+/// A host of a push network that a server must reach.
+struct ProviderHost: Sendable {
+    let provider: ProviderName
+    /// nil for every environment.
+    let environment: Environment?
+    /// The kind of credential that needs it; nil for every kind.
+    let kind: String?
+    let host: String
+    let port: Int
+
+    /// nil for a URL without a host.
+    init?(_ provider: ProviderName, _ url: String, environment: Environment? = nil, kind: String? = nil) {
+        // A placeholder such as {tenant_id} is not valid in a URL.
+        let parts = URLComponents(string: url.replacing("{", with: "").replacing("}", with: ""))
+        guard let parts, let host = parts.host else { return nil }
+        self.provider = provider
+        self.environment = environment
+        self.kind = kind
+        self.host = host.trimmingCharacters(in: ["[", "]"])
+        port = parts.port ?? (parts.scheme == "http" ? 80 : 443)
+    }
+
+    func isNeeded(by record: CredentialRecord) -> Bool {
+        record.provider == provider && (environment ?? record.environment) == record.environment
+            && (kind ?? record.kind) == record.kind
+    }
+}

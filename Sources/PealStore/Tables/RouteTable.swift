@@ -1,0 +1,186 @@
+internal import PealCore
+
+/// `route_gate`: one row for each route of an app that was ever closed. A route without a row is open.
+enum RouteTable {
+    static let columns: Columns = """
+        app, route, gate, closed_until, probe_until, level, back_offs, reason, fingerprint, suspect, probed, change_no
+        """
+
+    static func gate(_ row: inout RowReader) throws -> RouteGate {
+        RouteGate(
+            ActiveRoute(app: try row.next(), route: try row.next()), try row.next(), closedUntil: try row.next(),
+            probeUntil: try row.next(), level: try row.next(), backOffs: try row.next(), reason: try row.next(),
+            fingerprint: try row.next(), suspect: try row.next(), probed: try row.next(), change: try row.next())
+    }
+
+    static func place(_ route: ActiveRoute) -> SQL { "app = \(route.app) AND route = \(route.route)" }
+
+    static func find(_ route: ActiveRoute) -> SQL { "SELECT \(columns) FROM route_gate WHERE \(place(route))" }
+
+    /// A closed route stays in its row, where the next probe goes on behind the last one.
+    static func put(_ gate: RouteGate, change: Int64) -> SQL {
+        """
+        INSERT INTO route_gate \(row: [
+            "app": gate.route.app, "route": gate.route.route, "gate": gate.state, "closed_until": gate.closedUntil,
+            "probe_until": gate.probeUntil, "level": gate.level, "back_offs": gate.backOffs, "reason": gate.reason,
+            "fingerprint": gate.fingerprint, "suspect": gate.suspect, "probed": gate.probed, "change_no": change,
+        ])
+        ON CONFLICT (app, route) DO UPDATE SET gate = excluded.gate, closed_until = excluded.closed_until,
+            probe_until = excluded.probe_until, level = excluded.level, back_offs = excluded.back_offs,
+            reason = excluded.reason, fingerprint = excluded.fingerprint, suspect = excluded.suspect,
+            probed = CASE WHEN route_gate.gate = 0 THEN excluded.probed ELSE route_gate.probed END,
+            change_no = excluded.change_no
+        """
+    }
+
+    static func open(_ route: ActiveRoute, change: Int64) -> SQL {
+        """
+        UPDATE route_gate SET \(set: [
+            "gate": RouteGate.State.open, "closed_until": 0, "probe_until": 0, "level": 0, "back_offs": 0, "reason": "",
+            "suspect": MessageID?.none, "change_no": change,
+        ])
+        WHERE \(place(route))
+        """
+    }
+
+    /// Whoever changes the row may probe.
+    static func beginProbe(_ route: ActiveRoute, until end: Timestamp, now: Timestamp) -> SQL {
+        """
+        UPDATE route_gate SET probe_until = \(end)
+        WHERE \(place(route)) AND gate > 0 AND closed_until <= \(now) AND probe_until <= \(now)
+        """
+    }
+
+    static func setProbed(_ route: ActiveRoute, _ message: MessageID) -> SQL {
+        "UPDATE route_gate SET probed = \(message) WHERE \(place(route))"
+    }
+
+    static func changed(after change: Int64, limit: Int) -> SQL {
+        "SELECT \(columns) FROM route_gate WHERE change_no > \(change) ORDER BY change_no LIMIT \(limit)"
+    }
+
+    static func closed(limit: Int) -> SQL {
+        "SELECT \(columns) FROM route_gate WHERE gate > 0 ORDER BY change_no LIMIT \(limit)"
+    }
+
+    /// From when on slices of the `slice` row's route may be leased; NULL while it is open.
+    static let leasedFrom: SQL = """
+        (SELECT CASE WHEN g.probe_until > g.closed_until THEN g.probe_until ELSE g.closed_until END
+        FROM route_gate g WHERE g.app = slice.app AND g.route = slice.route AND g.gate > 0)
+        """
+}
+
+extension StoreSession {
+    func gate(of route: ActiveRoute) throws -> RouteGate? {
+        try connection.first(RouteTable.find(route), RouteTable.gate)
+    }
+
+    func gates(changedAfter change: Int64, limit: Int) throws -> [RouteGate] {
+        try connection.all(RouteTable.changed(after: change, limit: limit), RouteTable.gate)
+    }
+
+    func gates(app: AppKey) throws -> [RouteGate] {
+        try connection.all(
+            "SELECT \(RouteTable.columns) FROM route_gate WHERE app = \(app) ORDER BY route", RouteTable.gate)
+    }
+
+    func setGate(_ gate: RouteGate) throws -> Int64? {
+        if gate.state != .open, let provider = gate.route.route.provider, let fingerprint = gate.fingerprint {
+            let current: String? = try connection.value(
+                """
+                SELECT fingerprint FROM credential
+                WHERE \(CredentialTable.place(gate.route.app, provider, gate.route.route.environment))
+                """)
+            guard current == fingerprint else { return nil }
+        }
+        let change = try nextNumber("route_gate")
+        try connection.execute(RouteTable.put(gate, change: change))
+        return change
+    }
+
+    func openGate(_ route: ActiveRoute) throws {
+        guard try gate(of: route) != nil else { return }
+        try connection.execute(RouteTable.open(route, change: try nextNumber("route_gate")))
+    }
+
+    /// Opens the routes of a credential that was put or deleted.
+    func openGates(app: AppKey, _ provider: ProviderName, _ environment: Environment) throws {
+        for route in Route.allCases where route.provider == provider && route.environment == environment {
+            try openGate(ActiveRoute(app: app, route: route))
+        }
+    }
+
+    func endProbes() throws {
+        try connection.execute("UPDATE route_gate SET probe_until = 0 WHERE gate > 0 AND probe_until > 0")
+    }
+
+    func routeLoads(app: AppKey) throws -> [Route: RouteLoad] {
+        var loads: [Route: RouteLoad] = [:]
+        var createdAt: (message: MessageID, at: Timestamp)?
+        try connection.query(SliceTable.ofApp(app, limit: Limits.routeSlicesRead)) { row in
+            let (message, route): (MessageID, Route) = (try row.next(), try row.next())
+            let (state, estimate): (Slice.State, Int) = (try row.next(), try row.next())
+            let settled = try CountsCoding.decode(row.next()).settled
+            guard state != .done else { return }
+            if createdAt?.message != message {
+                createdAt = try self.message(app: app, id: message).map { (message, $0.createdAt) }
+            }
+            var load = loads[route] ?? RouteLoad()
+            load.pending += max(0, estimate - settled)
+            if let at = createdAt?.at { load.oldestAt = min(load.oldestAt ?? at, at) }
+            loads[route] = load
+        }
+        return loads
+    }
+
+    func parkedRoutes(limit: Int) throws -> [ParkedRoute] {
+        let closed = try connection.all(RouteTable.closed(limit: limit), RouteTable.gate)
+        return try closed.compactMap { gate in
+            let route = gate.route
+            let slices = try connection.count(SliceTable.parkedCount(route))
+            guard slices > 0, let app = try app(key: route.app),
+                let first: MessageID = try connection.value(SliceTable.firstReady(route)),
+                let oldest = try message(app: route.app, id: first)
+            else { return nil }
+            return ParkedRoute(app: app.id, route: route.route, slices: slices, oldestAt: oldest.createdAt)
+        }
+    }
+}
+
+/// Leasing for a probe.
+extension StoreSession {
+    /// The most messages that are looked at for one probe.
+    private static let probeStepsMax = 256
+
+    /// One slice each of a few messages behind those of the last probe, if a probe is due.
+    func leaseProbe(_ gate: RouteGate, owner: String, until: Timestamp, now: Timestamp) throws -> [Slice] {
+        let end = now + .seconds(Limits.probeSeconds)
+        guard try connection.execute(RouteTable.beginProbe(gate.route, until: end, now: now)) == 1 else { return [] }
+        let start = gate.probed ?? gate.suspect
+        var slices: [Slice] = []
+        var last = start
+        var seen = start
+        var steps = Self.probeStepsMax
+        for range in [(start, nil), (nil, start)] as [(MessageID?, MessageID?)] {
+            var position = range.0
+            while steps > 0, slices.count < Limits.probeMessagesMax {
+                steps -= 1
+                let next: MessageID? = try connection.value(
+                    SliceTable.nextMessage(after: position, app: gate.route.app))
+                guard let next else { break }
+                if let end = range.1, next > end { break }
+                (position, seen) = (next, next)
+                let leased = try connection.first(
+                    SliceTable.leaseOne(of: next, gate.route, owner: owner, until: until, context.dialect)
+                ) { row in try SliceTable.slice(&row, app: gate.route.app, route: gate.route.route).slice }
+                guard let leased else { continue }
+                slices.append(leased)
+                last = next
+            }
+        }
+        // Where none of them had a slice, the next probe looks at others.
+        if slices.isEmpty { last = seen }
+        if let last, last != gate.probed { try connection.execute(RouteTable.setProbed(gate.route, last)) }
+        return slices
+    }
+}

@@ -1,0 +1,119 @@
+internal import CPostgreSQL
+internal import Foundation
+internal import Synchronization
+
+/// A PostgreSQL server of this test process: a cluster in a temporary folder, reached over a socket in it. It is stopped
+/// and deleted when the process ends, however it ends.
+package final class PostgresServer: Sendable {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    private let directory: String
+    private let guardian: ChildProgram
+    private let databases = Mutex(0)
+
+    private static let started = Mutex<Result<PostgresServer, any Error>?>(nil)
+
+    /// Started by the first test that asks for it.
+    /// - Throws: when PostgreSQL is not installed or does not start.
+    package static func shared() throws -> PostgresServer {
+        try started.withLock { started in
+            let result = started ?? Result { try PostgresServer() }
+            started = result
+            return try result.get()
+        }
+    }
+
+    private init() throws {
+        let programs = try Self.programs()
+        // A path of a socket is at most 107 bytes long.
+        directory = "/tmp/peal-postgres-\(ProcessInfo.processInfo.processIdentifier)"
+        try? FileManager.default.removeItem(atPath: directory)
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        // PostgreSQL refuses to run as root.
+        var user: [String] = []
+        if getuid() == 0 {
+            user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+            guard try ChildProgram.run("/bin/chown", ["nobody:nogroup", directory]) == 0 else {
+                throw Failure(description: "\(directory) cannot be given to nobody")
+            }
+        }
+        let log = directory + ".log"
+        let make =
+            user + ["\(programs)/initdb", "-D", "\(directory)/data", "-A", "trust", "-U", "peal", "-E", "UTF8"]
+            + ["--locale=C", "--no-sync"]
+        guard try ChildProgram.run("/usr/bin/env", make, outputFile: log) == 0 else {
+            throw Failure(description: "initdb failed: \((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
+        }
+        let options = [
+            "listen_addresses=", "unix_socket_directories=\(directory)", "fsync=off", "full_page_writes=off",
+            "max_connections=1000", "shared_buffers=64MB", "autovacuum=off", "wal_level=minimal", "max_wal_senders=0",
+        ]
+        let serve = user + ["\(programs)/postgres", "-D", "\(directory)/data"] + options.flatMap { ["-c", $0] }
+        // It outlives a test process that is killed by a second, and no longer.
+        let script = """
+            "$@" & server=$!
+            while kill -0 \(ProcessInfo.processInfo.processIdentifier) 2>/dev/null && kill -0 $server 2>/dev/null
+            do sleep 1; done
+            kill -QUIT $server 2>/dev/null; wait $server; rm -rf '\(directory)' '\(log)'
+            """
+        guardian = try ChildProgram("/bin/sh", ["-c", script, "sh"] + serve, errorFile: log)
+        try awaitStart(log)
+    }
+
+    private func awaitStart(_ log: String) throws {
+        for _ in 0..<600 {
+            if (try? execute("SELECT 1", in: "postgres")) != nil { return }
+            guard guardian.isRunning else { break }
+            usleep(50_000)
+        }
+        throw Failure(description: "postgres did not start: \((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
+    }
+
+    /// Where the programs are: those of Debian are not in the path.
+    private static func programs() throws -> String {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let debian = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
+        let directories =
+            debian.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "/usr/lib/postgresql/\($0)/bin" }
+            + path.split(separator: ":").map(String.init)
+        for directory in directories
+        where FileManager.default.isExecutableFile(atPath: directory + "/initdb")
+            && FileManager.default.isExecutableFile(atPath: directory + "/postgres")
+        {
+            return directory
+        }
+        throw Failure(description: "PostgreSQL is not installed: run Scripts/setup.sh test, or install postgresql")
+    }
+
+    /// The URL of a database, for libpq.
+    package func url(_ database: String) -> String { "postgresql:///\(database)?host=\(directory)&user=peal" }
+
+    /// A database of its own, a copy of `template` if that is given.
+    package func createDatabase(from template: String? = nil) throws -> String {
+        let number = databases.withLock { count in
+            count += 1
+            return count
+        }
+        let name = "peal\(number)"
+        let copied = template.map { " TEMPLATE \($0)" } ?? ""
+        try execute("CREATE DATABASE \(name)\(copied)", in: "postgres")
+        return name
+    }
+
+    /// Ends its connections too.
+    package func dropDatabase(_ name: String) { try? execute("DROP DATABASE \(name) WITH (FORCE)", in: "postgres") }
+
+    /// Runs a statement on a connection of its own, outside a transaction.
+    package func execute(_ statement: String, in database: String) throws {
+        let connection = PQconnectdb(url(database))
+        defer { PQfinish(connection) }
+        let result = PQexec(connection, statement)
+        defer { PQclear(result) }
+        let status = PQresultStatus(result)
+        guard status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK else {
+            throw Failure(description: String(cString: PQerrorMessage(connection)))
+        }
+    }
+}

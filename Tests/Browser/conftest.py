@@ -1,0 +1,157 @@
+"""Runs the SDK's page and service worker in Debian's Chromium.
+
+`PEAL_DEVICE_SERVER` and `PEAL_DEVICE_KEY` replace the stub of the device API by a real server; tests that look into the
+stub are skipped then.
+"""
+
+import json
+import os
+import shutil
+import time
+import uuid
+
+import pytest
+from device_server import DeviceAPI, site
+from playwright.sync_api import sync_playwright
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+SECONDS_MAX = 15
+
+# Headless Chromium has no push service, so the page gets a subscription that only looks like one. Pushes arrive through
+# the DevTools protocol, which hands them to the worker as the push service would.
+SUBSCRIPTION = """
+(() => {
+  let current = null;
+  PushManager.prototype.getSubscription = async () => current;
+  PushManager.prototype.subscribe = async (options) => (current = {
+    options: {applicationServerKey: options.applicationServerKey.buffer},
+    toJSON: () => ({endpoint: ENDPOINT, expirationTime: null, keys: {p256dh: P256DH, auth: AUTH}}),
+    unsubscribe: async () => { current = null; return true; },
+  });
+})();
+"""
+P256DH = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+AUTH = "BTBZMqHH6r4Tts7J_aSIgg"
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def pages():
+    server = site()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def api():
+    server = os.environ.get("PEAL_DEVICE_SERVER")
+    if server:
+        pytest.skip("looks into the stub")
+    stub = DeviceAPI()
+    yield stub
+    stub.stop()
+
+
+@pytest.fixture
+def device_server():
+    """The address and key of a server: the real one that the environment names, or the stub."""
+    if server := os.environ.get("PEAL_DEVICE_SERVER"):
+        yield server, os.environ["PEAL_DEVICE_KEY"]
+        return
+    stub = DeviceAPI()
+    yield stub.url, stub.key
+    stub.stop()
+
+
+class Browser:
+    """One browser profile with the site's page open."""
+
+    def __init__(self, context, origin):
+        self.context, self.origin = context, origin
+        self.page = context.new_page()
+        self.page.goto(origin)
+        self.page.wait_for_function("window.peal !== undefined")
+
+    def connect(self, server, key, **options):
+        options = {"server": server, "key": key, "worker": "/peal-worker.js", **options}
+        return self.page.evaluate(
+            """async (options) => {
+              try {
+                window.connection = await peal.connect(options);
+                return {device: connection.device};
+              } catch (error) {
+                return {error: error.code, status: error.status, field: error.field, message: error.message};
+              }
+            }""",
+            options,
+        )
+
+    @property
+    def worker(self):
+        wait_until(lambda: self.context.service_workers)
+        return self.context.service_workers[-1]
+
+    def push(self, data):
+        """Delivers a push to the worker, as the browser's push service does."""
+        session = self.context.new_cdp_session(self.page)
+        found = []
+        session.on("ServiceWorker.workerRegistrationUpdated", lambda event: found.extend(event["registrations"]))
+        session.send("ServiceWorker.enable")
+        wait_until(lambda: self.page.evaluate("1") and found)
+        registration = next(r for r in reversed(found) if not r["isDeleted"])
+        text = data if isinstance(data, str) else json.dumps(data)
+        session.send(
+            "ServiceWorker.deliverPushMessage",
+            {"origin": self.origin, "registrationId": registration["registrationId"], "data": text},
+        )
+        session.detach()
+
+    def notifications(self):
+        """What is on the screen."""
+        return self.page.evaluate(
+            """async () => (await (await navigator.serviceWorker.ready).getNotifications()).map(
+              ({title, body, tag, data, silent, icon}) => ({title, body, tag, data, silent, icon}))"""
+        )
+
+    def act(self, kind, action=""):
+        """Clicks or closes the first notification."""
+        self.worker.evaluate(
+            """async ([kind, action]) => {
+              const [notification] = await registration.getNotifications();
+              const event = new NotificationEvent(kind, {notification, action});
+              if (kind === "notificationclose") notification.close();
+              self.dispatchEvent(event);
+            }""",
+            [kind, action],
+        )
+
+
+@pytest.fixture
+def browser(chromium, pages):
+    context = chromium.new_context(locale="de-AT", timezone_id="Europe/Vienna")
+    context.grant_permissions(["notifications"], origin=pages.url)
+    endpoint = f"http://127.0.0.1:9/push/{uuid.uuid4()}"
+    script = SUBSCRIPTION
+    for name, value in {"ENDPOINT": endpoint, "P256DH": P256DH, "AUTH": AUTH}.items():
+        script = script.replace(name, json.dumps(value))
+    context.add_init_script(script)
+    yield Browser(context, pages.url)
+    context.close()
+
+
+def wait_until(is_done, seconds=SECONDS_MAX):
+    """Waits until `is_done` returns something true, and returns it."""
+    end = time.monotonic() + seconds
+    while not (result := is_done()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+    return result

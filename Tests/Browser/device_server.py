@@ -1,0 +1,175 @@
+"""A stub of the device API (docs/api/device.md), and the site whose page uses it. Each has an origin of its own."""
+
+import http.server
+import json
+import pathlib
+import threading
+import time
+import urllib.parse
+import uuid
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WEB = ROOT / "SDK" / "Web"
+# A P-256 public key: any point will do, nothing is encrypted here.
+VAPID_KEY = "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"
+KEY = "device-key"
+
+PAGE = b"""<!doctype html><meta charset="utf-8"><title>Page</title>
+<script type="module">
+import * as peal from "/sdk/peal.js";
+window.peal = peal;
+navigator.serviceWorker.onmessage = (event) => (window.messages ??= []).push(event.data);
+</script>"""
+
+
+class Server:
+    """An HTTP server on a free port of the loopback interface."""
+
+    def __init__(self, handle):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do(self):
+                length = int(self.headers.get("content-length") or 0)
+                status, headers, body = handle(self.command, self.path, self.headers, self.rfile.read(length))
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_GET = do_POST = do_PUT = do_DELETE = do_OPTIONS = do
+
+            def log_message(self, *arguments):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def site():
+    """The site: a page, and the two files of the SDK as the server delivers them."""
+
+    def handle(method, path, headers, body):
+        path = path.split("?")[0]
+        # A worker controls the pages below its own address: a site serves it at its root.
+        path = path.replace("/peal-worker.js", "/sdk/peal-worker.js") if path == "/peal-worker.js" else path
+        if path.startswith("/sdk/") and (WEB / path[5:]).is_file():
+            return 200, {"content-type": "text/javascript"}, (WEB / path[5:]).read_bytes()
+        if path == "/worker.js":
+            return 200, {"content-type": "text/javascript"}, b'import "/sdk/peal-worker.js";'
+        return 200, {"content-type": "text/html"}, PAGE
+
+    return Server(handle)
+
+
+class DeviceAPI:
+    """The part of the device API that a browser uses."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.devices = {}
+        self.events = {}
+        self.registrations = []
+        self.is_down = False
+        self.server = Server(self.handle)
+        self.url = self.server.url
+        self.key = KEY
+
+    def stop(self):
+        self.server.stop()
+
+    def end_tokens(self):
+        with self.lock:
+            for device in self.devices.values():
+                device["token"] = None
+
+    def receipts(self, message):
+        """The kinds of events that were reported for a message, in order."""
+        with self.lock:
+            return [event["type"] for event in self.events.values() if event.get("message") == message]
+
+    def event(self, message, kind):
+        with self.lock:
+            return next(e for e in self.events.values() if e.get("message") == message and e["type"] == kind)
+
+    def topics(self, device):
+        with self.lock:
+            return sorted(self.devices[device]["topics"])
+
+    def handle(self, method, path, headers, body):
+        cors = {"access-control-allow-origin": "*"}
+        if method == "OPTIONS":
+            return 204, {
+                **cors,
+                "access-control-allow-methods": "GET, POST, PUT, DELETE",
+                "access-control-allow-headers": "authorization, content-type",
+                "access-control-max-age": "0",
+            }, b""
+        with self.lock:
+            if self.is_down:
+                return 503, cors, b"{}"
+            status, answer = self.answer(method, path.removeprefix("/peal/device/v1/"), headers, body)
+        return status, {**cors, "content-type": "application/json"}, json.dumps(answer).encode() if answer else b""
+
+    def answer(self, method, path, headers, body):
+        bearer = (headers.get("authorization") or "").removeprefix("Bearer ")
+        if (method, path) == ("GET", "web"):
+            return (200, {"application_server_key": VAPID_KEY}) if bearer == KEY else unauthorized()
+        if (method, path) == ("POST", "register"):
+            return self.register(json.loads(body)) if bearer == KEY else unauthorized()
+        device = next((name for name, one in self.devices.items() if bearer and one["token"] == bearer), None)
+        if device is None:
+            return unauthorized()
+        if (method, path) == ("DELETE", "registration"):
+            del self.devices[device]
+            return 204, None
+        if path.startswith("topics/"):
+            topic = urllib.parse.unquote(path.removeprefix("topics/"))
+            change = self.devices[device]["topics"].add if method == "PUT" else self.devices[device]["topics"].discard
+            change(topic)
+            return 204, None
+        if (method, path) == ("POST", "events"):
+            for event in json.loads(body):
+                self.events.setdefault(event["event_id"], {**event, "device": device})
+            return 202, {"now": now()}
+        return 404, {"error": {"code": "not_found", "message": path}}
+
+    def register(self, given):
+        assert given["platform"] == "web" and given["address"]["application_server_key"] == VAPID_KEY
+        if given.get("user_id") == "mallory":
+            return 403, {"error": {"code": "forbidden", "message": "wrong proof", "field": "user_proof"}}
+        self.registrations.append(given)
+        endpoint, present = given["address"]["endpoint"], given.get("device_token")
+        known = next(
+            (name for name, one in self.devices.items()
+             if present and one["token"] == present or one["endpoint"] == endpoint), None)
+        device = known or str(uuid.uuid4())
+        entry = self.devices.setdefault(device, {"topics": set(), "token": None})
+        if not present or entry["token"] != present:
+            entry["token"] = f"pdt_{uuid.uuid4()}"
+        entry["endpoint"] = endpoint
+        if given.get("topics") is not None:
+            entry["topics"] = set(given["topics"])
+        return (200 if known else 201), {
+            "device": device, "device_token": entry["token"], "app": "com.example", "now": now(),
+        }
+
+
+def unauthorized():
+    return 401, {"error": {"code": "unauthorized", "message": "the token is not valid"}}
+
+
+def now():
+    """An hour ahead of the browser: reports must be in the server's time."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() + 3600))

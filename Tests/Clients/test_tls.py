@@ -1,0 +1,73 @@
+"""With TLS the server treats HTTP/1 clients as it does without."""
+
+import socket
+import ssl
+import urllib.parse
+
+import pytest
+from certificates import write_certificate
+from peal_server import Peal
+
+
+@pytest.fixture
+def secure(tmp_path):
+    write_certificate(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    peal = Peal(
+        tmp_path / "peal",
+        {
+            "PEAL_HTTP_TLS_CERTIFICATE": tmp_path / "certificate.pem",
+            "PEAL_HTTP_TLS_KEY": tmp_path / "key.pem",
+            "PEAL_HTTP_AGE_SECONDS": 2,
+        },
+    )
+    yield peal
+    peal.stop()
+
+
+def connect(peal, protocol="http/1.1"):
+    address = urllib.parse.urlsplit(peal.url)
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_alpn_protocols([protocol])
+    return context.wrap_socket(socket.create_connection((address.hostname, address.port), timeout=10))
+
+
+@pytest.mark.parametrize(
+    "request_line, header", [("GET /healthz HTTP/1.0", ""), ("GET /healthz HTTP/1.1", "Connection: Close\r\n")]
+)
+def test_a_client_that_reads_to_the_end_comes_to_one(secure, request_line, header):
+    with connect(secure) as connection, connection.makefile("rb") as file:
+        connection.sendall(f"{request_line}\r\nHost: x\r\n{header}\r\n".encode())
+        answer = file.read()
+        assert b" 200 " in answer and answer.endswith(b"}")
+
+
+def test_a_connection_is_kept_for_the_next_request(secure):
+    with connect(secure) as connection:
+        for _ in range(3):
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b" 200 " in connection.recv(4096)
+
+
+def test_a_client_that_waits_for_100_continue_gets_it(secure):
+    with connect(secure) as connection:
+        connection.sendall(
+            b"POST /peal/v1/apps HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            + f"Authorization: Bearer {secure.admin_token}\r\n".encode()
+            + b"Content-Length: 12\r\nExpect: 100-continue\r\n\r\n"
+        )
+        assert b"100 Continue" in connection.recv(4096)
+        connection.sendall(b'{"name":"a"}')
+        assert b" 201 " in connection.recv(4096)
+
+
+def test_an_old_http2_connection_is_asked_to_leave(secure):
+    with connect(secure, "h2") as connection:
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+        received = b""
+        # GOAWAY: type 7, no flags, stream 0.
+        while b"\x07\x00\x00\x00\x00\x00" not in received:
+            piece = connection.recv(4096)
+            assert piece, received
+            received += piece

@@ -1,0 +1,236 @@
+"""`peal` sends to `peal-sim` while it is killed or stopped, and while its database is locked, full or damaged."""
+
+import os
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import time
+import urllib.error
+
+import pytest
+from peal_server import OPENER, Peal
+from test_life import BUNDLE, environment, known_key
+from waiting import wait_until
+
+SLOW_MILLISECONDS = 20_000
+
+
+def start(simulate, serve, *arguments, **more):
+    simulator = simulate(*arguments)
+    peal = serve(environment(simulator, PEAL_LOG_LEVEL="info", **more))
+    app = peal.app(bundle_id=BUNDLE)
+    peal.apns(app, known_key(simulator), BUNDLE)
+    return simulator, peal, app
+
+
+def register(peal, app, count, **fields):
+    """Registers devices with numbered addresses. Returns their ids."""
+    return peal.devices(
+        app, [{"platform": "ios", "address": f"{number:064x}", **fields} for number in range(count)]
+    )
+
+
+def slow(simulator, numbers):
+    for number in numbers:
+        fault = {"delay_ms": SLOW_MILLISECONDS, "times": 100}
+        assert simulator.control("PUT", f"/faults/devices/{number:064x}", fault)[0] == 200
+
+
+def received(simulator):
+    return simulator.summary()["received"]
+
+
+def repeated(simulator):
+    return simulator.summary()["duplicates"]
+
+
+def is_ready(peal):
+    try:
+        with OPENER.open(peal.url + "/readyz", timeout=30) as answer:
+            return answer.status == 200
+    except urllib.error.HTTPError:
+        return False
+
+
+def metric(peal, name):
+    with OPENER.open(peal.url + "/metrics", timeout=30) as answer:
+        lines = answer.read().decode().splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith(name + " "))
+
+
+def settled(peal, app, messages):
+    return sum(peal.message(app, message)["counts"]["accepted"] for message in messages)
+
+
+def test_killed_with_slow_answers_in_small_messages_only_the_unanswered_repeat(simulate, serve):
+    simulator, peal, app = start(simulate, serve)
+    ids = register(peal, app, 7 * 128)
+    slow(simulator, range(0, 7 * 128, 128))
+    messages = [
+        peal.send(app, audience={"devices": ids[start : start + 128]}) for start in range(0, len(ids), 128)
+    ]
+    wait_until(lambda: settled(peal, app, messages) == 7 * 127, 15, lambda: str(settled(peal, app, messages)))
+    peal.kill()
+    simulator.control("DELETE", "/faults")
+    peal.start()
+    reports = [peal.wait(app, message, seconds=60) for message in messages]
+    assert [report["counts"]["accepted"] for report in reports] == [128] * 7
+    assert repeated(simulator) <= 7
+    assert repeated(simulator) <= sum(report["resent"] for report in reports) <= 7
+
+
+def test_killed_while_small_messages_are_answered_few_devices_repeat(simulate, serve):
+    simulator, peal, app = start(simulate, serve)
+    ids = register(peal, app, 7 * 128)
+    for number in range(7 * 128):
+        simulator.control("PUT", f"/faults/devices/{number:064x}", {"delay_ms": 5 * number, "times": 1})
+    messages = [
+        peal.send(app, audience={"devices": ids[start : start + 128]}) for start in range(0, len(ids), 128)
+    ]
+    wait_until(lambda: received(simulator) >= 300, 15, lambda: str(received(simulator)))
+    answered = received(simulator)
+    stored = settled(peal, app, messages)
+    peal.kill()
+    assert stored <= answered
+    peal.start()
+    reports = [peal.wait(app, message, seconds=60) for message in messages]
+    assert sum(report["counts"]["accepted"] for report in reports) == 7 * 128
+    assert simulator.summary()["devices"] == 7 * 128
+    assert repeated(simulator) <= sum(report["resent"] for report in reports)
+
+
+def test_a_window_settles_its_alerts_as_they_are_answered(simulate, serve):
+    simulator, peal, app = start(simulate, serve)
+    users = [f"user-{number}" for number in range(400)]
+    peal.devices(
+        app,
+        [{"platform": "ios", "address": f"{n:064x}", "user_id": user} for n, user in enumerate(users)],
+    )
+    slow(simulator, [0, 130, 260, 390])
+    until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+    body = {"content": {"body": "Now"}, "audience": {"users": users}, "method": "traditional"}
+    message = peal.send(app, {**body, "schedule": {"window": {"until": until}}})
+    wait_until(lambda: settled(peal, app, [message]) == 396, 40, lambda: str(peal.message(app, message)))
+    peal.kill()
+    simulator.control("DELETE", "/faults")
+    peal.start()
+    report = peal.wait(app, message, seconds=60)
+    assert report["counts"]["accepted"] == 400
+    assert repeated(simulator) <= 4
+
+
+def test_a_locked_store_repeats_nothing_and_readiness_says_so(simulate, serve):
+    simulator, peal, app = start(simulate, serve, "--mode", "fast")
+    register(peal, app, 20_000)
+    lock = sqlite3.connect(peal.directory / "peal.db", isolation_level=None, timeout=10)
+    message = peal.send(app)
+    wait_until(lambda: received(simulator) >= 1000, 10, lambda: "nothing was sent", pause=0.001)
+    lock.execute("BEGIN IMMEDIATE")
+    wait_until(lambda: not is_ready(peal), 15, lambda: "still ready")
+    time.sleep(2)
+    before = received(simulator)
+    # A lease lasts 30 s.
+    time.sleep(45)
+    assert received(simulator) == before
+    assert not is_ready(peal)
+    lock.execute("ROLLBACK")
+    wait_until(lambda: is_ready(peal), 15, lambda: "not ready again")
+    assert peal.wait(app, message, seconds=60)["counts"]["accepted"] == 20_000
+    assert repeated(simulator) == 0
+    assert simulator.summary()["devices"] == 20_000
+
+
+def test_a_process_that_is_stopped_for_40_seconds_repeats_nothing(simulate, serve):
+    simulator, peal, app = start(simulate, serve, "--mode", "fast")
+    ids = register(peal, app, 20_000)
+    message = peal.send(app)
+    small = [peal.send(app, audience={"devices": ids[:40]}) for _ in range(5)]
+    wait_until(lambda: received(simulator) >= 2000, 10, lambda: "nothing was sent", pause=0.001)
+    peal.process.send_signal(signal.SIGSTOP)
+    time.sleep(40)
+    peal.process.send_signal(signal.SIGCONT)
+    assert peal.wait(app, message, seconds=60)["counts"]["accepted"] == 20_000
+    for one in small:
+        assert peal.wait(app, one, seconds=60)["counts"]["accepted"] == 40
+    assert repeated(simulator) == 0
+    assert metric(peal, "peal_leases_taken_back_total") == 0
+
+
+def damage(database, *names):
+    """Overwrites the first page of the tables or indexes with zeros."""
+    with sqlite3.connect(database) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+        marks = ",".join("?" * len(names))
+        query = f"SELECT rootpage FROM sqlite_master WHERE name IN ({marks})"
+        roots = [row[0] for row in connection.execute(query, names)]
+    connection.close()
+    with open(database, "r+b") as file:
+        for root in roots:
+            file.seek((root - 1) * size)
+            file.write(bytes(size))
+
+
+def test_a_damaged_log_repeats_nothing_and_names_the_message(simulate, serve):
+    simulator, peal, app = start(simulate, serve)
+    register(peal, app, 300)
+    peal.wait(app, peal.send(app))
+    peal.stop()
+    damage(peal.directory / "peal.db", "delivery_page")
+    peal.start()
+    message = peal.send(app)
+    wait_until(
+        lambda: "quarantined" in peal.message(app, message)["reasons"], 30, lambda: str(peal.message(app, message))
+    )
+    time.sleep(50)
+    assert received(simulator) == 600
+    assert metric(peal, "peal_slices_quarantined") == 1
+    report = peal.message(app, message)
+    assert report["state"] == "sending" and report["counts"]["accepted"] == 300
+    assert is_ready(peal)
+    doctor = [os.environ.get("PEAL", str(pathlib.Path(__file__).resolve().parents[2] / ".build/debug/peal")), "doctor"]
+    peal.stop()
+    store = {"PEAL_STORE_URL": f"sqlite:{peal.directory / 'peal.db'}"}
+    output = subprocess.run(
+        doctor, env={**os.environ, **peal.environment, **store}, capture_output=True, text=True, timeout=60
+    )
+    assert output.returncode == 1
+    assert message in output.stdout and "quarantined" in output.stdout, output.stdout + output.stderr
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 24 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("needs to mount a file system")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_repeats_nothing_and_recovers_by_itself(simulate, small_disk):
+    simulator = simulate("--mode", "fast")
+    peal = Peal(small_disk / "peal", environment(simulator, PEAL_LOG_LEVEL="error"))
+    try:
+        app = peal.app(bundle_id=BUNDLE)
+        peal.apns(app, known_key(simulator), BUNDLE)
+        register(peal, app, 20_000)
+        message = peal.send(app)
+        wait_until(lambda: received(simulator) >= 1000, 10, lambda: "nothing was sent", pause=0.001)
+        filler = small_disk / "filler"
+        with filler.open("wb") as file, pytest.raises(OSError):
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+        time.sleep(45)
+        filler.unlink()
+        assert peal.wait(app, message, seconds=60)["counts"]["accepted"] == 20_000
+        wait_until(lambda: is_ready(peal), 20, lambda: "not ready again")
+        assert repeated(simulator) == 0
+        assert simulator.summary()["devices"] == 20_000
+    finally:
+        peal.stop()
+

@@ -1,0 +1,249 @@
+import HTTPTypes
+import Logging
+import NIOCore
+import PealCore
+import PealTesting
+import Testing
+
+@testable import PealAPI
+
+/// Requests of clients that guess, flood, or send more than they may.
+@Suite("Hostile clients")
+struct HostileClientTests {
+    @Test("a stranger's large body is refused before it is parsed")
+    func strangersBody() async throws {
+        try await Fixture.open { fixture in
+            // Not JSON after the beginning: a parser would answer 400.
+            for size in [Limits.parsedAtOnceBytesMax, Limits.unknownCallerBodyBytesMax] {
+                let filler = String(repeating: "[],", count: size / 3 + 1)
+                for start in [#"{"user_token":"unknown","#, "{"] {
+                    let reply = try await fixture.call(
+                        .post, "/api/v1/push/send", body: "\(start)\"audience\":[\(filler)", authorization: nil)
+                    #expect(reply.status == 401, "\(reply.text)")
+                }
+            }
+        }
+    }
+
+    @Test("a known caller's large body is read, with the token in the query or at the beginning")
+    func knownBody() async throws {
+        try await Fixture.open { fixture in
+            let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)
+            let filler = String(repeating: "[],", count: Limits.unknownCallerBodyBytesMax / 3 + 1)
+            for (start, query) in [(#"{"user_token":"\#(secret)","#, ""), ("{", "?user_token=\(secret)")] {
+                let reply = try await fixture.call(
+                    .post, "/api/v1/push/send\(query)", body: "\(start)\"audience\":[\(filler)", authorization: nil)
+                #expect(reply.status == 400, "\(reply.text)")
+            }
+        }
+    }
+
+    @Test("too many JSON values are refused with 413")
+    func values() async throws {
+        try await Fixture.open(options: APIOptions(jsonValuesMax: 100)) { fixture in
+            let many = try await fixture.adminText(
+                .post, "/peal/v1/apps", #"{"name":["# + String(repeating: "1,", count: 100) + "1]}")
+            #expect(many.status == 413)
+            #expect(many.code == "body_too_large")
+            #expect(try await fixture.admin(.post, "/peal/v1/apps", ["name": "Few"]).status == 201)
+        }
+    }
+
+    @Test("a compressed body is refused with 415, whatever the dialect", arguments: ["gzip", "br", "GZIP, identity"])
+    func compressed(encoding: String) async throws {
+        try await Fixture.open { fixture in
+            for path in ["/peal/v1/apps", "/api/v1/push/send"] {
+                let reply = try await fixture.call(
+                    .post, path, body: #"{"name":"a"}"#, authorization: "Bearer \(Fixture.adminToken)",
+                    headers: ["Content-Encoding": encoding])
+                #expect(reply.status == 415, "\(reply.text)")
+            }
+            let plain = try await fixture.admin(
+                .post, "/peal/v1/apps", ["name": "a"], headers: ["Content-Encoding": "identity"])
+            #expect(plain.status == 201)
+        }
+    }
+
+    @Test("an app takes no dialect's id of another", arguments: ["richie_app_id", "devtodev_app_id"])
+    func takenIDs(name: String) async throws {
+        try await Fixture.open { fixture in
+            let victim = try await fixture.admin(.post, "/peal/v1/apps", ["name": "Victim", "\(name)": "victims"])
+            let thief = try #require(
+                try await fixture.admin(.post, "/peal/v1/apps", ["name": "Thief"])["id"]?.stringValue)
+            let victimID = try #require(victim["id"]?.stringValue)
+            for id in ["victims", "VICTIMS", victimID, victimID.uppercased()] {
+                for (method, path) in [("PATCH", "/peal/v1/apps/\(thief)"), ("POST", "/peal/v1/apps")] {
+                    let body: JSON = .object(JSON.Members([("name", "Thief"), (name, .string(id))]))
+                    let reply = try await fixture.admin(method == "POST" ? .post : .patch, path, body)
+                    #expect(reply.status == 409, "\(id): \(reply.text)")
+                    #expect(reply.code == "conflict")
+                    #expect(reply.field == name)
+                }
+            }
+            // The owner may state what it has, or change it.
+            for id in ["victims", "Victims", "others", victimID] {
+                let body: JSON = .object(JSON.Members([(name, .string(id))]))
+                #expect(try await fixture.admin(.patch, "/peal/v1/apps/\(victimID)", body).status == 200)
+            }
+        }
+    }
+
+    @Test("a secret that is easy to guess is refused, unless the admin brings it")
+    func weakSecrets() async throws {
+        try await Fixture.open { fixture in
+            let manager = try await fixture.key("native", [("scopes", ["send", "read", "devices", "manage"])])
+            let bearer = "Bearer \(manager["token"]?.stringValue ?? "")"
+            let weak: [(String, JSON)] = [
+                ("password", ["dialect": "richie", "username": "ann", "password": "summer-2026"]),
+                ("token", ["dialect": "contextpush", "token": "CTX-1"]),
+                ("user_token", ["dialect": "devtodev", "user_token": .string(String(repeating: "0", count: 64))]),
+                ("shared_secret", ["dialect": "device", "shared_secret": .string(String(repeating: "ab", count: 32))]),
+            ]
+            for (name, body) in weak {
+                let refused = try await fixture.call(
+                    .post, "\(fixture.path)/keys", body: body.text, authorization: bearer)
+                #expect(refused.status == 400, "\(refused.text)")
+                #expect(refused.code == "invalid_field")
+                #expect(refused.field == name)
+                let allowed = try await fixture.admin(.post, "…/keys", body)
+                #expect(allowed.status == 201, "\(allowed.text)")
+                #expect(allowed.header("Warning")?.contains("\(name) is easy to guess") == true)
+            }
+            let strong: JSON = ["dialect": "contextpush", "token": "CTX-9fQx2Lr7TnVb3mKpZ8sW"]
+            let made = try await fixture.call(.post, "\(fixture.path)/keys", body: strong.text, authorization: bearer)
+            // A key grants no scope that it lacks; this one has those of ContextPush.
+            #expect(made.status == 201, "\(made.text)")
+            #expect(made.header("Warning") == nil)
+        }
+    }
+
+    @Test("a webhook uses port 443, or a port or host that the configuration lists")
+    func webhookPorts() throws {
+        let rules = WebhookRules(allowedHosts: ["listed.example:9443", "127.0.0.1"], allowedPorts: [443, 8443])
+        for url in [
+            "https://a.example/", "https://a.example:443/", "https://a.example:8443/", "https://listed.example:9443/",
+            "https://127.0.0.1:5000/", "http://127.0.0.1:5000/",
+        ] {
+            #expect(throws: Never.self) { try rules.target(url) }
+        }
+        for url in ["https://a.example:22/", "https://a.example:8080/", "https://listed.example:9444/"] {
+            let refusal = #expect(throws: PealError.self) { try rules.target(url) }
+            #expect(refusal?.field == "url")
+        }
+        #expect(throws: PealError.self) { try WebhookRules().target("https://a.example:8443/") }
+    }
+
+    @Test("requests of a key are limited, until time has passed")
+    func quotas() async throws {
+        try await Fixture.open(options: APIOptions(requestsPerKeyPerSecond: 2)) { fixture in
+            let secret = try #require(try await fixture.key("native")["token"]?.stringValue)
+            func ask() async throws -> Fixture.Reply {
+                try await fixture.call(.get, fixture.path, authorization: "Bearer \(secret)")
+            }
+            for _ in 0..<4 { #expect(try await ask().status == 200) }
+            let refused = try await ask()
+            #expect(refused.status == 429)
+            #expect(refused.header("Retry-After") == "1")
+            // The admin has no quota.
+            #expect(try await fixture.admin(.get, "…").status == 200)
+            fixture.clock.advance(by: .seconds(1))
+            #expect(try await ask().status == 200)
+        }
+    }
+}
+
+@Suite("Failed authentication")
+struct AuthenticationFailureTests {
+    private func address(_ text: String) throws -> ClientAddress {
+        try ClientAddress(SocketAddress(ipAddress: text, port: 1), [:], proxies: [])
+    }
+
+    private func attempt(_ address: String, _ secret: String, key: String? = nil) throws
+        -> AuthenticationFailures.Attempt
+    {
+        .init(address: try self.address(address), keyName: key, shown: secret)
+    }
+
+    private func failures(_ clock: ManualTime, perMinute: Int = 6) -> AuthenticationFailures {
+        AuthenticationFailures(
+            perMinute: perMinute, time: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    @Test("is refused after too many from one address, and admitted again later")
+    func address() throws {
+        let clock = ManualTime()
+        let failures = self.failures(clock)
+        for number in 0..<6 {
+            let guess = try attempt("192.0.2.1", "guess \(number)")
+            try failures.check(guess)
+            failures.failed(guess)
+        }
+        let next = try attempt("192.0.2.1", "another")
+        let refusal = #expect(throws: PealError.self) { try failures.check(next) }
+        #expect(refusal?.code == .rateLimited)
+        #expect(refusal?.retryAfterSeconds == 10)
+        #expect(throws: Never.self) { try failures.check(try attempt("192.0.2.2", "another")) }
+        clock.advance(by: .seconds(10))
+        #expect(throws: Never.self) { try failures.check(next) }
+        #expect(failures.snapshot.failures == 6)
+        #expect(failures.snapshot.refused == 1)
+    }
+
+    @Test("for one key is refused from every address, but not to who succeeded before")
+    func key() throws {
+        let clock = ManualTime()
+        let failures = self.failures(clock)
+        let owner = try attempt("198.51.100.7", "right", key: "editor")
+        failures.succeeded(owner)
+        for number in 0..<6 { failures.failed(try attempt("192.0.2.\(number)", "guess", key: "editor")) }
+        #expect(throws: PealError.self) { try failures.check(try attempt("192.0.2.99", "right", key: "editor")) }
+        #expect(throws: PealError.self) { try failures.check(try attempt("198.51.100.7", "guess", key: "editor")) }
+        #expect(throws: Never.self) { try failures.check(owner) }
+        #expect(throws: Never.self) { try failures.check(try attempt("192.0.2.99", "x", key: "other")) }
+    }
+
+    @Test("counts an IPv6 customer as one client, and a mapped IPv4 address as IPv4")
+    func networks() throws {
+        #expect(try address("2001:db8::1") == address("2001:db8::ffff:1"))
+        #expect(try address("2001:db8::1") != address("2001:db8:0:1::1"))
+        #expect(try address("::ffff:192.0.2.1") == address("192.0.2.1"))
+    }
+
+    @Test(
+        "believes X-Forwarded-For only from a trusted proxy, and only its own entry",
+        arguments: [
+            ("192.0.2.1", "203.0.113.5", "192.0.2.1"),
+            ("10.0.0.1", "203.0.113.5", "203.0.113.5"),
+            ("10.0.0.1", "6.6.6.6, 203.0.113.5", "203.0.113.5"),
+            ("10.0.0.1", "203.0.113.5, 10.0.0.2", "203.0.113.5"),
+            ("10.0.0.1", "nonsense", "unknown"),
+            ("10.0.0.1", "", "10.0.0.1"),
+        ])
+    func proxies(peer: String, header: String, expected: String) throws {
+        var headers = HTTPFields()
+        if !header.isEmpty { headers[HTTPField.Name("X-Forwarded-For")!] = header }
+        let proxies = [IPAddress("10.0.0.1")!, IPAddress("10.0.0.2")!]
+        #expect(
+            ClientAddress(try SocketAddress(ipAddress: peer, port: 1), headers, proxies: proxies).network == expected)
+    }
+
+    @Test("over HTTP answers 429 with Retry-After, in every dialect's envelope")
+    func overHTTP() async throws {
+        let clock = ManualTime()
+        try await Fixture.open(failures: failures(clock, perMinute: 3)) { fixture in
+            #expect(try await fixture.admin(.get, "…").status == 200)
+            let paths = [fixture.path, "/v1/push", "/push/v2/admin/task", "/v1/campaigns/cancel_message_for_user"]
+            for (number, path) in (paths + paths).enumerated() {
+                let basic = fixture.basic("name \(number)", "guess")
+                let headers = ["/peal": "Bearer guess\(number)", "/v1/c": "Token guess\(number)"]
+                let authorization = headers.first { path.hasPrefix($0.key) }?.value ?? basic
+                let reply = try await fixture.call(
+                    path == fixture.path ? .get : .post, path, body: path == fixture.path ? nil : "{}",
+                    authorization: authorization)
+                #expect(reply.status == (number < 3 ? 401 : 429), "\(path): \(reply.text)")
+                if number >= 3 { #expect(reply.header("Retry-After") != nil) }
+            }
+            #expect(try await fixture.admin(.get, "…").status == 200)
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import PealCore
+import PealDelivery
+import PealStore
+import PealTesting
+import Synchronization
+import Testing
+
+@Suite("A route that is closed", .timeLimit(.minutes(10)))
+struct RouteStateTests {
+    private static let stop = ScriptedProvider.Reply.verdict(.stopApp, "InvalidProviderToken", status: 403)
+
+    /// Messages to one device each.
+    private static func accept(_ count: Int, _ fixture: DeliveryFixture, _ service: DeliveryService) async throws
+        -> [MessageID]
+    {
+        var ids: [MessageID] = []
+        for _ in 0..<count {
+            ids.append(try await fixture.accept(fixture.draft(.devices(1...1)), engine: service))
+            fixture.time.advance(by: .milliseconds(2))
+        }
+        return ids
+    }
+
+    @Test("stays closed over a restart, which sends no more than a probe")
+    func restart() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...3000)
+        fixture.provider.answers { _ in Self.stop }
+        let first = fixture.service()
+        let id = try await fixture.accept(fixture.draft(.all))
+        try await fixture.running(first) {
+            first.wake()
+            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
+            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+        }
+        let pages = fixture.provider.pages.count
+        let second = fixture.service()
+        try await fixture.running(second) {
+            second.wake()
+            try await fixture.pass(seconds: 20)
+            #expect(fixture.provider.pages.count == pages, "the pause is not over")
+            try await fixture.drive(by: .seconds(1)) { fixture.provider.pages.count > pages }
+            #expect(fixture.provider.pages.dropFirst(pages).allSatisfy { $0.page.count <= Limits.probeDevicesMax })
+            fixture.provider.answers { _ in .accepted }
+            try await fixture.drive(by: .seconds(1)) { try await fixture.state(id) == .sent }
+            #expect(try await fixture.counts(id).accepted == 3000)
+        }
+    }
+
+    @Test("a message that alone is refused delays the others by one probe, and is not lost")
+    func refusedAlone() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        let bad = Mutex<MessageID?>(nil)
+        fixture.provider.answers { request in bad.withLock { $0 } == request.message ? Self.stop : .accepted }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let draft = fixture.draft(.devices(1...1))
+            bad.withLock { $0 = draft.id }
+            try await fixture.accept(draft, engine: service)
+            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
+            let stoppedAt = fixture.now
+            let good = try await Self.accept(28, fixture, service)
+            try await fixture.drive {
+                for id in good where try await fixture.state(id) != .sent { return false }
+                return true
+            }
+            #expect(fixture.now - stoppedAt < .seconds(35))
+            try await fixture.drive(by: .seconds(5)) { fixture.provider.sent(draft.id)[1] == 3 }
+            #expect(try await fixture.health()?.isStopped == false, "its second refusal stops nobody")
+            let late = try await fixture.accept(fixture.draft(.devices(1...1)), engine: service)
+            try await fixture.ended(late)
+            bad.withLock { $0 = nil }
+            try await fixture.drive(by: .seconds(30)) { try await fixture.state(draft.id) == .sent }
+            #expect(try await fixture.counts(draft.id).accepted == 1)
+        }
+    }
+
+    @Test("several refused messages do not keep good ones behind them from being probed")
+    func rotation() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        let bad = Mutex<Set<MessageID>>([])
+        fixture.provider.answers { request in bad.withLock { $0.contains(request.message) } ? Self.stop : .accepted }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            for _ in 0..<6 {
+                let draft = fixture.draft(.devices(1...1))
+                _ = bad.withLock { $0.insert(draft.id) }
+                try await fixture.accept(draft, engine: service)
+                fixture.time.advance(by: .milliseconds(2))
+            }
+            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
+            let good = try await Self.accept(1, fixture, service)[0]
+            let start = fixture.now
+            try await fixture.drive { try await fixture.state(good) == .sent }
+            #expect(fixture.now - start < .seconds(100), "two probes")
+        }
+    }
+
+    @Test("messages that wait for it end when they expire or are cancelled, while it stays closed")
+    func ends() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        fixture.provider.answers { _ in .verdict(.holdApp(after: .seconds(6 * 3600)), "QuotaExceeded", status: 429) }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let expiring = try await fixture.accept(fixture.draft(.devices(1...10), lifeSeconds: 600), engine: service)
+            let cancelled = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually { try await fixture.census().slicesParked == 2 }
+            let app = fixture.app
+            try await fixture.store.write(.control) { [now = fixture.now] in
+                _ = try $0.moveMessage(app: app, id: cancelled, from: [.sending], to: .cancelled, now: now)
+            }
+            service.interrupt(cancelled)
+            try await fixture.eventually { try await fixture.counts(cancelled).suppressed == 10 }
+            try await fixture.drive(by: .seconds(10)) { try await fixture.state(expiring) == .expired }
+            #expect(try await fixture.counts(expiring).expired == 10)
+            #expect(fixture.provider.sentCount(expiring) + fixture.provider.sentCount(cancelled) == 10)
+        }
+    }
+
+    @Test("what waits for it is not written again: a stopped route of many messages costs its probes alone")
+    func writes() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in Self.stop }
+        let counting = CountingStore(fixture.store)
+        let service = fixture.service(on: counting)
+        try await fixture.running(service) {
+            _ = try await Self.accept(1, fixture, service)
+            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
+            _ = try await Self.accept(400, fixture, service)
+            try await fixture.eventually { try await fixture.census().slicesParked == 401 }
+            let before = (counting.settleWrites, service.metrics.snapshot.settles)
+            try await fixture.drive(by: .seconds(5)) { fixture.provider.pages.count > 4 * 4 }
+            let probes = 8
+            #expect(counting.settleWrites - before.0 < 12 * probes)
+            #expect(service.metrics.snapshot.settles - before.1 <= Limits.probeMessagesMax * probes)
+        }
+    }
+
+    @Test("a gate that could not be written holds nobody up, and is written later")
+    func failedWrite() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in Self.stop }
+        let store = CountingStore(fixture.store)
+        let service = fixture.service(on: store)
+        try await fixture.running(service) {
+            store.refuseControl(true)
+            _ = try await Self.accept(1, fixture, service)
+            try await fixture.eventually { !fixture.provider.pages.isEmpty }
+            try await fixture.pass(seconds: 5)
+            #expect(fixture.provider.pages.count == 1, "the process knows that the route is closed")
+            store.refuseControl(false)
+            try await fixture.drive {
+                try await fixture.store.read { [app = fixture.app] in try $0.gates(app: app) }.first?.state == .stopped
+            }
+        }
+    }
+}
+
+/// A store that counts the writes of settlements and leases, and may refuse control writes.
+final class CountingStore: Store {
+    private let store: any Store
+    private let count = Atomic(0)
+    private let isRefusing = Atomic(false)
+
+    init(_ store: any Store) { self.store = store }
+
+    var settleWrites: Int { count.load(ordering: .relaxed) }
+    func refuseControl(_ refuses: Bool) { isRefusing.store(refuses, ordering: .relaxed) }
+
+    func read<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
+    ) async throws -> R {
+        try await store.read(lane, body)
+    }
+
+    func write<R: Sendable>(
+        _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
+    ) async throws -> R {
+        if lane == .settle { count.add(1, ordering: .relaxed) }
+        if lane == .control, isRefusing.load(ordering: .relaxed) { throw PealError(.unavailable, "the disk is full") }
+        return try await store.write(lane, body)
+    }
+}

@@ -1,0 +1,60 @@
+import PealCore
+import Testing
+
+@testable import PealProviders
+
+@Suite("Archives that demand too much work")
+struct ArchiveLimitTests {
+    /// 66,051 iterations, which no other part of an archive contains by accident.
+    private static let asked: [UInt8] = [0x02, 0x03, 0x01, 0x02, 0x03]
+    private static let huge: [UInt8] = [0x02, 0x03, 0x7F, 0xFF, 0xFF]
+
+    private func refusal(_ data: [UInt8]) -> PealError? {
+        let archive = Credential.APNsArchive(data: data, passphrase: "secret", bundleID: "com.example.app")
+        do {
+            _ = try APNsCredential.examine(.apnsArchive(archive), now: APNsCertificateTests.now)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(
+        "are refused before anything is derived, whichever part it is",
+        arguments: [[], ["-keypbe", "PBE-SHA1-3DES", "-certpbe", "PBE-SHA1-3DES"]])
+    func iterations(schemes: [String]) throws {
+        let archive = try PushCertificate().archive(["-iter", "66051"] + schemes)
+        #expect(refusal(archive) == nil)
+        let places = archive.indices.filter { archive[$0...].starts(with: Self.asked) }
+        #expect(places.count == 3)
+        var parts: [String] = []
+        for place in places {
+            var changed = archive
+            changed.replaceSubrange(place..<place + Self.huge.count, with: Self.huge)
+            let start = ContinuousClock.now
+            let refusal = try #require(self.refusal(changed))
+            #expect(ContinuousClock.now - start < .milliseconds(500))
+            #expect(refusal.code == .invalidField)
+            #expect(refusal.field == "data")
+            #expect(refusal.message.contains("asks for 8388607 iterations"), "\(refusal.message)")
+            parts.append(refusal.message)
+        }
+        for part in ["MAC", "of the private key", "of the certificates"] {
+            #expect(parts.contains { $0.contains(part) }, "\(parts)")
+        }
+    }
+
+    @Test("an encrypted key in PEM is refused without an attempt to open it")
+    func encryptedPEM() throws {
+        let certificate = try PushCertificate()
+        var credential = certificate.credential()
+        credential.identity.privateKey =
+            "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n"
+            + credential.identity.privateKey
+        let error = #expect(throws: PealError.self) {
+            try APNsCredential.examine(.apnsCertificate(credential), now: APNsCertificateTests.now)
+        }
+        #expect(error?.field == "private_key")
+        #expect(error?.message.contains("passphrase") == true)
+    }
+}
