@@ -49,7 +49,9 @@ package struct WebhookVerbs: Sendable {
     /// - Throws: `not_found`.
     package func delete(_ name: String, app: AppKey, _ call: VerbCall) async throws {
         try await store.write(.control) { store in
-            guard try store.deleteWebhook(app: app, name: name, now: call.now) else { throw PealError.notFound("webhook") }
+            guard try store.deleteWebhook(app: app, name: name, now: call.now) else {
+                throw PealError.notFound("webhook")
+            }
             try store.audit(call, app: app, "webhook.delete", "webhook \(name)")
         }
     }
