@@ -83,7 +83,8 @@ let package = Package(
             name: "PealServer",
             dependencies: [
                 "PealAPI", "PealCore", "PealDelivery", "PealNetwork", "PealPostgres", "PealProviders", "PealReports",
-                "PealSQLite", "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, httpTypes,
+                "PealSQLite", "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS,
+                hummingbirdHTTP2, httpTypes,
                 logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, serviceLifecycle,
                 unixSignals,
                 yams,

@@ -136,6 +136,7 @@ final class PostgresSession {
                 attempts += 1
                 switch failure?.remedy {
                 case .again? where attempts < Self.attemptsMax: Self.pause(attempts)
+                case .againOnce? where attempts < 3: Self.pause(attempts)
                 case .reconnect? where connections < Self.connectionsMax:
                     connections += 1
                     self.connection = nil

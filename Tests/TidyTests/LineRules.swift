@@ -78,8 +78,8 @@ extension LineRule {
             name: "know dialects below the API as data",
             pattern: #"(?i)richie|devtodev|contextpush|pivotal|\bswitch\s+(\w*\.)?dialect\b"#,
             folders: [
-                "PealCore", "PealStore", "PealSQLite", "PealDelivery", "PealProviders", "PealReports", "PealNetwork",
-                "PealTesting", "PealAPI/Access", "PealAPI/Gate", "PealAPI/OpenAPI",
+                "PealCore", "PealStore", "PealSQLite", "PealPostgres", "PealDelivery", "PealProviders", "PealReports",
+                "PealNetwork", "PealTesting", "PealAPI/Access", "PealAPI/Gate", "PealAPI/OpenAPI",
             ].map { "Sources/\($0)/" },
             exceptions: [
                 "Sources/PealCore/Apps/AppSettings.swift": "the API and the store name the share of experiments so",

@@ -31,7 +31,7 @@ extension StoreSession {
         try store(resolved, app: app, message: id)
         let leaseUntil = now + .seconds(Limits.leaseSeconds)
         try insertSlices(planned, owner: lease, leaseUntil: leaseUntil)
-        try connection.execute(
+        try connection.post(
             """
             UPDATE message SET state = \(Message.State.sending), cutoff_at = \(now), slices_open = \(planned.count)
             WHERE \(MessageTable.place(app, id))
@@ -42,7 +42,7 @@ extension StoreSession {
     /// The audience is empty: the message ends at once.
     private func endUnsent(_ message: Message, now: Timestamp) throws -> Plan {
         let state: Message.State = message.expiresAt <= now ? .expired : .sent
-        try connection.execute(
+        try connection.post(
             """
             UPDATE message SET state = \(state), cutoff_at = \(now), ended_at = \(now),
                 counts = \(CountsCoding.encode([Route: OutcomeCounts]()))
@@ -105,7 +105,7 @@ extension StoreSession {
     private func store(_ resolved: ResolvedAudience, app: AppKey, message: MessageID) throws {
         try insert(resolved.predicate, app: app, message: message)
         if resolved.predicate.hasKeys {
-            try connection.execute(
+            try connection.post(
                 resolved.keys.sorted { $0.key.rawValue < $1.key.rawValue }.map { route, keys in
                     """
                     INSERT INTO message_keys (app, message, route, keys)
@@ -114,7 +114,7 @@ extension StoreSession {
                 } as [SQL])
         }
         for (route, addresses) in resolved.addresses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            try connection.execute(
+            try connection.post(
                 addresses.enumerated().map { index, address in
                     """
                     INSERT INTO message_address \(row: [

@@ -87,7 +87,7 @@ extension StoreSession {
     }
 
     func updateApp(_ app: App) throws {
-        try connection.execute(
+        try connection.post(
             """
             UPDATE app SET \(set: AppTable.changing(app))
             WHERE app = \(app.key)
@@ -97,7 +97,7 @@ extension StoreSession {
     func deleteApp(_ key: AppKey) throws -> Bool {
         guard try connection.execute("DELETE FROM app WHERE app = \(key)") == 1 else { return false }
         for table in AppTable.tablesOfApp {
-            try connection.execute("DELETE FROM \(name: table) WHERE app = \(key)")
+            try connection.post("DELETE FROM \(name: table) WHERE app = \(key)")
         }
         return true
     }
@@ -132,7 +132,7 @@ extension StoreSession {
     }
 
     func setSetting(_ name: String, _ value: [UInt8]) throws {
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO setting (name, value) VALUES (\(name), \(value))
             ON CONFLICT (name) DO UPDATE SET value = excluded.value

@@ -114,7 +114,7 @@ extension StoreSession {
             ON CONFLICT DO NOTHING
             """)
         guard count == 1 else { throw PealError(.conflict, "a message with that id exists", field: "id") }
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO message_content \(row: [
                 "app": draft.app, "message": draft.id, "audience": AudienceCoding.encode(draft.audience),
@@ -137,7 +137,7 @@ extension StoreSession {
             WHERE \(MessageTable.place(draft.app, draft.id)) AND state = \(code: Message.State.scheduled)
             """)
         guard count == 1 else { return false }
-        try connection.execute(
+        try connection.post(
             """
             UPDATE message_content SET \(set: [
                 "audience": AudienceCoding.encode(draft.audience), "content": ContentCoding.encode(draft.content),
@@ -240,7 +240,7 @@ extension StoreSession {
 
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)] {
         let due = try messagePlaces(MessageTable.due(now, limit: limit))
-        try connection.execute(
+        try connection.post(
             due.map { app, id in
                 """
                 UPDATE message SET state = \(Message.State.planning)

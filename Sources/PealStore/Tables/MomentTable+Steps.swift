@@ -17,7 +17,7 @@ extension StoreSession {
         let count = try connection.execute(MomentTable.change(moment, to: step.moment, dueAt: dueAt))
         guard count == 1 else { return nil }
         if moment.state == .open, step.moment.state != .open {
-            try connection.execute(MomentTable.begin(moment.message, app: moment.app, now: now))
+            try connection.post(MomentTable.begin(moment.message, app: moment.app, now: now))
         }
         for notice in step.notices { try report(notice, of: step.moment, now: now) }
         if moment.state.isUnfinished, !step.moment.state.isUnfinished {
@@ -37,7 +37,7 @@ extension StoreSession {
         let slice = Slice(
             id: id, keyFrom: first, keyTo: last, keys: keys, cursor: first - 1, estimate: keys.count, lane: .direct)
         try insertSlices([(slice, rank: 0)], owner: nil, leaseUntil: Timestamp(milliseconds: 0))
-        try connection.execute(MessageTable.addOpenSlices(place.app, place.message, 1))
+        try connection.post(MessageTable.addOpenSlices(place.app, place.message, 1))
     }
 
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int {
@@ -72,11 +72,11 @@ extension StoreSession {
         for moment in try openMoments(app: app, userID: userID, limit: .max) {
             _ = try apply(.cancel, to: moment, now: now)
         }
-        try connection.execute(
+        try connection.post(
             """
             DELETE FROM moment WHERE app = \(app) AND user_id = \(userID) AND state >= \(code: Moment.State.sent)
             """)
-        try connection.execute("DELETE FROM experiment_arm WHERE app = \(app) AND user_id = \(userID)")
+        try connection.post("DELETE FROM experiment_arm WHERE app = \(app) AND user_id = \(userID)")
     }
 
     /// Moves on the moments that waited only for the user to register a device.

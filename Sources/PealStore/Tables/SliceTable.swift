@@ -82,7 +82,7 @@ enum SliceTable {
 
 extension StoreSession {
     func insertSlices(_ slices: [(slice: Slice, rank: Int)], owner: String?, leaseUntil: Timestamp) throws {
-        try connection.execute(
+        try connection.post(
             slices.map { SliceTable.insert($0.slice, rank: $0.rank, owner: owner, leaseUntil: leaseUntil) })
     }
 
@@ -122,7 +122,7 @@ extension StoreSession {
     }
 
     func freeUntriedSlices(of route: ActiveRoute) throws {
-        try connection.execute(
+        try connection.post(
             """
             UPDATE slice SET state = \(code: Slice.State.ready)
             WHERE app = \(route.app) AND route = \(route.route) AND state = \(code: Slice.State.waiting)
@@ -136,13 +136,13 @@ extension StoreSession {
         let place = MessageTable.place(app, id)
         switch state {
         case .paused:
-            try connection.execute(
+            try connection.post(
                 """
                 UPDATE slice SET state = \(code: State.held)
                 WHERE \(place) AND state IN (\(code: State.waiting), \(code: State.ready))
                 """)
         case .sending:
-            try connection.execute(
+            try connection.post(
                 """
                 UPDATE slice SET state =
                     CASE WHEN ready_at > \(now) THEN \(code: State.waiting) ELSE \(code: State.ready) END
@@ -150,7 +150,7 @@ extension StoreSession {
                 """)
         case .cancelled, .expired, .failed:
             // Nothing waits any longer: the workers settle what is left without sending.
-            try connection.execute(
+            try connection.post(
                 """
                 UPDATE slice SET state = \(code: State.ready)
                 WHERE \(place) AND state IN (\(code: State.waiting), \(code: State.held))

@@ -124,19 +124,19 @@ extension StoreSession {
     }
 
     private func setExpiry(of number: Int64, _ expiresAt: Timestamp?, app: AppKey) throws {
-        try connection.execute("UPDATE topic SET expires_at = \(expiresAt) WHERE app = \(app) AND topic = \(number)")
+        try connection.post("UPDATE topic SET expires_at = \(expiresAt) WHERE app = \(app) AND topic = \(number)")
     }
 
     func deleteTopic(app: AppKey, name: String) throws -> Bool {
         guard let number = try knownTopicNumber(app: app, name: name) else { return false }
         // By way of the members, because subscriptions are stored in the order of devices. Those of retired devices
         // remain under a number that is never given again.
-        try connection.execute(
+        try connection.post(
             """
             DELETE FROM device_topic WHERE app = \(app) AND topic = \(number)
                 AND seq IN (SELECT seq FROM topic_member WHERE app = \(app) AND topic = \(number))
             """)
-        try connection.execute("DELETE FROM topic_member WHERE app = \(app) AND topic = \(number)")
+        try connection.post("DELETE FROM topic_member WHERE app = \(app) AND topic = \(number)")
         memo.topics[memoKey(app, name)] = nil
         return try connection.execute("DELETE FROM topic WHERE app = \(app) AND topic = \(number)") == 1
     }
@@ -153,7 +153,7 @@ extension StoreSession {
         if let expiresAt, expiresAt <= now { _ = try deleteTopic(app: app, name: name) }
         var number = try knownTopicNumber(app: app, name: name)
         if number == nil {
-            try connection.execute(
+            try connection.post(
                 """
                 INSERT INTO topic (app, topic, name) VALUES (\(app), \(try nextTopicNumber(app: app)), \(name))
                 ON CONFLICT DO NOTHING

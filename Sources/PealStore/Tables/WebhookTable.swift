@@ -57,7 +57,7 @@ extension StoreSession {
         webhook.createdAt = known?.createdAt ?? webhook.createdAt
         let sealed = try context.masterKey.seal(
             WebhookAuthenticationCoding.encode(webhook.authentication), place: WebhookTable.seal(webhook.place))
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO webhook \(row: [
                 "app": webhook.app, "webhook": webhook.key, "name": webhook.name, "url": webhook.url,
@@ -73,16 +73,16 @@ extension StoreSession {
     func deleteWebhook(app: AppKey, name: String) throws -> Bool {
         guard let webhook = try webhook(app: app, name: name) else { return false }
         for table in ["outbox", "webhook_delivery", "webhook"] {
-            try connection.execute("DELETE FROM \(name: table) WHERE \(WebhookTable.place(webhook.place))")
+            try connection.post("DELETE FROM \(name: table) WHERE \(WebhookTable.place(webhook.place))")
         }
         return true
     }
 
     func disableWebhook(_ place: WebhookPlace, now: Timestamp) throws {
-        try connection.execute(
+        try connection.post(
             "UPDATE webhook SET disabled_at = \(now) WHERE \(WebhookTable.place(place)) AND disabled_at IS NULL")
-        try connection.execute("DELETE FROM outbox WHERE \(WebhookTable.place(place))")
-        try connection.execute(
+        try connection.post("DELETE FROM outbox WHERE \(WebhookTable.place(place))")
+        try connection.post(
             """
             UPDATE webhook_delivery SET state = \(WebhookDelivery.State.failed),
                 last_error = \(WebhookDelivery.Refusal.disabled.rawValue), ended_at = \(now), lease_until = 0
