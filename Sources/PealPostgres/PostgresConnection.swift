@@ -171,6 +171,9 @@ extension PostgresConnection {
         for statement in opening { try send(PQsendQueryParams(handle, statement, 0, nil, nil, nil, nil, 1)) }
         if !opening.isEmpty { isOpen = true }
         opening = []
+        if statements.plansAreOld(after: sets.count + posted.count) {
+            try send(PQsendQueryParams(handle, "DISCARD PLANS", 0, nil, nil, nil, nil, 1))
+        }
         var new: [String] = []
         for post in posted { try send(post.sql, post.values, isPrepared: true, &new) }
         posted = []
@@ -248,6 +251,20 @@ struct PreparedStatements {
 
     private var entries: [String: Entry] = [:]
     private var count = 0
+    private var runs = 0
+    private var runsAtDiscard = 0
+
+    /// The most runs between two times of planning.
+    private static let runsBetweenMax = 100_000
+
+    /// Counts runs. True when statements should be planned again: PostgreSQL keeps a plan that it made for an empty
+    /// table, with any of its indexes, until somebody analyzes the table.
+    mutating func plansAreOld(after more: Int) -> Bool {
+        runs += more
+        guard count > 0, runs - runsAtDiscard >= min(max(100, runsAtDiscard), Self.runsBetweenMax) else { return false }
+        runsAtDiscard = runs
+        return true
+    }
 
     /// A text that comes with other types than before is prepared again.
     mutating func use(of sql: String, _ types: [Oid]) -> Use {

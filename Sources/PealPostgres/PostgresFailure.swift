@@ -36,7 +36,7 @@ struct PostgresFailure: Error, CustomStringConvertible {
         /// The same transaction may succeed at once, because another one was in its way.
         case again
         /// A twin of a row was inserted, perhaps by another transaction: then a repetition sees it.
-        case againOnce
+        case meetTwin
         /// The same transaction may succeed on another connection.
         case reconnect
         /// Only time helps.
@@ -50,7 +50,7 @@ struct PostgresFailure: Error, CustomStringConvertible {
         switch state {
         // Serialization failure, deadlock, lock not available.
         case "40001", "40P01", "55P03": return .again
-        case "23505": return .againOnce
+        case "23505": return .meetTwin
         // A pooler between moved us to a server that does not know our prepared statement; a standby.
         case "26000", "25006": return .reconnect
         // Shutdown of the server, or of this connection; the server is starting.
@@ -79,7 +79,7 @@ struct PostgresFailure: Error, CustomStringConvertible {
         if failure.state == "22021" { return PealError(.invalidField, "a text contains U+0000") }
         switch failure.remedy {
         case .again, .reconnect, .wait: return unavailable
-        case .againOnce, .none: return PealError(.internal, "the database rejected a statement: \(failure)")
+        case .meetTwin, .none: return PealError(.internal, "the database rejected a statement: \(failure)")
         }
     }
 

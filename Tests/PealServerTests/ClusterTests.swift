@@ -101,7 +101,7 @@ struct ClusterTests {
                 "POST", "\(app)/messages",
                 [
                     "audience": ["all": true], "content": ["body": .string("number \(number)")],
-                    "schedule": ["start_at": .string("\(start)")],
+                    "schedule": ["at": .string("\(start)")],
                 ], expect: 202)
             messages.append(try #require(message["id"]?.stringValue))
         }
