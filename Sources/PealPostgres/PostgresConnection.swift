@@ -171,7 +171,8 @@ extension PostgresConnection {
         for statement in opening { try send(PQsendQueryParams(handle, statement, 0, nil, nil, nil, nil, 1)) }
         if !opening.isEmpty { isOpen = true }
         opening = []
-        if statements.plansAreOld(after: sets.count + posted.count) {
+        // Not before ROLLBACK: in a failed transaction any other statement fails, and takes it along.
+        if isPrepared, failure == nil, statements.plansAreOld(after: sets.count + posted.count) {
             try send(PQsendQueryParams(handle, "DISCARD PLANS", 0, nil, nil, nil, nil, 1))
         }
         var new: [String] = []
