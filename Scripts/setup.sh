@@ -3,8 +3,8 @@
 # build: packages for building Peal and running the demo. test: these, and packages for the tests and benchmarks.
 set -euo pipefail
 
-build=(ca-certificates git libsqlite3-dev python3 zlib1g-dev)
-test=(chromium curl nghttp2-client nghttp2-server nginx openssl python3-venv)
+build=(ca-certificates git libpq-dev libsqlite3-dev pkg-config python3 zlib1g-dev)
+test=(chromium curl nghttp2-client nghttp2-server nginx openssl postgresql python3-venv)
 
 packages=("${build[@]}")
 if [ "${1:-test}" = test ]; then packages+=("${test[@]}"); fi

@@ -43,6 +43,9 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 if step build swift build --build-tests --explicit-target-dependency-import-check error; then
     step dependencies Scripts/check_dependencies.py
     step swift-test swift test --skip-build --disable-xctest
+    # The store's own suites run on both engines; these on one at a time.
+    step postgres-test env PEAL_TEST_STORE=postgres swift test --skip-build --disable-xctest \
+        --filter 'PealDeliveryTests|PealReportsTests|PealServerTests.(FanOutTests|PushTests)'
     if [ -f SDK/Package.swift ]; then step sdk-test swift test --package-path SDK --disable-xctest; fi
     step pytest clients
     step browser browser
@@ -50,6 +53,7 @@ fi
 
 echo "== result"
 closing swift-test '(Test run with|error:)'
+closing postgres-test '(Test run with|error:)'
 closing sdk-test '(Test run with|error:)'
 closing pytest '(passed|failed|error|no tests ran)'
 closing browser '(passed|failed|error|no tests ran)'
@@ -57,6 +61,7 @@ if [ ${#failures[@]} -gt 0 ]; then
     complaints build 'error:'
     complaints dependencies '^error:'
     complaints swift-test '(recorded an issue|✘ Test ".*failed)'
+    complaints postgres-test '(recorded an issue|✘ Test ".*failed)'
     complaints sdk-test '(recorded an issue|✘ Test ".*failed)'
     complaints pytest '^(FAILED|ERROR) '
     complaints browser '^(FAILED|ERROR) '

@@ -53,7 +53,7 @@ struct PealCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Server",
                 subcommands: [
-                    ServeCommand.self, MigrateCommand.self, DoctorCommand.self, VersionCommand.self,
+                    ServeCommand.self, MigrateCommand.self, StoreCommand.self, DoctorCommand.self, VersionCommand.self,
                 ]),
             CommandGroup(
                 name: "Client",

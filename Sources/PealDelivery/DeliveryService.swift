@@ -97,6 +97,12 @@ package final class DeliveryService: DeliveryEngine, Service {
         wake()
     }
 
+    /// Looks at every message in work again, after announcements may have been missed.
+    package func interruptAll() {
+        context.messages.interruptAll()
+        wake()
+    }
+
     package func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment) {
         let key = AccessCache.Key(app: app, provider: provider, environment: environment)
         let fingerprint = context.access.forget(key)

@@ -12,6 +12,8 @@ final class PostgresConnection: SQLConnection {
     private var parameters = BinaryParameters()
     /// Statements that begin the transaction, not sent yet.
     private var opening: [String] = []
+    /// Statements that go with the next one.
+    private var posted: [(sql: String, values: [SQLValue])] = []
     private var isOpen = false
     /// The first failure of the transaction, which undoes all of it whatever the caller makes of the error.
     private(set) var failure: PostgresFailure?
@@ -66,6 +68,7 @@ extension PostgresConnection {
     /// Begins a transaction with the next statement.
     func begin(_ isolation: Isolation, statementSecondsMax: Int? = nil) {
         failure = nil
+        posted = []
         opening = [isolation.rawValue]
         if !settings.preparesStatements { opening += settings.sessionSettings.map { "SET LOCAL \($0)" } }
         if let statementSecondsMax { opening.append("SET LOCAL statement_timeout = \(statementSecondsMax * 1000)") }
@@ -74,20 +77,21 @@ extension PostgresConnection {
     /// - Throws: `CommitUnknown` when the answer was lost: the transaction may be durable or not.
     func commit() throws {
         if let failure { throw failure }
-        guard isOpen else {
+        guard isOpen || !posted.isEmpty else {
             opening = []
             return
         }
-        isOpen = false
         do {
             try run("COMMIT", CollectionOfOne([]), isPrepared: false) { _ in }
-        } catch let failure as PostgresFailure where failure.remedy == .reconnect {
+            isOpen = false
+        } catch let failure as PostgresFailure where failure.hidesCommit {
             throw CommitUnknown(failure: failure)
         }
     }
 
     func rollback() {
         opening = []
+        posted = []
         failure = nil
         guard isOpen else { return }
         isOpen = false
@@ -123,6 +127,13 @@ extension PostgresConnection {
         return counts
     }
 
+    func post(_ sql: String, _ parameters: [SQLValue]) throws {
+        posted.append((sql, parameters))
+        guard posted.count >= Self.statementsInFlightMax else { return }
+        let last = posted.removeLast()
+        _ = try execute(last.sql, last.values)
+    }
+
     func number(in series: NumberSeries) throws -> Int64? {
         if let number = try numbers?.next(in: series) { return number }
         return try value(series.raising(1))
@@ -137,7 +148,7 @@ extension PostgresConnection {
         var start = sets.startIndex
         while start != sets.endIndex {
             let end = sets.index(start, offsetBy: Self.statementsInFlightMax, limitedBy: sets.endIndex) ?? sets.endIndex
-            let results: [PostgresResult]
+            let results: ArraySlice<PostgresResult>
             do {
                 results = try exchange(sql, sets[start..<end], isPrepared: isPrepared)
             } catch let error as PostgresFailure {
@@ -149,42 +160,46 @@ extension PostgresConnection {
         }
     }
 
-    /// One round trip: what opens the transaction, the preparation of a new statement, and the statement for each set.
+    /// One round trip: what opens the transaction, what was posted, and the statement for each set.
+    /// - Returns: the results of the last.
     private func exchange(
         _ sql: String, _ sets: some Collection<[SQLValue]>, isPrepared: Bool
-    ) throws -> [PostgresResult] {
+    ) throws -> ArraySlice<PostgresResult> {
         guard PQpipelineStatus(handle) != PQ_PIPELINE_OFF || PQenterPipelineMode(handle) == 1 else {
             throw PostgresFailure.lost(handle)
         }
-        var skipped = 0
-        for statement in opening {
-            try send(PQsendQueryParams(handle, statement, 0, nil, nil, nil, nil, 1))
-            skipped += 1
+        for statement in opening { try send(PQsendQueryParams(handle, statement, 0, nil, nil, nil, nil, 1)) }
+        if !opening.isEmpty { isOpen = true }
+        opening = []
+        // Not before ROLLBACK: in a failed transaction any other statement fails, and takes it along.
+        if isPrepared, failure == nil, statements.plansAreOld(after: sets.count + posted.count) {
+            try send(PQsendQueryParams(handle, "DISCARD PLANS", 0, nil, nil, nil, nil, 1))
         }
-        if !opening.isEmpty {
-            opening = []
-            isOpen = true
-        }
-        var prepared: PreparedStatements.Use?
-        for set in sets {
-            parameters.encode(set)
-            if prepared == nil, isPrepared, settings.preparesStatements {
-                let use = statements.use(of: sql, parameters.types)
-                prepared = use
-                if use.isNew {
-                    try send(PQsendPrepare(handle, use.name, sql, Int32(parameters.types.count), parameters.types))
-                    skipped += 1
-                }
-            }
-            try send(parameters.send(sql, prepared: prepared?.name, to: handle))
-        }
+        var new: [String] = []
+        for post in posted { try send(post.sql, post.values, isPrepared: true, &new) }
+        posted = []
+        for set in sets { try send(sql, set, isPrepared: isPrepared, &new) }
         try send(PQpipelineSync(handle))
         do {
-            return Array(try results().dropFirst(skipped))
+            return try results().suffix(sets.count)
         } catch {
-            if let prepared, prepared.isNew { statements.forget(sql) }
+            for text in new { statements.forget(text) }
             throw error
         }
+    }
+
+    /// Sends a statement, and before it its preparation if it is `new`.
+    private func send(_ sql: String, _ values: [SQLValue], isPrepared: Bool, _ new: inout [String]) throws {
+        parameters.encode(values)
+        guard isPrepared, settings.preparesStatements else {
+            return try send(parameters.send(sql, prepared: nil, to: handle))
+        }
+        let use = statements.use(of: sql, parameters.types)
+        if use.isNew {
+            new.append(sql)
+            try send(PQsendPrepare(handle, use.name, sql, Int32(parameters.types.count), parameters.types))
+        }
+        try send(parameters.send(sql, prepared: use.name, to: handle))
     }
 
     private func send(_ isSent: Int32) throws {
@@ -237,6 +252,20 @@ struct PreparedStatements {
 
     private var entries: [String: Entry] = [:]
     private var count = 0
+    private var runs = 0
+    private var runsAtDiscard = 0
+
+    /// The most runs between two times of planning.
+    private static let runsBetweenMax = 100_000
+
+    /// Counts runs. True when statements should be planned again: PostgreSQL keeps a plan that it made for an empty
+    /// table, with any of its indexes, until somebody analyzes the table.
+    mutating func plansAreOld(after more: Int) -> Bool {
+        runs += more
+        guard count > 0, runs - runsAtDiscard >= min(max(100, runsAtDiscard), Self.runsBetweenMax) else { return false }
+        runsAtDiscard = runs
+        return true
+    }
 
     /// A text that comes with other types than before is prepared again.
     mutating func use(of sql: String, _ types: [Oid]) -> Use {

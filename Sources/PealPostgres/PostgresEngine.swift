@@ -4,7 +4,7 @@ package import PealStore
 /// A PostgreSQL database that any number of processes share. Transactions run on threads with connections of their
 /// own; the server commits concurrent ones together.
 package final class PostgresEngine: SQLEngine {
-    private let settings: PostgresSettings
+    package let settings: PostgresSettings
     private let numbers: PostgresNumbers
     private let deliveryReaders: PostgresWorkers
     private let requestReaders: PostgresWorkers
@@ -15,8 +15,8 @@ package final class PostgresEngine: SQLEngine {
 
     private static let readersPerLaneMax = 2
     private static let writersMax = 4
-    /// The most connections that one process has open.
-    package static let connectionsMax = ReadLane.allCases.count * readersPerLaneMax + writersMax + 3
+    /// The most connections that one process has open: with those for settling, background work, numbers and signals.
+    package static let connectionsMax = ReadLane.allCases.count * readersPerLaneMax + writersMax + 4
 
     package let dialect = SQLDialect.postgres
 
@@ -47,6 +47,15 @@ package final class PostgresEngine: SQLEngine {
         } catch let failure as PostgresFailure {
             throw StoreStartFailure(failure.description)
         }
+    }
+
+    /// The server's clock, which all processes share.
+    package func serverTime() async throws -> Timestamp {
+        let now: Timestamp? = try await read {
+            try $0.value("SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT")
+        }
+        guard let now else { throw PostgresFailure.unavailable }
+        return now
     }
 
     package func read<R: Sendable>(

@@ -35,6 +35,8 @@ struct PostgresFailure: Error, CustomStringConvertible {
     enum Remedy {
         /// The same transaction may succeed at once, because another one was in its way.
         case again
+        /// A twin of a row was inserted, perhaps by another transaction: then a repetition sees it.
+        case meetTwin
         /// The same transaction may succeed on another connection.
         case reconnect
         /// Only time helps.
@@ -48,8 +50,7 @@ struct PostgresFailure: Error, CustomStringConvertible {
         switch state {
         // Serialization failure, deadlock, lock not available.
         case "40001", "40P01", "55P03": return .again
-        // A twin was inserted in between. The repetition sees it.
-        case "23505": return .again
+        case "23505": return .meetTwin
         // A pooler between moved us to a server that does not know our prepared statement; a standby.
         case "26000", "25006": return .reconnect
         // Shutdown of the server, or of this connection; the server is starting.
@@ -65,12 +66,20 @@ struct PostgresFailure: Error, CustomStringConvertible {
         }
     }
 
+    /// Whether a COMMIT that ended so may have been carried out.
+    var hidesCommit: Bool {
+        guard let state else { return true }
+        return state.hasPrefix("57P") || state.hasPrefix("08")
+    }
+
     /// The error that a caller receives.
     static func refusal(_ error: any Error) -> any Error {
         guard let failure = error as? PostgresFailure else { return error }
+        // PostgreSQL's texts cannot hold U+0000.
+        if failure.state == "22021" { return PealError(.invalidField, "a text contains U+0000") }
         switch failure.remedy {
         case .again, .reconnect, .wait: return unavailable
-        case .none: return PealError(.internal, "the database rejected a statement: \(failure)")
+        case .meetTwin, .none: return PealError(.internal, "the database rejected a statement: \(failure)")
         }
     }
 

@@ -6,8 +6,8 @@ internal import PealStore
 package struct PostgresSettings: Sendable {
     /// A libpq URI, with whatever libpq knows about TLS, several hosts and time-outs.
     package let url: String
-    /// False behind a PgBouncer in transaction mode that does not know prepared statements (before 1.21): then nothing
-    /// is kept on a connection from one transaction to the next.
+    /// False behind a PgBouncer in transaction mode: then nothing is kept on a connection from one transaction to the
+    /// next, neither prepared statements nor settings.
     package let preparesStatements: Bool
     /// Receives a line when the connection is lost and when it is back.
     package let report: @Sendable (String) -> Void
@@ -71,7 +71,9 @@ package struct PostgresSettings: Sendable {
         }
         return buffer.withUnsafeBufferPointer { buffer in
             func pointers(_ remainder: Int) -> [UnsafePointer<CChar>?] {
-                offsets.enumerated().filter { $0.offset % 2 == remainder }.map { buffer.baseAddress?.advanced(by: $0.element) }
+                offsets.enumerated().filter { $0.offset % 2 == remainder }.map {
+                    buffer.baseAddress?.advanced(by: $0.element)
+                }
                     + [nil]
             }
             return PQconnectdbParams(pointers(0), pointers(1), 1)

@@ -102,6 +102,8 @@ final class PostgresSession {
 
     /// Repetitions of a transaction that others were in the way of.
     private static let attemptsMax = 20
+    /// Repetitions because a row had a twin. If it still has one, the statement is wrong.
+    private static let twinsMax = 12
     /// Repetitions after a lost connection.
     private static let connectionsMax = 3
 
@@ -136,6 +138,7 @@ final class PostgresSession {
                 attempts += 1
                 switch failure?.remedy {
                 case .again? where attempts < Self.attemptsMax: Self.pause(attempts)
+                case .meetTwin? where attempts < Self.twinsMax: Self.pause(attempts)
                 case .reconnect? where connections < Self.connectionsMax:
                     connections += 1
                     self.connection = nil
@@ -161,7 +164,7 @@ final class PostgresSession {
         if let connection, !connection.isLost { return connection }
         guard backOff.isOver else { throw PostgresFailure.unavailable }
         do {
-            let connection = try PostgresConnection(settings, numbers: numbers)
+            let connection = try connect()
             if backOff.isRunning { settings.report("the database is back") }
             backOff = BackOff()
             self.connection = connection
@@ -171,6 +174,14 @@ final class PostgresSession {
             backOff.extend()
             throw PostgresFailure.unavailable
         }
+    }
+
+    /// The first failure may be that of a server which is just going.
+    private func connect() throws -> PostgresConnection {
+        if !backOff.isRunning, let connection = try? PostgresConnection(settings, numbers: numbers) {
+            return connection
+        }
+        return try PostgresConnection(settings, numbers: numbers)
     }
 
     /// How long not to try to connect.

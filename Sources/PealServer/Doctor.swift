@@ -55,7 +55,7 @@ extension Doctor {
         do {
             let masterKey = try Storage.checkedKey(configuration)
             diagnosis.add(.ok, "master key", "readable")
-            let store = SQLStore(engine: try Storage.engine(configuration), masterKey: masterKey)
+            let store = SQLStore(engine: try Storage.engine(place), masterKey: masterKey)
             diagnosis.add(.ok, "store", "\(place) can be opened")
             await look(into: store, &diagnosis)
             try store.close()

@@ -58,15 +58,21 @@ struct Server {
         try await storage.migrate(configuration)
         let adminTokenHash = try await AdminToken.hash(
             configuration, storage: storage, randomness: randomness, time: time)
+        let databaseTime = storage.shared.map { DatabaseTime($0.engine, logger: logger) }
+        await databaseTime?.measure()
+        let clock: any TimeSource = databaseTime ?? time
         let providers = try ProviderSet(
             networks, configuration,
+            // Tokens for push networks are dated by this machine's clock.
             .init(eventLoopGroup: senders, time: time, randomness: randomness, logger: logger))
         var options = DeliveryOptions()
         options.pagesInFlightMax = configuration.pagesInFlightMax
+        options.isOnlyProcess = storage.shared == nil
         let delivery = DeliveryService(
-            store: storage.store, providers: providers.all, time: time, randomness: randomness, logger: logger,
+            store: storage.store, providers: providers.all, time: clock, randomness: randomness, logger: logger,
             options: options)
-        let courier = try makeCourier(storage)
+        let shared = storage.shared.map { SharedDelivery(delivery, $0.signals) }
+        let courier = try makeCourier(storage, clock)
         let connections = Connections(
             .init(
                 total: configuration.connectionsMax, perAddress: configuration.connectionsPerAddressMax,
@@ -75,8 +81,8 @@ struct Server {
         let failures = AuthenticationFailures(
             perMinute: configuration.authenticationFailuresPerMinute, time: time, logger: logger)
         let services = APIServices(
-            store: storage.store, engine: delivery, providers: providers.all, channels: providers.channels, time: time,
-            randomness: randomness, hasher: storage.masterKey, adminTokenHash: adminTokenHash,
+            store: storage.store, engine: shared ?? delivery, providers: providers.all, channels: providers.channels,
+            time: clock, randomness: randomness, hasher: storage.masterKey, adminTokenHash: adminTokenHash,
             addressRules: configuration.addressRules, webhookRules: configuration.webhookRules,
             options: APIOptions(
                 messageLifeSeconds: configuration.messageLifeSeconds,
@@ -97,13 +103,12 @@ struct Server {
         let listeners = try HTTPListeners(
             configuration, services: services, connections: connections, group: eventLoopGroup, logger: logger)
         // Services stop in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
+        var running: [any Service] = [LagService(), courier, delivery]
+        if let databaseTime { running.append(databaseTime) }
+        if let shared { running.append(shared) }
+        running.append(BackgroundService(functions: dialectBackground(services)))
         var group = ServiceGroupConfiguration(
-            services: [
-                LagService(), courier, delivery, BackgroundService(functions: dialectBackground(services)),
-            ]
-                + listeners.services,
-            gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: logger)
+            services: running + listeners.services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
         let result = await Result { try await ServiceGroup(configuration: group).run() }
         for provider in providers.all.values { await provider.close() }
@@ -118,7 +123,7 @@ struct Server {
         }
     }
 
-    private func makeCourier(_ storage: Storage) throws -> WebhookCourier {
+    private func makeCourier(_ storage: Storage, _ clock: any TimeSource) throws -> WebhookCourier {
         do {
             let transport = try CheckedTransport(
                 caFile: configuration.caFile, group: eventLoopGroup, time: time,
@@ -126,7 +131,7 @@ struct Server {
             return WebhookCourier(
                 store: storage.store, transport: transport,
                 composers: reportComposers,
-                rules: configuration.webhookRules, time: time, randomness: randomness, logger: logger)
+                rules: configuration.webhookRules, time: clock, randomness: randomness, logger: logger)
         } catch {
             throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") contains no PEM certificates: \(error)")
         }
@@ -163,6 +168,26 @@ package func migrateStore(_ configuration: ServerConfiguration) async throws -> 
     let version = try await storage.store.schemaVersion()
     try storage.close()
     return "The database is at schema version \(version)."
+}
+
+/// Copies a store from one database to another, and compares them.
+/// - Parameter print: receives a line for each table.
+/// - Throws: `ConfigurationFailure` for a URL that names no database; otherwise why the copy is not complete.
+package func copyStore(
+    from: String, to: String, print: @escaping @Sendable (String) -> Void
+) async throws {
+    let (source, target) = (try StorePlace(from), try StorePlace(to))
+    guard source != target else { throw ConfigurationFailure(.storeURL, "the databases are the same") }
+    if case .sqlite(let path) = source, !FileManager.default.fileExists(atPath: path) {
+        throw ConfigurationFailure(.storeURL, "there is no database at \(path)")
+    }
+    let original = try Storage.engine(source)
+    defer { try? original.close() }
+    let copy = try Storage.engine(target)
+    defer { try? copy.close() }
+    try await StoreCopy(from: original, to: copy).run { result in
+        print("\(result.table): \(result.rows) rows, SHA-256 \(result.sha256)")
+    }
 }
 
 /// The kinds of keys that the server can make, for help texts.

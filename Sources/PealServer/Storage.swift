@@ -9,6 +9,8 @@ internal import PealStore
 struct Storage {
     let store: SQLStore
     let masterKey: MasterKey
+    /// The database and the way to the other servers on it; nil when there can be none.
+    let shared: (engine: PostgresEngine, signals: PostgresSignals)?
 
     /// - Parameter report: receives a line when the database is lost and when it is back.
     /// - Throws: `ConfigurationFailure` when the key file or the database cannot be used.
@@ -25,7 +27,8 @@ struct Storage {
         }
         let masterKey = try masterKey(configuration)
         do {
-            let engine = try engine(configuration, report: report)
+            let engine = try engine(
+                configuration.store, preparesStatements: configuration.preparesStatements, report: report)
             return Storage(
                 store: SQLStore(
                     engine: engine, masterKey: masterKey,
@@ -33,22 +36,23 @@ struct Storage {
                         messageDays: configuration.retentionDays, deviceDays: configuration.retiredDeviceDays,
                         auditDays: configuration.auditDays),
                     composers: reportComposers),
-                masterKey: masterKey)
+                masterKey: masterKey,
+                shared: (engine as? PostgresEngine).map { ($0, PostgresSignals($0.settings)) })
         } catch {
             throw ConfigurationFailure(.storeURL, "cannot open \(configuration.store): \(error)")
         }
     }
 
-    /// The database that the configuration names, open.
+    /// The database at `place`, open.
     /// - Throws: `StoreStartFailure`.
     static func engine(
-        _ configuration: ServerConfiguration, report: @escaping @Sendable (String) -> Void = { _ in }
+        _ place: StorePlace, preparesStatements: Bool = true, report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> any SQLEngine {
-        switch configuration.store {
+        switch place {
         case .sqlite(let path): return try SQLiteEngine(path: path)
         case .postgres(let url):
             let engine = PostgresEngine(
-                PostgresSettings(url: url, preparesStatements: configuration.preparesStatements, report: report))
+                PostgresSettings(url: url, preparesStatements: preparesStatements, report: report))
             try engine.check()
             return engine
         }

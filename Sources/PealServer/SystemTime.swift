@@ -1,5 +1,7 @@
 internal import Foundation
+internal import Logging
 package import PealCore
+internal import PealPostgres
 internal import ServiceLifecycle
 internal import Synchronization
 
@@ -61,6 +63,48 @@ final class LagMeter: Sendable {
 struct LagService: Service {
     func run() async {
         await cancelWhenGracefulShutdown { await SystemTime().watchLag() }
+    }
+}
+
+/// The system's clocks, with the wall clock corrected to that of a database: leases are compared by all servers on it.
+final class DatabaseTime: TimeSource, Service {
+    /// Between two measurements.
+    private static let interval: Duration = .seconds(60)
+    /// Larger differences are reported.
+    private static let toleranceMilliseconds: Int64 = 500
+
+    private let system = SystemTime()
+    private let database: PostgresEngine
+    private let logger: Logger
+    private let offsetMilliseconds = Atomic<Int64>(0)
+
+    init(_ database: PostgresEngine, logger: Logger) {
+        self.database = database
+        self.logger = logger
+    }
+
+    var now: Timestamp { system.now + .milliseconds(offsetMilliseconds.load(ordering: .relaxed)) }
+    var uptime: Duration { system.uptime }
+    var lag: Duration { system.lag }
+    func sleep(for duration: Duration) async throws { try await system.sleep(for: duration) }
+
+    /// Measures the offset. What the answer took is halved.
+    func measure() async {
+        let (asked, start) = (system.now, system.uptime)
+        guard let answer = try? await database.serverTime() else { return }
+        let half = Int64((system.uptime - start) / .milliseconds(2))
+        let offset = answer.milliseconds - asked.milliseconds - half
+        offsetMilliseconds.store(offset, ordering: .relaxed)
+        guard abs(offset) > Self.toleranceMilliseconds else { return }
+        logger.warning(
+            "the clock differs from the database's", metadata: ["offset_ms": "\(offset)", "followed": "the database's"])
+    }
+
+    /// Measures every minute until the server stops.
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            while (try? await self.system.sleep(for: Self.interval)) != nil { await self.measure() }
+        }
     }
 }
 

@@ -70,7 +70,7 @@ extension MasterKey {
         case true?: return
         case false?: throw StoreStartFailure("the master key is not the one that this database was made with")
         case nil:
-            try connection.execute("INSERT INTO setting (name, value) VALUES (\(Self.markName), \(mark))")
+            try connection.post("INSERT INTO setting (name, value) VALUES (\(Self.markName), \(mark))")
         }
     }
 
@@ -80,7 +80,7 @@ extension MasterKey {
             .map { $0 == mark }
     }
 
-    private static let markName = "master_key_check"
+    static let markName = "master_key_check"
     private var mark: [UInt8] { hash("peal master key check") }
 }
 

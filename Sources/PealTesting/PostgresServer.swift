@@ -68,7 +68,8 @@ package final class PostgresServer: Sendable {
             guard guardian.isRunning else { break }
             usleep(50_000)
         }
-        throw Failure(description: "postgres did not start: \((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
+        throw Failure(
+            description: "postgres did not start: \((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
     }
 
     /// Where the programs are: those of Debian are not in the path.

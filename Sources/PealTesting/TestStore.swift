@@ -64,6 +64,14 @@ package final class TestStore: Sendable {
     /// Path of the database file; empty for PostgreSQL.
     package var path: String { database.path }
 
+    /// The name of the database on the tests' PostgreSQL server; empty for SQLite.
+    package var databaseName: String {
+        switch database.place {
+        case .file: ""
+        case .postgres(_, let name): name
+        }
+    }
+
     /// What `PEAL_STORE_URL` names the database.
     package var url: String { database.url }
 
@@ -73,6 +81,22 @@ package final class TestStore: Sendable {
 
     convenience init(_ server: PostgresServer, name: String, composers: ReportComposers) async throws {
         try await self.init(Database(.postgres(server, name: name)), composers)
+    }
+
+    fileprivate convenience init(emptyDirectory directory: String) throws {
+        try self.init(empty: Database(.file(directory: directory)))
+    }
+
+    fileprivate convenience init(emptyOn server: PostgresServer, name: String) throws {
+        try self.init(empty: Database(.postgres(server, name: name)))
+    }
+
+    private init(empty database: Database) throws {
+        self.database = database
+        composers = .test
+        masterKey = PostgresTemplate.masterKey
+        engine = try database.open()
+        store = SQLStore(engine: engine, masterKey: masterKey)
     }
 
     private init(_ database: Database, _ composers: ReportComposers) async throws {
@@ -129,6 +153,16 @@ package enum StoreUnderTest: String, CaseIterable, Sendable {
     /// The engine of suites that run on one at a time: `PEAL_TEST_STORE` names it; SQLite otherwise.
     package static let selected =
         ProcessInfo.processInfo.environment["PEAL_TEST_STORE"].flatMap(StoreUnderTest.init) ?? .sqlite
+
+    /// A fresh database without any schema.
+    package func openEmpty() throws -> TestStore {
+        switch self {
+        case .sqlite: return try TestStore(emptyDirectory: TestStore.freshDirectory())
+        case .postgres:
+            let server = try PostgresServer.shared()
+            return try TestStore(emptyOn: server, name: server.createDatabase())
+        }
+    }
 
     /// A fresh database with this program's schema.
     /// - Parameter composers: compose the reports and events for webhooks.

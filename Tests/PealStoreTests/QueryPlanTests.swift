@@ -152,6 +152,7 @@ private enum HotStatements {
         "topicSample": StreamSample.topic(1, app: 1, .fcm).first(1),
         "topicLast": StreamSample.topic(1, app: 1, .fcm).last,
         "deviceByID": DeviceTable.find(device, app: 1), "deviceByAddress": DeviceTable.find(addressKey: [], app: 1),
+        "concernedDevices": DeviceTable.concerned(device, [], [], app: 1),
         "findDevice": once(DeviceTable.byID, (1, device)), "findUser": once(DeviceTable.byUser, (1, "")),
         "findAddress": DeviceTable.holder(of: address, app: 1),
         "findIdentifier": once(DeviceTable.byIdentifier, (1, DeviceIdentifier(.idfa, ""))),

@@ -108,6 +108,15 @@ final class MessageCache: Sendable {
         }
     }
 
+    /// Stops every slice, and forgets what was read.
+    func interruptAll() {
+        state.withLock { state in
+            state.interruptions += 1
+            state.works = [:]
+            state.controls.values.forEach { $0.values.forEach { $0.stop() } }
+        }
+    }
+
     func stopAll() {
         state.withLock { state in
             state.isStopping = true

@@ -99,7 +99,7 @@ extension ConfigurationKey {
         "Database: sqlite:PATH, or postgres://… (a libpq URI), which several servers may share")
     static let preparedStatements = ConfigurationKey(
         "store.prepared.statements", .choice(["true", "false"]), default: "true",
-        "Prepare statements on PostgreSQL; false behind a PgBouncer in transaction mode before 1.21")
+        "Prepare statements on PostgreSQL; false behind a PgBouncer in transaction mode")
     static let adminToken = ConfigurationKey(
         "admin.token", .text, isSecret: true,
         "Bearer token with full access, at least 32 characters; otherwise the first start generates one and prints it"

@@ -32,7 +32,7 @@ extension StoreSession {
         let leaseUntil = now + .seconds(Limits.leaseSeconds)
         try insertSlices(planned.filter { $0.slice.term == 1 }, owner: lease, leaseUntil: leaseUntil)
         try insertSlices(planned.filter { $0.slice.term == 0 }, owner: nil, leaseUntil: leaseUntil)
-        try connection.execute(
+        try connection.post(
             """
             UPDATE message SET state = \(Message.State.sending), cutoff_at = \(now), slices_open = \(planned.count)
             WHERE \(MessageTable.place(app, id))
@@ -48,7 +48,7 @@ extension StoreSession {
     /// The audience is empty: the message ends at once.
     private func endUnsent(_ message: Message, now: Timestamp) throws -> Plan {
         let state: Message.State = message.expiresAt <= now ? .expired : .sent
-        try connection.execute(
+        try connection.post(
             """
             UPDATE message SET state = \(state), cutoff_at = \(now), ended_at = \(now),
                 counts = \(CountsCoding.encode([Route: OutcomeCounts]()))
@@ -111,7 +111,7 @@ extension StoreSession {
     private func store(_ resolved: ResolvedAudience, app: AppKey, message: MessageID) throws {
         try insert(resolved.predicate, app: app, message: message)
         if resolved.predicate.hasKeys {
-            try connection.execute(
+            try connection.post(
                 resolved.keys.sorted { $0.key.rawValue < $1.key.rawValue }.map { route, keys in
                     """
                     INSERT INTO message_keys (app, message, route, keys)
@@ -120,7 +120,7 @@ extension StoreSession {
                 } as [SQL])
         }
         for (route, addresses) in resolved.addresses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            try connection.execute(
+            try connection.post(
                 addresses.enumerated().map { index, address in
                     """
                     INSERT INTO message_address \(row: [

@@ -57,7 +57,7 @@ extension StoreSession {
     }
 
     func insert(_ predicate: Predicate, app: AppKey, message: MessageID) throws {
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO message_predicate (app, message, predicate)
             VALUES (\(app), \(message), \(PredicateCoding.encode(predicate)))

@@ -149,6 +149,14 @@ extension SQLConnection {
     @discardableResult
     package func execute(_ sql: SQL) throws -> Int { try execute(sql.text, sql.values) }
 
+    /// Runs a statement whose count does not matter, before the next one or the commit.
+    package func post(_ sql: SQL) throws { try post(sql.text, sql.values) }
+
+    /// Runs statements whose counts do not matter, in order, before the next one or the commit.
+    package func post(_ batch: [SQL]) throws {
+        for sql in batch { try post(sql) }
+    }
+
     /// Runs statements with the same text, in order.
     /// - Returns: how many rows each changed.
     @discardableResult

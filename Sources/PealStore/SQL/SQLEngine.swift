@@ -51,12 +51,18 @@ package protocol SQLConnection {
     @discardableResult
     func execute(_ sql: String, rows: [[SQLValue]]) throws -> [Int]
 
+    /// Runs a statement before the next one, or before the commit. What it changes is not counted, so that an engine
+    /// may send it together with others. If it fails, so does the transaction, perhaps only later.
+    func post(_ sql: String, _ parameters: [SQLValue]) throws
+
     /// The next number of a series; nil when the row that counts it does not exist. It stays used when the transaction
     /// is undone, where the engine takes numbers in blocks.
     func number(in series: NumberSeries) throws -> Int64?
 }
 
 extension SQLConnection {
+    package func post(_ sql: String, _ parameters: [SQLValue]) throws { _ = try execute(sql, parameters) }
+
     package func number(in series: NumberSeries) throws -> Int64? { try value(series.raising(1)) }
 }
 

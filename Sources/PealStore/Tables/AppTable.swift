@@ -78,7 +78,7 @@ extension StoreSession {
     }
 
     func updateApp(_ app: App) throws {
-        try connection.execute(
+        try connection.post(
             """
             UPDATE app SET \(set: AppTable.changing(app))
             WHERE app = \(app.key)
@@ -133,7 +133,7 @@ extension StoreSession {
     }
 
     func setSetting(_ name: String, _ value: [UInt8]) throws {
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO setting (name, value) VALUES (\(name), \(value))
             ON CONFLICT (name) DO UPDATE SET value = excluded.value

@@ -110,7 +110,7 @@ extension StoreSession {
             fingerprint: Hex.encode(SHA256.hash(data: Array(place.utf8) + bytes)), facts: examination.facts,
             createdAt: now, expiresAt: examination.expiresAt)
         let health = CredentialTable.written(.unknown)
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO credential \(row: [
                 "app": app, "provider": provider, "environment": environment,
@@ -132,7 +132,7 @@ extension StoreSession {
         _ health: CredentialRecord.Health, app: AppKey, provider: ProviderName, environment: Environment
     ) throws {
         let health = CredentialTable.written(health)
-        try connection.execute(
+        try connection.post(
             """
             UPDATE credential SET health = \(health.code), health_at = \(health.at), health_reason = \(health.reason)
             WHERE \(CredentialTable.place(app, provider, environment))

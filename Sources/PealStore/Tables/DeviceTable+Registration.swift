@@ -17,13 +17,19 @@ extension StoreSession {
         _ registration: DeviceRegistration, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result {
         let addressKey = DeviceTable.addressKey(of: registration.address)
-        let known = try deviceRow(app: app, id: registration.id)
+        let elsewhere = registration.address.route.otherEnvironment.map {
+            Address(route: $0, bytes: registration.address.bytes)
+        }
+        let elsewhereKey = elsewhere.map(DeviceTable.addressKey(of:))
+        let rows = try connection.all(
+            DeviceTable.concerned(registration.id, addressKey, elsewhereKey, app: app), DeviceRow.init)
+        let known = rows.first { $0.id == registration.id }
         if let known, known.addressKey == addressKey {
             return try update(known, registration, addressKey, app: app, now: now)
         }
-        let holder = try deviceRow(app: app, addressKey: addressKey)
-        if holder == nil {
-            let corrected = try corrected(registration, app: app)
+        let holder = rows.first { $0.addressKey == addressKey }
+        if holder == nil, let elsewhere, let row = rows.first(where: { $0.addressKey == elsewhereKey }) {
+            let corrected = try corrected(registration, to: elsewhere, of: row, app: app)
             if corrected.address != registration.address { return try place(corrected, app: app, now: now) }
         }
         guard let holder else {
@@ -47,7 +53,7 @@ extension StoreSession {
         var row = DeviceRow(registration, key: try nextDeviceKey(app: app), addressKey: addressKey, now: now)
         row.locale = try number(of: registration.locale, .locale)
         row.zone = try number(of: registration.timeZone, .timeZone)
-        try connection.execute(row.insert(app: app))
+        try connection.post(row.insert(app: app))
         let detail = DetailCoding.encode(registration.detail)
         if !detail.isEmpty { try putDetail(detail, app: app, device: row.key) }
         if !registration.detail.identifiers.isEmpty {
@@ -99,7 +105,7 @@ extension StoreSession {
         if sameDetail, sameTopics, !isNew, isUnchanged(row, old), now - old.registeredAt < Self.unchangedLife {
             return result(old, registration, topics: topics.sorted().map(\.text), isNew: false)
         }
-        try connection.execute(row.update(app: app))
+        try connection.post(row.update(app: app))
         if !sameDetail {
             try putDetail(detail, app: app, device: row.key)
             try putIdentifiers(registration.detail.identifiers, app: app, device: row.key, isNew: false)
@@ -126,11 +132,11 @@ extension StoreSession {
         past.retirement = .init(at: now, reason: Self.addressMoved)
         var registration = registration
         registration.topics = registration.topics ?? []
-        try connection.execute(
+        try connection.post(
             "UPDATE device SET id = \(registration.id) WHERE app = \(app) AND seq = \(holder.key)")
-        try connection.execute(past.insert(app: app))
+        try connection.post(past.insert(app: app))
         try putDetail(try detail(app: app, device: holder.key), app: app, device: past.key)
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO device_topic (app, seq, topic, since)
             SELECT app, \(past.key), topic, since FROM device_topic WHERE app = \(app) AND seq = \(holder.key)
@@ -145,7 +151,7 @@ extension StoreSession {
         var row = holder
         row.addressKey = Self.freedAddressKey(holder.id)
         row.retirement = holder.retirement ?? .init(at: now, reason: Self.addressMoved)
-        try connection.execute(row.update(app: app))
+        try connection.post(row.update(app: app))
         if holder.retirement == nil { try leaveStreams(app: app, device: holder.key, route: holder.route) }
     }
 
@@ -160,7 +166,7 @@ extension StoreSession {
     /// Makes a device known by these identifiers and no others.
     private func putIdentifiers(_ identifiers: [String: String], app: AppKey, device: DeviceKey, isNew: Bool) throws {
         if !isNew { try connection.execute("DELETE FROM device_identifier WHERE app = \(app) AND seq = \(device)") }
-        try connection.execute(
+        try connection.post(
             identifiers.sorted { $0.key < $1.key }.map { kind, value in
                 "INSERT INTO device_identifier (app, kind, value, seq) VALUES (\(app), \(kind), \(value), \(device))"
             } as [SQL])
@@ -191,7 +197,7 @@ extension StoreSession {
             try release(holder, app: app, now: now)
         }
         row.since = now
-        try connection.execute(row.update(app: app))
+        try connection.post(row.update(app: app))
         var detail = try DetailCoding.decode(try self.detail(app: app, device: row.key))
         detail.environmentDisproved = old.route.environment
         try putDetail(DetailCoding.encode(detail), app: app, device: row.key)
@@ -205,10 +211,10 @@ extension StoreSession {
 
     /// Corrects a registration by what the provider proved: a device that was reached in the other environment with the
     /// same address, and named the wrong one before, stays where it is.
-    func corrected(_ registration: DeviceRegistration, app: AppKey) throws -> DeviceRegistration {
-        guard let route = registration.address.route.otherEnvironment else { return registration }
-        let elsewhere = Address(route: route, bytes: registration.address.bytes)
-        guard let row = try deviceRow(app: app, addressKey: DeviceTable.addressKey(of: elsewhere)),
+    private func corrected(
+        _ registration: DeviceRegistration, to elsewhere: Address, of row: DeviceRow, app: AppKey
+    ) throws -> DeviceRegistration {
+        guard
             try DetailCoding.decode(try detail(app: app, device: row.key)).environmentDisproved
                 == registration.address.route.environment
         else { return registration }

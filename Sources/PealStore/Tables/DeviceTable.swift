@@ -36,6 +36,12 @@ enum DeviceTable {
         "SELECT \(columns) FROM device WHERE app = \(app) AND address_key = \(addressKey)"
     }
 
+    /// The devices that a registration may concern: of its id, of its address, and of its address on another route.
+    static func concerned(_ id: DeviceID, _ addressKey: [UInt8], _ otherKey: [UInt8]?, app: AppKey) -> SQL {
+        let other: SQL = otherKey.map { " UNION ALL \(find(addressKey: $0, app: app))" } ?? ""
+        return "\(find(id, app: app)) UNION ALL \(find(addressKey: addressKey, app: app))\(other)"
+    }
+
     /// The key of the active device that has the address.
     static func holder(of address: Address, app: AppKey) -> SQL {
         """
@@ -198,10 +204,10 @@ extension StoreSession {
     /// Empty bytes delete the row.
     func putDetail(_ detail: [UInt8], app: AppKey, device: DeviceKey) throws {
         guard !detail.isEmpty else {
-            try connection.execute("DELETE FROM device_detail WHERE app = \(app) AND seq = \(device)")
+            try connection.post("DELETE FROM device_detail WHERE app = \(app) AND seq = \(device)")
             return
         }
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO device_detail (app, seq, detail) VALUES (\(app), \(device), \(detail))
             ON CONFLICT (app, seq) DO UPDATE SET detail = excluded.detail

@@ -73,7 +73,7 @@ extension StoreSession {
         let at = try nextChange(app: app, now: now)
         let id = try nextInSeries("geofence", app: app)
         let heldUntil = Self.heldUntil(plan, now: now)
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO geofence \(row: [
                 "app": app, "geofence": id, "created_at": at, "updated_at": at, "told_until": heldUntil,
@@ -104,14 +104,14 @@ extension StoreSession {
             "SELECT told_until FROM geofence WHERE app = \(app) AND geofence = \(id)")
         guard let heldUntil else { return false }
         let at = try nextChange(app: app, now: now)
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO geofence_tombstone \(row: [
                 "app": app, "geofence": id, "deleted_at": at, "told_until": heldUntil,
             ])
             """)
         try PlaceList.geofence.delete(of: id, app: app, connection)
-        try connection.execute("DELETE FROM geofence WHERE app = \(app) AND geofence = \(id)")
+        try connection.post("DELETE FROM geofence WHERE app = \(app) AND geofence = \(id)")
         return true
     }
 

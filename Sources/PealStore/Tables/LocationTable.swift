@@ -35,7 +35,7 @@ struct PlaceList {
     }
 
     func insert(_ locations: [Int64], of id: Int64, app: AppKey, _ connection: any SQLConnection) throws {
-        try connection.execute(
+        try connection.post(
             locations.enumerated().map { position, location in
                 """
                 INSERT INTO \(name: table) (app, \(name: owner), position, location)
@@ -45,7 +45,7 @@ struct PlaceList {
     }
 
     func delete(of id: Int64, app: AppKey, _ connection: any SQLConnection) throws {
-        try connection.execute("DELETE FROM \(name: table) WHERE app = \(app) AND \(name: owner) = \(id)")
+        try connection.post("DELETE FROM \(name: table) WHERE app = \(app) AND \(name: owner) = \(id)")
     }
 }
 
@@ -72,7 +72,7 @@ extension StoreSession {
     func insertLocation(_ place: GeofenceLocation.Place, app: AppKey, now: Timestamp) throws -> GeofenceLocation {
         let at = try nextChange(app: app, now: now)
         let id = try nextInSeries("location", app: app)
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO location \(row: [
                 "app": app, "location": id, "created_at": at, "updated_at": at,
@@ -85,12 +85,12 @@ extension StoreSession {
         _ id: Int64, _ place: GeofenceLocation.Place, app: AppKey, now: Timestamp
     ) throws -> GeofenceLocation? {
         let at = try nextChange(app: app, now: now)
-        try connection.execute(
+        try connection.post(
             """
             UPDATE location SET \(set: LocationTable.written(place)), updated_at = \(at)
             WHERE app = \(app) AND location = \(id)
             """)
-        try connection.execute(
+        try connection.post(
             """
             UPDATE geofence SET updated_at = \(at) WHERE app = \(app)
                 AND geofence IN (SELECT geofence FROM geofence_place WHERE app = \(app) AND location = \(id))
@@ -99,7 +99,7 @@ extension StoreSession {
     }
 
     func deleteLocation(_ id: Int64, app: AppKey) throws -> Bool {
-        try connection.execute("DELETE FROM location_group_place WHERE app = \(app) AND location = \(id)")
+        try connection.post("DELETE FROM location_group_place WHERE app = \(app) AND location = \(id)")
         return try connection.execute("DELETE FROM location WHERE app = \(app) AND location = \(id)") == 1
     }
 }
@@ -135,7 +135,7 @@ extension StoreSession {
         try checkLocations(plan.locationIDs, app: app, field: "location_ids")
         let at = try nextChange(app: app, now: now)
         let id = try nextInSeries("location_group", app: app)
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO location_group \(row: [
                 "app": app, "location_group": id, "name": plan.name, "description": plan.text, "created_at": at,

@@ -145,7 +145,7 @@ extension StoreSession {
             """)
         guard count == 1 else { throw PealError(.conflict, "a message with that id exists", field: "id") }
         guard try isLiving(draft.app) else { throw PealError.notFound("app") }
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO message_content \(row: [
                 "app": draft.app, "message": draft.id, "audience": AudienceCoding.encode(draft.audience),
@@ -168,7 +168,7 @@ extension StoreSession {
             WHERE \(MessageTable.place(draft.app, draft.id)) AND state = \(code: Message.State.scheduled)
             """)
         guard count == 1 else { return false }
-        try connection.execute(
+        try connection.post(
             """
             UPDATE message_content SET \(set: [
                 "audience": AudienceCoding.encode(draft.audience), "content": ContentCoding.encode(draft.content),
@@ -279,7 +279,7 @@ extension StoreSession {
 
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)] {
         let due = try messagePlaces(MessageTable.due(now, limit: limit))
-        try connection.execute(
+        try connection.post(
             due.map { app, id in
                 """
                 UPDATE message SET state = \(Message.State.planning)

@@ -17,7 +17,7 @@ extension StoreSession {
         let count = try connection.execute(MomentTable.change(moment, to: step.moment, dueAt: dueAt))
         guard count == 1 else { return nil }
         if moment.state == .open, step.moment.state != .open {
-            try connection.execute(MomentTable.begin(moment.message, app: moment.app, now: now))
+            try connection.post(MomentTable.begin(moment.message, app: moment.app, now: now))
         }
         for notice in step.notices { try report(notice, of: step.moment, now: now) }
         if moment.state.isUnfinished, !step.moment.state.isUnfinished {
@@ -37,9 +37,9 @@ extension StoreSession {
         let slice = Slice(
             id: id, keyFrom: first, keyTo: last, keys: keys, cursor: first - 1, estimate: keys.count, lane: .direct)
         try insertSlices([(slice, rank: 0)], owner: nil, leaseUntil: Timestamp(milliseconds: 0))
-        try connection.execute(MessageTable.addOpenSlices(place.app, place.message, 1))
+        try connection.post(MessageTable.addOpenSlices(place.app, place.message, 1))
         // An alert after the message's expiry is found by the expiry too.
-        try connection.execute(
+        try connection.post(
             "UPDATE message SET ending = 0 WHERE \(MessageTable.place(place.app, place.message)) AND ending = 1")
     }
 

@@ -266,11 +266,11 @@ extension StoreSession {
             terms: window.terms(try arm(of: user, in: draft, window, now: now), now: now),
             route: Self.route(target, routes), hadDevice: target != nil, idempotencyKey: window.name?.key)
         moment.rev = rev
-        try connection.execute(MomentTable.insert(moment, nameKey: window.name.map(MomentTable.nameKey)))
+        try connection.post(MomentTable.insert(moment, nameKey: window.name.map(MomentTable.nameKey)))
     }
 
     private func setOpen(_ count: Int, app: AppKey, message: MessageID) throws {
-        try connection.execute(
+        try connection.post(
             "UPDATE message SET slices_open = \(count) WHERE \(MessageTable.place(app, message))")
     }
 
@@ -315,7 +315,7 @@ extension StoreSession {
         let input = ArmAssignment.input(
             app: app.bundleID ?? app.id.description, salt: salt, campaign: campaign, userID: user)
         let arm = ArmAssignment.arm(ofDigest: SHA256.hash(data: input), share: app.settings[.experimentShare])
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO experiment_arm (app, campaign_id, user_id, arm, assigned_at)
             VALUES (\(draft.app), \(campaign), \(user), \(arm), \(now))
@@ -325,7 +325,7 @@ extension StoreSession {
 
     /// The salt of a campaign's experiment: the random part of its first message's id.
     private func salt(of campaign: String, in draft: MessageDraft, now: Timestamp) throws -> String {
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO experiment (app, campaign_id, salt, started_at)
             VALUES (\(draft.app), \(campaign), \(Hex.encode(draft.id.bytes.suffix(8))), \(now))

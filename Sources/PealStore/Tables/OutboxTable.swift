@@ -117,7 +117,7 @@ extension StoreSession {
         let counts = try connection.execute(events.map { OutboxTable.take($0, delivery.place) })
         guard counts.allSatisfy({ $0 == 1 }) else { return nil }
         let leased = LeasedDelivery(delivery: delivery, body: body ?? [], owner: owner, term: 1)
-        try connection.execute(WebhookDeliveryTable.insert(leased, body: body, until: until))
+        try connection.post(WebhookDeliveryTable.insert(leased, body: body, until: until))
         return leased
     }
 }

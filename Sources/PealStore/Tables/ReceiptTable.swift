@@ -50,7 +50,7 @@ extension StoreSession {
                 new.append((receipt.message, receipt.kind, count))
             }
         }
-        try connection.execute(new.map { ReceiptTable.add($0.count, $0.kind, of: $0.message, app: app) })
+        try connection.post(new.map { ReceiptTable.add($0.count, $0.kind, of: $0.message, app: app) })
         return new.reduce(0) { $0 + $1.count }
     }
 }

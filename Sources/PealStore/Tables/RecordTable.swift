@@ -13,7 +13,7 @@ extension StoreSession {
     }
 
     func keepAnswer(_ answer: KeptAnswer, to request: IdempotentRequest, now: Timestamp) throws {
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO idempotency \(row: [
                 "scope": request.scope, "request_key": request.key, "digest": answer.digest, "status": answer.status,
@@ -28,7 +28,7 @@ extension StoreSession {
 /// `audit`: who did what to which object.
 extension StoreSession {
     func audit(_ entry: AuditEntry) throws {
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO audit \(row: [
                 "number": try nextNumber("audit"), "at": entry.at, "app": entry.app, "actor": entry.actor,

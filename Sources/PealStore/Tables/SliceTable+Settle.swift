@@ -110,7 +110,7 @@ extension StoreSession {
                 changes.note(settlements[index], at: index)
             }
             let applied = wave.filter { results[$0].isApplied }
-            try connection.execute(
+            try connection.post(
                 applied.compactMap { index in
                     settlements[index].logRow.map { SliceTable.insertPage($0, of: settlements[index]) }
                 })
@@ -256,7 +256,7 @@ extension StoreSession {
         _ place: MessageChanges.Place, _ change: MessageChanges.Change, now: Timestamp
     ) throws -> Message.State? {
         if let sentAt = change.firstSentAt {
-            try connection.execute(MessageTable.setFirstSent(place.app, place.message, sentAt))
+            try connection.post(MessageTable.setFirstSent(place.app, place.message, sentAt))
         }
         guard change.slicesOpen != 0 else { return nil }
         let open: Int? = try connection.value(
@@ -275,12 +275,12 @@ extension StoreSession {
         var state = message.state
         if !state.isFinal { state = !wasTried && total.expired > 0 ? .expired : .sent }
         let endedAt = message.endedAt ?? now
-        try connection.execute(
+        try connection.post(
             """
             UPDATE message SET state = \(state), ended_at = \(endedAt), counts = \(CountsCoding.encode(routes))
             WHERE \(MessageTable.place(place.app, place.message))
             """)
-        try connection.execute("DELETE FROM slice WHERE \(MessageTable.place(place.app, place.message))")
+        try connection.post("DELETE FROM slice WHERE \(MessageTable.place(place.app, place.message))")
         try reportEnd(message, state: state, at: endedAt)
         return state
     }

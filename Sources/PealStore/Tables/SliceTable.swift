@@ -169,7 +169,7 @@ enum SliceTable {
 
 extension StoreSession {
     func insertSlices(_ slices: [(slice: Slice, rank: Int)], owner: String?, leaseUntil: Timestamp) throws {
-        try connection.execute(
+        try connection.post(
             slices.map { SliceTable.insert($0.slice, rank: $0.rank, owner: owner, leaseUntil: leaseUntil) })
     }
 

@@ -96,20 +96,20 @@ extension StoreSession {
 
     /// Subscribes a device to a topic. A device that is in it already keeps its place. Retired devices join no stream.
     func subscribe(_ row: DeviceRow, _ topic: Int64, app: AppKey, now: Timestamp) throws {
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO device_topic (app, seq, topic, since) VALUES (\(app), \(row.key), \(topic), \(now))
             ON CONFLICT (app, seq, topic) DO NOTHING
             """)
         guard row.retirement == nil else { return }
-        try connection.execute(
+        try connection.post(
             SubscriptionTable.join(topic, route: row.route, device: row.key, app: app, now: now))
     }
 
     func unsubscribe(_ row: DeviceRow, _ topic: Int64, app: AppKey) throws {
-        try connection.execute(
+        try connection.post(
             "DELETE FROM device_topic WHERE app = \(app) AND seq = \(row.key) AND topic = \(topic)")
-        try connection.execute(
+        try connection.post(
             """
             DELETE FROM topic_member
             WHERE app = \(app) AND topic = \(topic) AND route = \(row.route) AND seq = \(row.key)
@@ -147,9 +147,9 @@ extension StoreSession {
         if old.retirement == nil {
             try leaveStreams(app: app, device: old.key, route: old.route)
         } else {
-            try connection.execute(SubscriptionTable.forgetDeleted(app: app, device: old.key))
+            try connection.post(SubscriptionTable.forgetDeleted(app: app, device: old.key))
         }
-        try connection.execute(
+        try connection.post(
             topics.sorted().map {
                 SubscriptionTable.join($0, route: row.route, device: row.key, app: app, now: now)
             })
@@ -157,7 +157,7 @@ extension StoreSession {
 
     /// Ends a device's memberships; its subscriptions stay known.
     func leaveStreams(app: AppKey, device: DeviceKey, route: Route) throws {
-        try connection.execute(SubscriptionTable.leaveStreams(app: app, device: device, route: route))
+        try connection.post(SubscriptionTable.leaveStreams(app: app, device: device, route: route))
     }
 
     /// Members of a topic on all routes, in order of key. They are stored by route.

@@ -124,7 +124,7 @@ extension StoreSession {
     }
 
     private func setExpiry(of number: Int64, _ expiresAt: Timestamp?, app: AppKey) throws {
-        try connection.execute("UPDATE topic SET expires_at = \(expiresAt) WHERE app = \(app) AND topic = \(number)")
+        try connection.post("UPDATE topic SET expires_at = \(expiresAt) WHERE app = \(app) AND topic = \(number)")
     }
 
     /// Without its row a topic has no members, and its number is never given again. The Pruner deletes their rows, by
@@ -152,7 +152,7 @@ extension StoreSession {
         if let expiresAt, expiresAt <= now { _ = try deleteTopic(app: app, name: name, now: now) }
         var number = try knownTopicNumber(app: app, name: name)
         if number == nil {
-            try connection.execute(
+            try connection.post(
                 """
                 INSERT INTO topic (app, topic, name) VALUES (\(app), \(try nextTopicNumber(app: app)), \(name))
                 ON CONFLICT DO NOTHING

@@ -154,7 +154,7 @@ extension StoreSession {
 
     func takeBackDeliveries() throws {
         guard !context.dialect.isShared else { return }
-        try connection.execute(
+        try connection.post(
             """
             UPDATE webhook_delivery SET lease_until = 0
             WHERE state = \(code: WebhookDelivery.State.pending) AND lease_until > 0

@@ -57,7 +57,7 @@ extension StoreSession {
         webhook.createdAt = known?.createdAt ?? webhook.createdAt
         let sealed = try context.masterKey.seal(
             WebhookAuthenticationCoding.encode(webhook.authentication), place: WebhookTable.seal(webhook.place))
-        try connection.execute(
+        try connection.post(
             """
             INSERT INTO webhook \(row: [
                 "app": webhook.app, "webhook": webhook.key, "name": webhook.name, "url": webhook.url,
@@ -72,7 +72,7 @@ extension StoreSession {
 
     func deleteWebhook(app: AppKey, name: String, now: Timestamp) throws -> Bool {
         guard let webhook = try webhook(app: app, name: name) else { return false }
-        try connection.execute("DELETE FROM webhook WHERE \(WebhookTable.place(webhook.place))")
+        try connection.post("DELETE FROM webhook WHERE \(WebhookTable.place(webhook.place))")
         try leave(.webhook, app: app, object: webhook.key, now: now)
         return true
     }
@@ -81,7 +81,7 @@ extension StoreSession {
     private static let silencedAtOnce = 1000
 
     func disableWebhook(_ place: WebhookPlace, now: Timestamp) throws {
-        try connection.execute(
+        try connection.post(
             "UPDATE webhook SET disabled_at = \(now) WHERE \(WebhookTable.place(place)) AND disabled_at IS NULL")
         let piece = try silence(place, before: now, limit: Self.silencedAtOnce, now: now)
         if !piece.isComplete { try leave(.silence, app: place.app, object: place.webhook, now: now) }
@@ -94,7 +94,7 @@ extension StoreSession {
         let room = limit - events
         let pending: [WebhookDeliveryID] = try connection.values(
             WebhookDeliveryTable.pending(place, createdBefore: end, limit: room))
-        try connection.execute(
+        try connection.post(
             pending.map { WebhookDeliveryTable.disable($0, place, now: now) })
         return Piece(rows: events + pending.count, isComplete: pending.count < room)
     }

@@ -18,7 +18,7 @@ extension StoreSession {
         if let known = memo.words[memoKey] { return known }
         var number = try knownNumber(of: word, kind)
         if number == nil {
-            try connection.execute(
+            try connection.post(
                 """
                 INSERT INTO word (number, kind, name) VALUES (\(try nextNumber("word")), \(kind), \(word))
                 ON CONFLICT DO NOTHING

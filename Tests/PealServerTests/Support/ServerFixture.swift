@@ -1,7 +1,9 @@
 import AsyncHTTPClient
 import Foundation
 import NIOCore
+import NIOHTTP1
 import PealCore
+import PealTesting
 import Testing
 
 /// A simulator and servers on loopback, each a process of its own, in a directory that is deleted after the test.
@@ -12,6 +14,8 @@ final class ServerFixture: Sendable {
     let simulator: RunningProgram
     let controlURL: String
     private let settings: JSON
+    /// Where the servers' store is.
+    private let store: [String: String]
 
     init(mode: String = "strict") async throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString)")
@@ -20,6 +24,7 @@ final class ServerFixture: Sendable {
         simulator = try RunningProgram("peal-sim", arguments: ["--directory", directory.path, "--mode", mode])
         let file = directory.appendingPathComponent("simulator.json")
         settings = try JSONParser.parse(try await Self.contents(of: file, whileRunning: simulator))
+        store = try Self.store(in: folder)
         controlURL = try #require(settings["control_url"]?.stringValue)
     }
 
@@ -34,15 +39,27 @@ final class ServerFixture: Sendable {
             "peal", arguments: ["serve"],
             environment: [
                 "PEAL_HTTP_PORT": "0", "PEAL_HTTP_PORT_FILE": portFile.path, "PEAL_ADMIN_TOKEN": Self.adminToken,
-                "PEAL_STORE_URL": "sqlite:\(folder.path)/peal.db",
                 "PEAL_PROVIDERS_APNS_PRODUCTION_URL": try #require(settings["apns_url"]?.stringValue),
                 "PEAL_PROVIDERS_APNS_SANDBOX_URL": try #require(settings["apns_sandbox_url"]?.stringValue),
                 "PEAL_PROVIDERS_CA_FILE": try #require(settings["ca_file"]?.stringValue),
-            ].merging(environment) { $1 },
+            ].merging(store) { $1 }.merging(environment) { $1 },
             log: folder.appendingPathComponent("peal.log"))
         let port = try await Self.contents(of: portFile, whileRunning: program)
         let address = "http://127.0.0.1:\(port.trimmingCharacters(in: .whitespacesAndNewlines))"
         return RunningServer(program: program, address: address)
+    }
+
+    /// A database of the engine that is tested.
+    private static func store(in folder: URL) throws -> [String: String] {
+        switch StoreUnderTest.selected {
+        case .sqlite: return ["PEAL_STORE_URL": "sqlite:\(folder.path)/peal.db"]
+        case .postgres:
+            let server = try PostgresServer.shared()
+            return [
+                "PEAL_STORE_URL": server.url(try server.createDatabase()),
+                "PEAL_MASTER_KEY": Data(repeating: 3, count: 32).base64EncodedString(),
+            ]
+        }
     }
 
     /// Creates an app with the simulator's APNs key. Returns the path of the app.
@@ -78,6 +95,15 @@ final class ServerFixture: Sendable {
             let refused = answer["results"]?.arrayValue?.filter { $0["error"] != nil } ?? []
             #expect(refused.isEmpty)
         }
+    }
+
+    /// Replaces the rules by which the simulator answers, as YAML.
+    func setFaults(_ script: String) async throws {
+        var request = HTTPClientRequest(url: "\(controlURL)/script")
+        request.method = .POST
+        request.body = .bytes(ByteBuffer(string: script))
+        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(10))
+        guard (200..<300).contains(answer.status.code) else { throw FixtureFailure("the script was refused") }
     }
 
     /// What the simulator's devices received.

@@ -1,0 +1,31 @@
+internal import ArgumentParser
+internal import PealServer
+
+/// `peal store`: the database as a whole.
+struct StoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "store", abstract: "Copy the database to another engine.", subcommands: [Copy.self])
+
+    /// `peal store copy`.
+    struct Copy: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "copy", abstract: "Copy a store, such as from SQLite to PostgreSQL, and compare both.",
+            discussion: """
+                Stop all servers on both databases first. A copy that was interrupted is run again and goes on. The copy \
+                needs the same master key as the original.
+                """)
+
+        @Option(help: "The database to copy: sqlite:PATH or postgres://…")
+        var from: String
+
+        @Option(help: "The database to copy to, which is created (SQLite) or migrated (PostgreSQL).")
+        var to: String
+
+        func run() async throws {
+            let surroundings = Surroundings.current
+            try await CommandFailure.naming {
+                try await copyStore(from: from, to: to) { surroundings.print($0) }
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+internal import CPostgreSQL
+internal import Dispatch
+internal import Foundation
+internal import PealCore
+internal import PealStore
+internal import Synchronization
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
+/// Short messages between the processes on a database, over LISTEN and NOTIFY on a connection and a thread of their
+/// own. They are hints: one that is sent while a process has no connection never reaches it.
+package final class PostgresSignals: Sendable {
+    package enum Event: Sendable, Hashable {
+        /// Another process sent this.
+        case signal(String)
+        /// The connection is new: earlier signals may have been missed.
+        case connected
+    }
+
+    private struct State {
+        var waiting: [String] = []
+        var isClosed = false
+        var hasThread = false
+    }
+
+    /// A NOTIFY makes all commits of the database wait for each other for a moment, so many signals share one.
+    private static let interval: Duration = .milliseconds(50)
+    /// PostgreSQL's limit is 8,000 bytes.
+    private static let payloadBytesMax = 7900
+    /// What waits while there is no connection; later signals are dropped.
+    private static let waitingMax = 10_000
+    private static let channel = "peal"
+
+    private let settings: PostgresSettings
+    private let state = Mutex(State())
+    private let ended = DispatchSemaphore(value: 0)
+    /// Wakes the thread: it reads the first, others write the second.
+    private let wake: (read: Int32, write: Int32)
+
+    package init(_ settings: PostgresSettings) {
+        self.settings = settings
+        var ends: [Int32] = [-1, -1]
+        _ = pipe(&ends)
+        for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+        wake = (ends[0], ends[1])
+    }
+
+    deinit {
+        Glibc.close(wake.read)
+        Glibc.close(wake.write)
+    }
+
+    /// Sends `text`, which has no line ends, to all other processes, within a moment.
+    package func send(_ text: String) {
+        state.withLock { state in
+            if state.waiting.count < Self.waitingMax { state.waiting.append(text) }
+        }
+        wakeThread()
+    }
+
+    /// Receives until `close`. `receive` runs on the thread of the connection, so it must not block.
+    package func start(_ receive: @escaping @Sendable (Event) -> Void) {
+        state.withLock { $0.hasThread = true }
+        let thread = Thread { [self] in
+            while !isClosed { listen(receive) }
+            ended.signal()
+        }
+        thread.name = "peal.store.signals"
+        thread.stackSize = 1 << 20
+        thread.start()
+    }
+
+    package func close() {
+        let waits = state.withLock { state in
+            state.isClosed = true
+            defer { state.hasThread = false }
+            return state.hasThread
+        }
+        wakeThread()
+        if waits { ended.wait() }
+    }
+
+    private var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    private func wakeThread() { _ = write(wake.write, [1], 1) }
+
+    /// One connection, from its begin to its end.
+    private func listen(_ receive: (Event) -> Void) {
+        guard let handle = try? settings.connect() else { return rest(milliseconds: 500) }
+        defer { PQfinish(handle) }
+        guard Self.run("LISTEN \(Self.channel)", handle) else { return rest(milliseconds: 500) }
+        receive(.connected)
+        var earliest = ContinuousClock.now
+        while !isClosed {
+            let hasWaiting = state.withLock { !$0.waiting.isEmpty }
+            let now = ContinuousClock.now
+            if hasWaiting, now >= earliest {
+                guard sendNext(handle) else { return }
+                earliest = now + Self.interval
+                continue
+            }
+            let pause = hasWaiting ? (earliest - now) / .milliseconds(1) + 1 : 1000
+            rest(milliseconds: Int32(pause), or: PQsocket(handle))
+            guard PQconsumeInput(handle) == 1 else { return }
+            while let notification = PQnotifies(handle) {
+                defer { PQfreemem(notification) }
+                guard notification.pointee.be_pid != PQbackendPID(handle) else { continue }
+                let payload = String(cString: notification.pointee.extra)
+                for line in payload.split(separator: "\n") { receive(.signal(String(line))) }
+            }
+        }
+    }
+
+    /// Waits until there is something to read, or to do.
+    private func rest(milliseconds: Int32, or socket: Int32? = nil) {
+        var descriptors = [pollfd(fd: wake.read, events: Int16(POLLIN), revents: 0)]
+        if let socket { descriptors.append(pollfd(fd: socket, events: Int16(POLLIN), revents: 0)) }
+        _ = poll(&descriptors, nfds_t(descriptors.count), milliseconds)
+        var bytes = [UInt8](repeating: 0, count: 256)
+        while read(wake.read, &bytes, bytes.count) > 0 {}
+    }
+
+    /// Sends what fits into one notification. What could not be sent waits again.
+    private func sendNext(_ handle: OpaquePointer) -> Bool {
+        let taken = state.withLock { state in
+            var size = 0
+            let fitting = state.waiting.prefix { text in
+                size += text.utf8.count + 1
+                return size <= Self.payloadBytesMax
+            }
+            state.waiting.removeFirst(fitting.count)
+            return Array(fitting)
+        }
+        let payload = taken.joined(separator: "\n").replacing("'", with: "''")
+        if Self.run("NOTIFY \(Self.channel), '\(payload)'", handle) { return true }
+        state.withLock { $0.waiting.insert(contentsOf: taken, at: 0) }
+        return false
+    }
+
+    private static func run(_ statement: String, _ handle: OpaquePointer) -> Bool {
+        let result = PQexec(handle, statement)
+        defer { PQclear(result) }
+        return PQresultStatus(result) == PGRES_COMMAND_OK
+    }
+}

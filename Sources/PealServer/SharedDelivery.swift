@@ -1,0 +1,83 @@
+internal import PealCore
+internal import PealDelivery
+internal import PealPostgres
+internal import ServiceLifecycle
+
+/// The delivery engine of one server among several on a database: what the verbs of this one announce of pauses,
+/// cancellations and credentials, the others learn too.
+final class SharedDelivery: DeliveryEngine, Service {
+    private let delivery: DeliveryService
+    private let signals: PostgresSignals
+
+    init(_ delivery: DeliveryService, _ signals: PostgresSignals) {
+        self.delivery = delivery
+        self.signals = signals
+    }
+
+    var owner: String { delivery.owner }
+
+    func take(_ slices: [Slice]) { delivery.take(slices) }
+
+    /// The others ask the store for work every second.
+    func wake() { delivery.wake() }
+
+    func interrupt(_ message: MessageID) {
+        delivery.interrupt(message)
+        signals.send(Announcement.interrupt(message).text)
+    }
+
+    func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment) {
+        delivery.credentialsChanged(app: app, provider: provider, environment: environment)
+        signals.send(Announcement.credentials(app, provider, environment).text)
+    }
+
+    func run() async throws {
+        signals.start { [delivery] event in
+            switch event {
+            // Whatever was announced meanwhile is in the store.
+            case .connected: delivery.interruptAll()
+            case .signal(let text): Announcement(text)?.carryOut(by: delivery)
+            }
+        }
+        try? await gracefulShutdown()
+        signals.close()
+    }
+}
+
+/// What one server tells the others, as one line.
+enum Announcement: Hashable {
+    case interrupt(MessageID)
+    case credentials(AppKey, ProviderName, Environment)
+
+    var text: String {
+        switch self {
+        case .interrupt(let message): "interrupt \(message)"
+        case .credentials(let app, let provider, let environment):
+            "credentials \(app) \(provider.rawValue) \(environment.rawValue)"
+        }
+    }
+
+    /// nil for what a newer version announces.
+    init?(_ text: String) {
+        let words = text.split(separator: " ").map(String.init)
+        switch (words.first, words.count) {
+        case ("interrupt", 2):
+            guard let message = MessageID(words[1]) else { return nil }
+            self = .interrupt(message)
+        case ("credentials", 4):
+            guard let app = AppKey(words[1]), let provider = ProviderName(rawValue: words[2]),
+                let environment = Environment(rawValue: words[3])
+            else { return nil }
+            self = .credentials(app, provider, environment)
+        default: return nil
+        }
+    }
+
+    func carryOut(by delivery: DeliveryService) {
+        switch self {
+        case .interrupt(let message): delivery.interrupt(message)
+        case .credentials(let app, let provider, let environment):
+            delivery.credentialsChanged(app: app, provider: provider, environment: environment)
+        }
+    }
+}

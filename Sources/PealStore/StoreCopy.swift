@@ -1,0 +1,133 @@
+internal import Crypto
+package import PealCore
+
+/// Copies a store from one database to another, of either engine. An interrupted copy is run again: rows that are there
+/// stay. No server may use either database meanwhile.
+package struct StoreCopy: Sendable {
+    private let source: any SQLEngine
+    private let target: any SQLEngine
+
+    /// Read and written at a time.
+    private static let rowsMax = 200
+
+    package init(from source: any SQLEngine, to target: any SQLEngine) {
+        self.source = source
+        self.target = target
+    }
+
+    /// A table that was copied and compared.
+    package struct Result: Sendable, Hashable {
+        package let table: String
+        package let rows: Int
+        /// Of all rows in order of key, in hexadecimal.
+        package let sha256: String
+    }
+
+    /// - Parameter report: receives each table when it was compared.
+    /// - Throws: `StoreStartFailure` when the databases do not go together, or differ afterwards.
+    package func run(_ report: @Sendable (Result) -> Void) async throws {
+        try await prepare()
+        for table in SchemaTable.all { try await copy(table) }
+        for table in SchemaTable.all {
+            let (original, copied) = (try await digest(table, in: source), try await digest(table, in: target))
+            guard original == copied else {
+                throw StoreStartFailure(
+                    "table \(table.name) differs after the copy: \(original.rows) rows, \(copied.rows) in the target; "
+                        + "stop all servers, and copy again into an empty database if rows were added")
+            }
+            report(copied)
+        }
+    }
+
+    /// The source must have this program's schema; the target gets it.
+    private func prepare() async throws {
+        guard let version = try? await source.read({ try Migrator.version($0) }) else {
+            throw StoreStartFailure("the source is not a Peal database")
+        }
+        guard version == Migrator.newestVersion else {
+            throw StoreStartFailure("the source has schema \(version): run peal migrate on it first")
+        }
+        let migrator = Migrator(dialect: target.dialect)
+        try await target.migrate { try migrator.migrate($0) }
+        let (mark, other) = (try await Self.mark(source), try await Self.mark(target))
+        guard other == nil || other == mark else {
+            throw StoreStartFailure("the target holds a store of another master key")
+        }
+    }
+
+    private static func mark(_ engine: any SQLEngine) async throws -> [UInt8]? {
+        try await engine.read { try $0.value("SELECT value FROM setting WHERE name = \(MasterKey.markName)") }
+    }
+
+    private func copy(_ table: SchemaTable) async throws {
+        let names = table.columns.map(\.name).joined(separator: ", ")
+        let places = (1...table.columns.count).map { "$\($0)" }.joined(separator: ", ")
+        let insert = "INSERT INTO \(table.name) (\(names)) VALUES (\(places)) ON CONFLICT DO NOTHING"
+        try await forEachBatch(of: table, in: source) { rows in
+            _ = try await target.write(.rest) { try $0.execute(insert, rows: rows) }
+        }
+    }
+
+    private func digest(_ table: SchemaTable, in engine: any SQLEngine) async throws -> Result {
+        var (hash, count) = (SHA256(), 0)
+        try await forEachBatch(of: table, in: engine) { rows in
+            count += rows.count
+            for value in rows.joined() { hash.update(data: Self.bytes(of: value)) }
+        }
+        return Result(table: table.name, rows: count, sha256: Hex.encode(hash.finalize()))
+    }
+
+    /// Different values have different bytes.
+    private static func bytes(of value: SQLValue) -> [UInt8] {
+        var writer = ByteWriter()
+        switch value {
+        case .null: writer.byte(0)
+        case .int(let number):
+            writer.byte(1)
+            writer.varint(UInt64(bitPattern: number))
+        case .text(let text):
+            writer.byte(2)
+            writer.text(text)
+        case .bytes(let bytes):
+            writer.byte(3)
+            writer.int(bytes.count)
+            return writer.bytes + bytes
+        }
+        return writer.bytes
+    }
+
+    /// In order of key, which is the same on both engines: numbers, bytes, and text by its bytes.
+    private func forEachBatch(
+        of table: SchemaTable, in engine: any SQLEngine, _ body: ([[SQLValue]]) async throws -> Void
+    ) async throws {
+        let (columns, key) = (table.columns, table.key)
+        let names = columns.map(\.name).joined(separator: ", ")
+        let order = key.joined(separator: ", ")
+        let places = key.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+        var last: [SQLValue] = []
+        repeat {
+            let condition = last.isEmpty ? "" : "WHERE (\(order)) > (\(places)) "
+            let text = "SELECT \(names) FROM \(table.name) \(condition)ORDER BY \(order) LIMIT \(Self.rowsMax)"
+            let parameters = last
+            let rows = try await engine.read { connection in
+                var rows: [[SQLValue]] = []
+                try connection.query(text, parameters) { row in
+                    rows.append(columns.indices.map { Self.value(row, $0, columns[$0].kind) })
+                }
+                return rows
+            }
+            guard let end = rows.last else { return }
+            try await body(rows)
+            last = key.compactMap { name in columns.firstIndex { $0.name == name }.map { end[$0] } }
+        } while true
+    }
+
+    private static func value(_ row: any SQLRow, _ column: Int, _ kind: SQLValue.Kind) -> SQLValue {
+        if row.isNull(column) { return .null(kind) }
+        return switch kind {
+        case .int: .int(row.int(column))
+        case .text: .text(row.text(column))
+        case .bytes: .bytes(row.withBytes(column) { Array($0) })
+        }
+    }
+}

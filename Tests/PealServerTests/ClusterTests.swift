@@ -1,0 +1,186 @@
+import Foundation
+import PealCore
+@testable import PealServer
+import PealTesting
+import Testing
+
+/// Several `peal serve` on one PostgreSQL database.
+@Suite("Servers on one database", .serialized)
+struct ClusterTests {
+    /// A database and the servers on it.
+    private struct Cluster {
+        let fixture: ServerFixture
+        let url: String
+        let database: String
+        let environment: [String: String]
+
+        init(mode: String = "fast") async throws {
+            fixture = try await ServerFixture(mode: mode)
+            let server = try PostgresServer.shared()
+            database = try server.createDatabase()
+            url = server.url(database)
+            environment = [
+                "PEAL_STORE_URL": url, "PEAL_MASTER_KEY": Data(repeating: 3, count: 32).base64EncodedString(),
+                "PEAL_DELIVERY_PAGES_IN_FLIGHT": "2",
+            ]
+        }
+
+        func start() async throws -> RunningServer { try await fixture.startServer(environment) }
+
+        func end(_ servers: [RunningServer]) async throws {
+            for server in servers { #expect(try await server.program.stop() == 0) }
+            try PostgresServer.shared().dropDatabase(database)
+        }
+    }
+
+    @Test("three servers share a send; one is killed, and nobody is left out")
+    func killed() async throws {
+        let cluster = try await Cluster()
+        let first = try await cluster.start()
+        let app = try await cluster.fixture.makeApp(first)
+        let count: Int64 = 20_000
+        try await cluster.fixture.registerDevices(first, app: app, count: Int(count), topic: "all")
+        let others = [try await cluster.start(), try await cluster.start()]
+        let message = try await first.call(
+            "POST", "\(app)/messages", ["audience": ["all": true], "content": ["body": "once"]], expect: 202)
+        try await Polling.wait(for: "the first 2,000 notifications") {
+            try await cluster.fixture.inboxSummary()["received"]?.integerValue ?? 0 >= 2000
+        }
+        try await first.program.kill()
+        let id = try #require(message["id"]?.stringValue)
+        let ended = try await others[0].waitForEnd("\(app)/messages/\(id)")
+        #expect(ended["state"] == "sent")
+        #expect(ended["counts"]?["accepted"]?.integerValue == count)
+        let summary = try await cluster.fixture.inboxSummary()
+        #expect(summary["devices"]?.integerValue == count)
+        let repeated = (summary["received"]?.integerValue ?? 0) - count
+        #expect(repeated <= 2 * Int64(Limits.pageDevicesMax), "\(repeated) notifications came twice")
+        try await cluster.end(others)
+    }
+
+    @Test("a server that joins takes part, and a rolling restart loses and repeats nothing")
+    func rollingRestart() async throws {
+        let cluster = try await Cluster()
+        var servers = [try await cluster.start(), try await cluster.start()]
+        let app = try await cluster.fixture.makeApp(servers[0])
+        let count: Int64 = 5000
+        try await cluster.fixture.registerDevices(servers[0], app: app, count: Int(count), topic: "all")
+        var messages: [String] = []
+        for round in 0..<4 {
+            for server in servers {
+                let message = try await server.call(
+                    "POST", "\(app)/messages",
+                    ["audience": ["all": true], "content": ["body": .string("round \(round)")]],
+                    expect: 202)
+                messages.append(try #require(message["id"]?.stringValue))
+            }
+            let oldest = servers.removeFirst()
+            servers.append(try await cluster.start())
+            #expect(try await oldest.program.stop() == 0)
+        }
+        for id in messages {
+            let ended = try await servers[0].waitForEnd("\(app)/messages/\(id)")
+            #expect(ended["counts"]?["accepted"]?.integerValue == count)
+        }
+        let summary = try await cluster.fixture.inboxSummary()
+        #expect(summary["received"]?.integerValue == count * Int64(messages.count))
+        #expect(summary["duplicates"]?.integerValue == 0)
+        try await cluster.end(servers)
+    }
+
+    @Test("a scheduled message is sent once, whoever wakes first")
+    func schedule() async throws {
+        let cluster = try await Cluster(mode: "strict")
+        let servers = [try await cluster.start(), try await cluster.start(), try await cluster.start()]
+        let app = try await cluster.fixture.makeApp(servers[0])
+        try await cluster.fixture.registerDevices(servers[0], app: app, count: 20, topic: "all")
+        let start = SystemTime().now + .seconds(3)
+        var messages: [String] = []
+        for number in 0..<12 {
+            let message = try await servers[number % 3].call(
+                "POST", "\(app)/messages",
+                [
+                    "audience": ["all": true], "content": ["body": .string("number \(number)")],
+                    "schedule": ["at": .string("\(start)")],
+                ], expect: 202)
+            messages.append(try #require(message["id"]?.stringValue))
+        }
+        for id in messages {
+            let ended = try await servers[1].waitForEnd("\(app)/messages/\(id)")
+            #expect(ended["counts"]?["accepted"]?.integerValue == 20)
+        }
+        let summary = try await cluster.fixture.inboxSummary()
+        #expect(summary["received"]?.integerValue == 240)
+        try await cluster.end(servers)
+    }
+
+    @Test("a pause on one server stops the others within a second, and resuming on another sends the rest once")
+    func pause() async throws {
+        let cluster = try await Cluster(mode: "strict")
+        // Every answer takes a while, so that the send does too.
+        try await cluster.fixture.setFaults("rules:\n  - match: {provider: apns, every: 1}\n    delay_ms: 400\n")
+        let servers = [try await cluster.start(), try await cluster.start(), try await cluster.start()]
+        let app = try await cluster.fixture.makeApp(servers[0])
+        let count: Int64 = 20_000
+        try await cluster.fixture.registerDevices(servers[0], app: app, count: Int(count), topic: "all")
+        let message = try await servers[0].call(
+            "POST", "\(app)/messages", ["audience": ["all": true], "content": ["body": "wait"]], expect: 202)
+        let path = "\(app)/messages/\(try #require(message["id"]?.stringValue))"
+        func received() async throws -> Int64 {
+            try await cluster.fixture.inboxSummary()["received"]?.integerValue ?? 0
+        }
+        try await Polling.wait(for: "the first 1,000 notifications") { try await received() >= 1000 }
+        _ = try await servers[1].call("POST", "\(path)/pause", expect: 200)
+        try await Task.sleep(for: .seconds(1.5))
+        let atPause = try await received()
+        try await Task.sleep(for: .seconds(2))
+        let later = try await received()
+        #expect(later == atPause, "\(later - atPause) were sent more than a second after the pause")
+        #expect(later < count)
+        _ = try await servers[2].call("POST", "\(path)/resume", expect: 200)
+        try await cluster.fixture.setFaults("rules: []\n")
+        let ended = try await servers[0].waitForEnd(path)
+        #expect(ended["counts"]?["accepted"]?.integerValue == count)
+        #expect(try await received() == count)
+        try await cluster.end(servers)
+    }
+
+    @Test("a server on SQLite moves to PostgreSQL with its devices, keys and credentials, and back")
+    func move() async throws {
+        let fixture = try await ServerFixture()
+        let file = "sqlite:\(fixture.folder.path)/move.db"
+        let first = try await fixture.startServer(["PEAL_STORE_URL": file])
+        let app = try await fixture.makeApp(first)
+        try await fixture.registerDevices(first, app: app, count: 300, topic: "all")
+        #expect(try await first.program.stop() == 0)
+        let server = try PostgresServer.shared()
+        let name = try server.createDatabase()
+        let key = "\(fixture.folder.path)/move.db.key"
+        var places = [file, server.url(name), "sqlite:\(fixture.folder.path)/back.db"]
+        while places.count > 1 {
+            let from = places.removeFirst()
+            let log = fixture.folder.appendingPathComponent("copy.log")
+            let copy = try RunningProgram(
+                "peal", arguments: ["store", "copy", "--from", from, "--to", places[0]], log: log)
+            let exitCode = try await copy.end()
+            let printed = try String(contentsOf: log, encoding: .utf8)
+            #expect(exitCode == 0, "\(printed)")
+            let next = try await fixture.startServer(["PEAL_STORE_URL": places[0], "PEAL_MASTER_KEY_FILE": key])
+            let message = try await next.call(
+                "POST", "\(app)/messages", ["audience": ["topics": ["all"]], "content": ["body": "moved"]], expect: 202)
+            let ended = try await next.waitForEnd("\(app)/messages/\(try #require(message["id"]?.stringValue))")
+            #expect(ended["counts"]?["accepted"]?.integerValue == 300)
+            #expect(try await next.program.stop() == 0)
+        }
+        server.dropDatabase(name)
+    }
+
+    @Test("announcements are read as they are written, and unknown ones are ignored")
+    func announcements() throws {
+        let all: [Announcement] = [.interrupt(MessageID(high: 1, low: 2)), .credentials(7, .apns, .sandbox)]
+        for announcement in all { #expect(Announcement(announcement.text) == announcement) }
+        for text in ["", "interrupt", "interrupt x", "credentials 7 apns", "later 1"] {
+            #expect(Announcement(text) == nil)
+        }
+    }
+}

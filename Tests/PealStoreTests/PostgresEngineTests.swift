@@ -1,0 +1,321 @@
+import Foundation
+import PealCore
+import PealPostgres
+@testable import PealStore
+import PealTesting
+import Synchronization
+import Testing
+
+/// What only PostgreSQL has: other processes on the database, and a network between.
+@Suite("PostgreSQL engine")
+struct PostgresEngineTests {
+    private struct Refusal: Error {}
+
+    @Test("concurrent check-then-writes of two processes leave nothing that none of them allowed")
+    func writeSkew() async throws {
+        let first = try await StoreUnderTest.postgres.open()
+        let second = try await first.anotherNode()
+        // Each adds a row only while there are fewer than ten: without a serial order, both would see nine.
+        let added = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<60 {
+                let node = number % 2 == 0 ? first : second
+                group.addTask {
+                    try await node.engine.write(.control) { connection in
+                        let count = try connection.count("SELECT COUNT(*) FROM counter WHERE name > 'row'")
+                        guard count < 10 else { return false }
+                        try connection.post("INSERT INTO counter (name, value) VALUES (\("row \(number)"), 1)")
+                        return true
+                    }
+                }
+            }
+            return try await group.reduce(0) { $1 ? $0 + 1 : $0 }
+        }
+        let rows = try await first.engine.read { try $0.count("SELECT COUNT(*) FROM counter WHERE name > 'row'") }
+        #expect(rows == 10)
+        #expect(added == 10)
+    }
+
+    @Test("one answer is kept for a request that two processes receive at once")
+    func idempotency() async throws {
+        let first = try await StoreUnderTest.postgres.open()
+        let second = try await first.anotherNode()
+        let app = try await first.makeApp().key
+        for round in 0..<10 {
+            let request = IdempotentRequest(scope: [1], key: "key \(round)", digest: [2], lifeSeconds: 60)
+            let answers = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                for (index, node) in [first, second, first, second].enumerated() {
+                    group.addTask {
+                        let now = Timestamp(milliseconds: 1_000_000)
+                        let call = VerbCall(actor: "test", now: now, request: request)
+                        let (reply, _) = try await node.store.commit(
+                            .intake, call, reply: { (text: String) in Reply(status: 201, body: Array(text.utf8)) }
+                        ) { store in
+                            let id = DeviceID(high: UInt64(round), low: UInt64(index))
+                            let address = Address(route: .fcm, bytes: Array("\(round) \(index)".utf8))
+                            _ = try store.register(
+                                DeviceRegistration(id: id, address: address), app: app, now: now)
+                            return "\(index)"
+                        }
+                        return reply.body
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(answers).count == 1, "all callers get the answer of the one that was first")
+        }
+        let count = try await first.store.read { try $0.deviceCount(app: app, route: nil) }
+        #expect(count == 10)
+    }
+
+    @Test("a device that registers on many processes at once is one device with one address")
+    func registration() async throws {
+        let first = try await StoreUnderTest.postgres.open()
+        let nodes = [first, try await first.anotherNode(), try await first.anotherNode()]
+        let app = try await first.makeApp().key
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<60 {
+                group.addTask {
+                    // Five ids and five addresses, in all pairs.
+                    let registration = Fixture.registration(
+                        number % 5, address: Fixture.address(number / 5 % 5), topics: ["a", "b \(number % 3)"])
+                    _ = try await nodes[number % 3].store.write(.control) {
+                        try $0.register(registration, app: app, now: Timestamp(milliseconds: Int64(number)))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await first.engine.read { connection in
+            let devices = try connection.count("SELECT COUNT(*) FROM device WHERE state = 1")
+            let addresses = try connection.count("SELECT COUNT(DISTINCT address) FROM device WHERE state = 1")
+            #expect(devices == addresses)
+            let strays = try connection.count(
+                """
+                SELECT COUNT(*) FROM topic_member m JOIN device d ON d.app = m.app AND d.seq = m.seq
+                WHERE d.state <> 1 OR d.route <> m.route
+                """)
+            #expect(strays == 0, "no retired device is in a stream")
+            let topics = try connection.count("SELECT COUNT(*) FROM topic")
+            #expect(topics == 4)
+        }
+    }
+
+    @Test("processes that start on an empty database together migrate it once")
+    func migrations() async throws {
+        let server = try PostgresServer.shared()
+        let name = try server.createDatabase()
+        let engines = (0..<4).map { _ in PostgresEngine(PostgresSettings(url: server.url(name))) }
+        let key = try #require(MasterKey(bytes: Array(repeating: 7, count: 32)))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for engine in engines {
+                group.addTask { try await SQLStore(engine: engine, masterKey: key).migrate() }
+            }
+            try await group.waitForAll()
+        }
+        let count = try await engines[0].read { try $0.count("SELECT COUNT(*) FROM migration") }
+        #expect(count == SQLStore.newestSchemaVersion)
+        let otherKey = try #require(MasterKey(bytes: Array(repeating: 8, count: 32)))
+        await #expect(throws: StoreStartFailure.self) {
+            try await SQLStore(engine: engines[1], masterKey: otherKey).migrate()
+        }
+        for engine in engines { try engine.close() }
+        server.dropDatabase(name)
+    }
+
+    @Test("writes and reads go on when the server ends their connections")
+    func lostConnections() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let server = try PostgresServer.shared()
+        let unavailable = try await withThrowingTaskGroup(of: Int.self) { group in
+            for worker in 0..<4 {
+                group.addTask {
+                    var unavailable = 0
+                    for number in 0..<50 {
+                        do {
+                            try await test.store.write(.intake) { try $0.setSetting("\(worker) \(number)", [1]) }
+                        } catch let error as PealError where error.code == .unavailable {
+                            // The answer to a COMMIT was lost.
+                            unavailable += 1
+                        }
+                        // A new connection may be ended before it is used.
+                        for _ in 0..<100 {
+                            if (try? await test.store.read { try $0.setting("0 0") }) != nil { break }
+                            try await Task.sleep(for: .milliseconds(20))
+                        }
+                    }
+                    return unavailable
+                }
+            }
+            group.addTask {
+                for _ in 0..<5 {
+                    try server.execute(
+                        """
+                        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                        WHERE datname = current_database() AND pid <> pg_backend_pid()
+                        """, in: test.databaseName)
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                return 0
+            }
+            return try await group.reduce(0, +)
+        }
+        let count = try await test.engine.read { try $0.count("SELECT COUNT(*) FROM setting WHERE name < ':'") }
+        #expect(count >= 200 - unavailable)
+    }
+
+    @Test("a failing write undoes itself, and leaves no trace in the next")
+    func undone() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        await #expect(throws: Refusal.self) {
+            try await test.store.write(.settle) { session in
+                try session.setSetting("lost", [1])
+                throw Refusal()
+            }
+        }
+        let error = await #expect(throws: PealError.self) {
+            try await test.engine.write(.settle) { connection in
+                // Its failure shows only when the transaction ends.
+                try connection.post("INSERT INTO setting (name, value) VALUES ('lost', NULL)", [])
+            }
+        }
+        #expect(error?.code == .internal)
+        let swallowed = await #expect(throws: PealError.self) {
+            try await test.engine.write(.settle) { connection in
+                _ = try? connection.execute("SELECT nonsense", [])
+                _ = try? connection.execute("INSERT INTO setting (name, value) VALUES ('lost', $1)", [.bytes([1])])
+            }
+        }
+        #expect(swallowed?.code == .internal)
+        try await test.store.write(.settle) { try $0.setSetting("kept", [1]) }
+        #expect(try await test.store.read { try $0.setting("lost") } == nil)
+        #expect(try await test.store.read { try $0.setting("kept") } == [1])
+    }
+
+    @Test("without prepared statements nothing stays on a connection between transactions")
+    func pooler() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let engine = PostgresEngine(PostgresSettings(url: test.url, preparesStatements: false))
+        let numbers = try await engine.write(.control) { connection in
+            try connection.post("INSERT INTO counter (name, value) VALUES (\("a"), \(1))")
+            return try connection.values("SELECT value FROM counter WHERE name = \("a")", Int64.self)
+        }
+        #expect(numbers == [1])
+        let (limit, prepared) = try await engine.read { connection in
+            (
+                try connection.value("SELECT current_setting('statement_timeout')", String.self),
+                try connection.count("SELECT COUNT(*) FROM pg_prepared_statements")
+            )
+        }
+        #expect(limit == "5s")
+        #expect(prepared == 0)
+        try engine.close()
+    }
+
+    @Test("numbers are given once, however many processes take them, and a process takes them in blocks")
+    func numbers() async throws {
+        let first = try await StoreUnderTest.postgres.open()
+        let nodes = [first, try await first.anotherNode()]
+        let app = try await first.makeApp().key
+        let keys = try await withThrowingTaskGroup(of: DeviceKey.self) { group in
+            for number in 0..<200 {
+                group.addTask {
+                    let registration = Fixture.registration(number)
+                    return try await nodes[number % 2].store.write(.control) {
+                        try $0.register(registration, app: app, now: Timestamp(milliseconds: 1)).device.key
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(keys).count == 200)
+        #expect(try #require(keys.max()) < 1000)
+    }
+
+    @Test("two processes that lease at once never lease the same slice")
+    func leases() async throws {
+        let fixture = try await Fixture(.postgres)
+        let other = Fixture(try await fixture.test.anotherNode(), app: fixture.app)
+        for number in 1...30 { try await fixture.register(number) }
+        for number in 1...30 { _ = try await fixture.send(.devices(number)) }
+        let leased = try await withThrowingTaskGroup(of: [Slice.ID].self) { group in
+            for number in 0..<20 {
+                let node = number % 2 == 0 ? fixture : other
+                group.addTask { try await node.lease(limit: 3, owner: "\(number)").map(\.id) }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(Set(leased).count == leased.count)
+        var all = leased
+        while case let more = try await fixture.lease(limit: 30), !more.isEmpty { all += more.map(\.id) }
+        #expect(Set(all).count == 30)
+        let taken = try await other.store.write(.control) { try $0.takeBackLeases(endedBefore: nil) }
+        #expect(taken == 0, "leases of other processes end by time alone")
+    }
+
+    @Test("two processes that end the last two slices of a message at once end it")
+    func lastTwoSlices() async throws {
+        let first = try await Fixture(.postgres)
+        let second = Fixture(try await first.test.anotherNode(), app: first.app)
+        try await first.register(1)
+        try await first.register(2, route: .fcm)
+        var ids: [MessageID] = []
+        for _ in 0..<20 { ids.append(try await first.send(.devices(1, 2)).id) }
+        let apns = try await first.lease(.apnsProduction, owner: "first")
+        let fcm = try await second.lease(.fcm, owner: "second")
+        #expect(apns.count == 20 && fcm.count == 20)
+        try await withThrowingTaskGroup(of: [DeviceKey].self) { group in
+            for slice in apns { group.addTask { try await Worker(fixture: first, owner: "first").run(slice) } }
+            for slice in fcm { group.addTask { try await Worker(fixture: second, owner: "second").run(slice) } }
+            for try await keys in group { #expect(keys.count == 1) }
+        }
+        for id in ids { #expect(try await first.state(id) == .sent) }
+    }
+
+    @Test("a slice that one process releases while another pauses its message is held")
+    func pauseAtRelease() async throws {
+        let first = try await Fixture(.postgres)
+        let second = Fixture(try await first.test.anotherNode(), app: first.app)
+        try await first.register(1)
+        for _ in 0..<30 {
+            let (id, _) = try await first.send(.devices(1))
+            let slice = try #require(try await first.lease().first)
+            let release = Settlement(
+                slice: slice.id, owner: "me", term: slice.term, cursorBefore: slice.cursor, cursorAfter: slice.cursor,
+                counts: slice.counts, logRow: nil, next: .release(readyAt: nil))
+            async let settled = Worker(fixture: first).settle([release])
+            async let former = second.store.write(.control) { [app = first.app, now = first.now] in
+                try $0.moveMessage(app: app, id: id, from: [.sending], to: .paused, now: now)
+            }
+            #expect(try await settled.first?.isApplied == true)
+            #expect(try await former == .sending)
+            let state = try await first.test.engine.read { connection in
+                try connection.value("SELECT state FROM slice WHERE message = \(id)", Slice.State.self)
+            }
+            #expect(state == .held)
+        }
+    }
+
+    @Test("a statement that takes longer than five seconds ends as unavailable")
+    func statementTimeout() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let error = await #expect(throws: PealError.self) {
+            try await test.engine.read { try $0.query("SELECT pg_sleep(60)", []) { _ in } }
+        }
+        #expect(error?.code == .unavailable)
+    }
+
+    @Test("a server that cannot be reached is unavailable at once, not after a wait")
+    func unreachable() async throws {
+        let lines = Mutex<[String]>([])
+        let engine = PostgresEngine(
+            PostgresSettings(url: "postgresql:///x?host=/nonexistent") { line in lines.withLock { $0.append(line) } })
+        for _ in 0..<3 {
+            let error = await #expect(throws: PealError.self) { try await engine.write(.settle) { _ in } }
+            #expect(error?.code == .unavailable)
+        }
+        #expect(lines.withLock { $0.count } == 1)
+        #expect(throws: StoreStartFailure.self) { try engine.check() }
+        try engine.close()
+        await #expect(throws: PealError.self) { try await engine.write(.settle) { _ in } }
+    }
+}

@@ -1,0 +1,71 @@
+import PealCore
+@testable import PealStore
+import PealTesting
+import Synchronization
+import Testing
+
+@Suite("Copying a store")
+struct StoreCopyTests {
+    @Test("the migrations' tables are read as the database has them")
+    func tables() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let columns = try await test.engine.read { connection in
+            try connection.values(
+                """
+                SELECT table_name || '.' || column_name || ' ' || data_type FROM information_schema.columns
+                WHERE table_schema = 'public' AND table_name <> 'migration'
+                """, String.self)
+        }
+        let types: [SQLValue.Kind: String] = [.int: "bigint", .text: "text", .bytes: "bytea"]
+        let read = SchemaTable.all.flatMap { table in
+            table.columns.map { "\(table.name).\($0.name) \(types[$0.kind] ?? "")" }
+        }
+        #expect(Set(read) == Set(columns))
+        #expect(SchemaTable.all.allSatisfy { !$0.key.isEmpty })
+    }
+
+    @Test(
+        "a store goes on where it was, on the other engine and back",
+        arguments: [(StoreUnderTest.sqlite, StoreUnderTest.postgres), (.postgres, .sqlite)])
+    func copy(_ from: StoreUnderTest, _ to: StoreUnderTest) async throws {
+        let fixture = try await Fixture(from)
+        try await fixture.registerMany(1...450, topics: ["a", "ä\u{1F600}"])
+        let (id, _) = try await fixture.send(.topics("a"))
+        let slice = try #require(try await fixture.lease().first)
+        let worker = Worker(fixture: fixture)
+        _ = try await worker.settle([worker.settlement(slice, try await worker.page(of: slice))])
+        let target = try to.openEmpty()
+        let results = Results()
+        try await StoreCopy(from: fixture.test.engine, to: target.engine).run { results.append($0) }
+        #expect(results.all.map(\.table) == SchemaTable.all.map(\.name))
+        #expect(results.all.first { $0.table == "device" }?.rows == 450)
+        // Again: nothing is doubled.
+        try await StoreCopy(from: fixture.test.engine, to: target.engine).run { _ in }
+        let copy = SQLStore(engine: target.engine, masterKey: fixture.test.masterKey)
+        try await copy.migrate()
+        let report = try await copy.read { [app = fixture.app] in try $0.report(app: app, id: id) }
+        let original = try await fixture.store.read { [app = fixture.app] in try $0.report(app: app, id: id) }
+        #expect(report == original)
+        // A row too many is found.
+        try await copy.write(.control) { try $0.setSetting("stray", [1]) }
+        await #expect(throws: StoreStartFailure.self) {
+            try await StoreCopy(from: fixture.test.engine, to: target.engine).run { _ in }
+        }
+    }
+
+    @Test("a store of another master key is not overwritten")
+    func otherKey() async throws {
+        let source = try await StoreUnderTest.sqlite.open()
+        let target = try await StoreUnderTest.postgres.open()
+        let error = await #expect(throws: StoreStartFailure.self) {
+            try await StoreCopy(from: source.engine, to: target.engine).run { _ in }
+        }
+        #expect(error?.description == "the target holds a store of another master key")
+    }
+
+    private final class Results: Sendable {
+        private let results = Mutex<[StoreCopy.Result]>([])
+        func append(_ result: StoreCopy.Result) { results.withLock { $0.append(result) } }
+        var all: [StoreCopy.Result] { results.withLock { $0 } }
+    }
+}
