@@ -61,7 +61,7 @@ package final class WebhookCourier: Service {
 
     /// Starts a lane for each webhook that is due and not being served.
     private func beginRound(_ lanes: inout DiscardingTaskGroup) async {
-        let due: [WebhookPlace]
+        let due: [WebhookReference]
         do {
             let now = context.time.now
             due = try await context.store.read { try $0.dueWebhooks(now: now) }
@@ -109,9 +109,9 @@ final class CourierContext: Sendable {
     let owner: String
     let metrics = WebhookMetrics()
     /// Webhooks being served.
-    private let served = Mutex<Set<WebhookPlace>>([])
+    private let served = Mutex<Set<WebhookReference>>([])
     /// Webhooks with a failure among their last requests.
-    private let failing = Mutex<Set<WebhookPlace>>([])
+    private let failing = Mutex<Set<WebhookReference>>([])
     private let stopping = Atomic(false)
     /// Set when the last lane ends.
     let idle = Signal()
@@ -137,11 +137,11 @@ final class CourierContext: Sendable {
     var isIdle: Bool { served.withLock(\.isEmpty) }
 
     /// Reserves a webhook for one lane. Returns false when another lane has it, or there are too many.
-    func beginServing(_ place: WebhookPlace) -> Bool {
+    func beginServing(_ place: WebhookReference) -> Bool {
         served.withLock { $0.count < Limits.webhooksServedMax && $0.insert(place).inserted }
     }
 
-    func endServing(_ place: WebhookPlace) {
+    func endServing(_ place: WebhookReference) {
         let isLast = served.withLock { places in
             places.remove(place)
             return places.isEmpty
@@ -154,7 +154,7 @@ final class CourierContext: Sendable {
         failing.withLock { $0.contains(webhook.place) } ? 1 : form.requestsInFlightMax
     }
 
-    func note(_ place: WebhookPlace, isFailing: Bool) {
+    func note(_ place: WebhookReference, isFailing: Bool) {
         failing.withLock { places in
             if isFailing { places.insert(place) } else { places.remove(place) }
         }

@@ -4,7 +4,7 @@ internal import PealCore
 /// Serves one webhook until nothing is due: retries first, then new events.
 struct WebhookLane: Sendable {
     let context: CourierContext
-    let place: WebhookPlace
+    let place: WebhookReference
 
     /// Returns when nothing is due, the process stops, or it is another webhook's turn.
     func run() async {

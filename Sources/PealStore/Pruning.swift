@@ -160,7 +160,7 @@ enum Pruning {
         "state = \(state) AND ended_at <= \(earliest) AND ended_at IS NOT NULL ORDER BY ended_at"
     }
 
-    static func events(_ place: WebhookPlace, _ earliest: Timestamp) -> SQL {
+    static func events(_ place: WebhookReference, _ earliest: Timestamp) -> SQL {
         "\(WebhookTable.place(place)) AND created_at <= \(earliest)"
     }
 }

@@ -23,7 +23,7 @@ import Testing
         "refuses a configuration with one line and 2",
         arguments: [
             (["serve", "--print-config", "--http-port", "x"], "http"), (["serve", "--nonsense", "1"], "nonsense"),
-            (["serve", "stray"], "stray"), (["migrate", "--store-url", "postgres://h/d"], "PEAL_STORE_URL"),
+            (["serve", "stray"], "stray"), (["migrate", "--store-url", "postgres://h/d"], "PEAL_MASTER_KEY_FILE"),
             (["serve", "--config", "/nonexistent.yaml"], "PEAL_CONFIG"),
         ])
     func badConfiguration(arguments: [String], word: String) async {

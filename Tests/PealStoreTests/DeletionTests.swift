@@ -208,7 +208,10 @@ struct DeletionTests {
             if state == .cancelled { try session.connection.execute("UPDATE slice SET state = 3") }
             _ = try store.moveMessage(app: app, id: draft.id, from: [.sending], to: state, now: now)
         }
-        func census() async throws -> Int { try await fixture.store.read { try $0.census().slicesReady } }
+        func census() async throws -> Int {
+            let census = try await fixture.store.read { try $0.census() }
+            return state == .paused ? census.slicesReady : census.slicesEnding
+        }
         let atOnce = try await census()
         #expect(atOnce == (state == .paused ? 1500 : 1000))
         try await fixture.pruneAll()

@@ -132,10 +132,11 @@ private enum HotStatements {
         "list.dialect": MessageTable.list(.init(dialect: "native"), app: 1, before: message, limit: 1),
         "list.campaign": MessageTable.list(.init(campaignID: ""), app: 1, before: message, limit: 1),
         "census.slices": SliceTable.census(.ready), "census.messages": MessageTable.census(),
-        "route.gate": RouteTable.find(active), "route.changed": RouteTable.changed(after: 1, limit: 1),
-        "route.closed": RouteTable.closed(limit: 1),
-        "route.beginProbe": RouteTable.beginProbe(active, until: now, now: now),
-        "route.setProbed": RouteTable.setProbed(active, message), "route.open": RouteTable.open(active, change: 1),
+        "route.gate": RouteGateTable.find(active), "route.changed": RouteGateTable.changed(after: 1, limit: 1),
+        "route.closed": RouteGateTable.closed(limit: 1),
+        "route.beginProbe": RouteGateTable.beginProbe(active, until: now, now: now),
+        "route.setProbed": RouteGateTable.setProbed(active, message),
+        "route.open": RouteGateTable.open(active, change: 1),
         "route.nextMessage": SliceTable.nextMessage(after: message, app: 1),
         "route.leaseOne": SliceTable.leaseOne(of: message, active, owner: "", until: now, .sqlite),
         "route.slices": SliceTable.ofApp(1, limit: 1), "route.parkedCount": SliceTable.parkedCount(active),
@@ -228,7 +229,7 @@ private enum HotStatements {
     private static let slice = Slice.ID(app: 1, message: message, route: .fcm, rangeStart: 1, part: 0)
     private static let logRow = Settlement.LogRow(
         firstKey: 1, lastKey: 1, deviceCount: 1, sentAt: now, tookMilliseconds: 1, data: [])
-    private static let webhook = WebhookPlace(app: 1, webhook: 1)
+    private static let webhook = WebhookReference(app: 1, webhook: 1)
     private static let event = OutboxEvent(endOf: message, app: 1, state: .sent, at: now)
     private static let delivery = LeasedDelivery(
         delivery: WebhookDelivery(

@@ -6,14 +6,14 @@ import Testing
 /// The end of a message and what tells of it are one transaction.
 @Suite("Events of messages")
 struct ReportEventTests {
-    private func webhook(_ fixture: Fixture, _ kind: Webhook.Kind = "events") async throws -> WebhookPlace {
+    private func webhook(_ fixture: Fixture, _ kind: Webhook.Kind = "events") async throws -> WebhookReference {
         let webhook = Webhook(
             key: 0, app: fixture.app, name: kind.rawValue, url: "https://example.com", kind: kind,
             authentication: .secret("s"), createdAt: fixture.now, changedAt: fixture.now)
         return try await fixture.store.write(.control) { try $0.putWebhook(webhook).webhook.place }
     }
 
-    private func types(_ place: WebhookPlace, _ fixture: Fixture) async throws -> [String] {
+    private func types(_ place: WebhookReference, _ fixture: Fixture) async throws -> [String] {
         try await fixture.store.read { try $0.outboxEvents(for: place, limit: 9).map(\.type) }
     }
 

@@ -63,7 +63,8 @@ struct RouteGateTests {
             #expect(try await fixture.lease().isEmpty, "one probe at a time")
             #expect(try await Self.ready(fixture) == [])
             let messages = slices.map(\.id.message)
-            try await fixture.store.write(.control) { _ = try $0.takeBackLeases(endedBefore: nil) }
+            let later = fixture.now + .seconds(Limits.leaseSeconds + 1)
+            try await fixture.store.write(.control) { _ = try $0.takeBackLeases(endedBefore: later) }
             return messages
         }
         #expect(try await probe() == Array(ids[1...4]))

@@ -109,7 +109,7 @@ struct WebhookStoreTests {
         }
     }
 
-    private func due(_ fixture: Fixture) async throws -> [WebhookPlace] {
+    private func due(_ fixture: Fixture) async throws -> [WebhookReference] {
         try await fixture.store.read { [now = fixture.now] in try $0.dueWebhooks(now: now) }
     }
 

@@ -116,22 +116,22 @@ package protocol StoreReading {
     func apps(withTopic name: String, now: Timestamp) throws -> [App]
 
     func webhook(app: AppKey, name: String) throws -> Webhook?
-    func webhook(_ place: WebhookPlace) throws -> Webhook?
+    func webhook(_ place: WebhookReference) throws -> Webhook?
     /// Ordered by name, starting after `cursor`.
     func webhooks(app: AppKey, after cursor: String?, limit: Int) throws -> [Webhook]
     /// Newest first, starting before `cursor`.
     func deliveries(
-        of place: WebhookPlace, before cursor: WebhookDeliveryID?, limit: Int
+        of place: WebhookReference, before cursor: WebhookDeliveryID?, limit: Int
     ) throws -> [WebhookDelivery]
-    func delivery(of place: WebhookPlace, id: WebhookDeliveryID) throws -> WebhookDelivery?
+    func delivery(of place: WebhookReference, id: WebhookDeliveryID) throws -> WebhookDelivery?
 
     /// Webhooks with something to do now: an event that is due, enough events for a full request, or a due delivery
     /// that nobody has leased.
-    func dueWebhooks(now: Timestamp) throws -> [WebhookPlace]
+    func dueWebhooks(now: Timestamp) throws -> [WebhookReference]
     /// Whether the webhook has a due delivery that nobody has leased.
-    func isDeliveryDue(for place: WebhookPlace, now: Timestamp) throws -> Bool
+    func isDeliveryDue(for place: WebhookReference, now: Timestamp) throws -> Bool
     /// The events that wait for the webhook, oldest first.
-    func outboxEvents(for place: WebhookPlace, limit: Int) throws -> [OutboxEvent]
+    func outboxEvents(for place: WebhookReference, limit: Int) throws -> [OutboxEvent]
     /// The input for a report on the message; nil if the message no longer exists.
     func facts(app: AppKey, message: MessageID) throws -> MessageFacts?
 

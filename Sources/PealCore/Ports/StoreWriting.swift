@@ -89,8 +89,11 @@ package protocol StoreWriting: StoreReading {
     /// Extends the leases that `owner` still holds. Returns their slices.
     func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID]
     /// Ends leases that expired before `now`, except `kept`; nil ends all leases, such as at the start of the only
-    /// process. Their holders may have sent to the next devices: those are in doubt. Returns how many leases ended.
-    func takeBackLeases(endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>) throws -> Int
+    /// process. Holders other than `process`, the caller, may have sent to the next devices: those are in doubt.
+    /// - Returns: how many leases ended.
+    func takeBackLeases(
+        endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>, by process: String
+    ) throws -> Int
     /// Applies each settlement whose lease still holds. One that fails does not affect the others.
     func settle(_ settlements: [Settlement], now: Timestamp) throws -> [Settlement.Result]
     /// Takes a slice out of work because this settlement of it cannot be stored: writes what can be, without the row of
@@ -130,10 +133,10 @@ package protocol StoreWriting: StoreReading {
     /// Deletes the webhook with its waiting events and deliveries. Returns whether it existed.
     func deleteWebhook(app: AppKey, name: String, now: Timestamp) throws -> Bool
     /// Disables a webhook whose receiver is gone: waiting events are deleted and pending deliveries fail as `Disabled`.
-    func disableWebhook(_ place: WebhookPlace, now: Timestamp) throws
+    func disableWebhook(_ place: WebhookReference, now: Timestamp) throws
     /// Retries a failed delivery, and a pending one without waiting.
     /// - Returns: nil when it does not exist, is delivered, or never became a request.
-    func retryDelivery(of place: WebhookPlace, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery?
+    func retryDelivery(of place: WebhookReference, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery?
 
     /// Queues the event for each enabled webhook of its app with one of `kinds`. Called in the transaction that makes
     /// the event true. Returns the number of webhooks.
@@ -148,7 +151,7 @@ package protocol StoreWriting: StoreReading {
     ) throws -> LeasedDelivery?
     /// Leases due deliveries, the longest overdue first.
     func leaseDeliveries(
-        of place: WebhookPlace, limit: Int, owner: String, until: Timestamp, now: Timestamp
+        of place: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp
     ) throws -> [LeasedDelivery]
     /// Stores `leased.delivery`, the result of an attempt, and ends the lease. Returns whether the lease still held.
     func settle(_ leased: LeasedDelivery) throws -> Bool
@@ -192,6 +195,6 @@ package protocol StoreWriting: StoreReading {
 extension StoreWriting {
     /// Ends all leases that expired before `now`; nil ends every lease.
     package func takeBackLeases(endedBefore now: Timestamp?) throws -> Int {
-        try takeBackLeases(endedBefore: now, keeping: [])
+        try takeBackLeases(endedBefore: now, keeping: [], by: "")
     }
 }

@@ -28,7 +28,7 @@ package struct Webhook: Sendable, Hashable {
         self.disabledAt = disabledAt
     }
 
-    package var place: WebhookPlace { WebhookPlace(app: app, webhook: key) }
+    package var place: WebhookReference { WebhookReference(app: app, webhook: key) }
 }
 
 extension Webhook {
@@ -68,7 +68,7 @@ extension Webhook {
 }
 
 /// Identifies a webhook.
-package struct WebhookPlace: Sendable, Hashable, Comparable {
+package struct WebhookReference: Sendable, Hashable, Comparable {
     package let app: AppKey
     package let webhook: WebhookKey
 
@@ -77,7 +77,7 @@ package struct WebhookPlace: Sendable, Hashable, Comparable {
         self.webhook = webhook
     }
 
-    package static func < (left: WebhookPlace, right: WebhookPlace) -> Bool {
+    package static func < (left: WebhookReference, right: WebhookReference) -> Bool {
         (left.app, left.webhook) < (right.app, right.webhook)
     }
 }

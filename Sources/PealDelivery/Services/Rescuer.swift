@@ -11,6 +11,7 @@ struct Rescuer: Sendable {
     private let logger: Logger
     private let metrics: DeliveryMetrics
     private let leases: LeaseBoard
+    private let owner: String
     private let ready: Signal
     private let stop: StopSwitch
 
@@ -21,6 +22,7 @@ struct Rescuer: Sendable {
         logger = context.logger
         metrics = context.metrics
         leases = context.leases
+        owner = context.owner
         ready = context.ready
         stop = context.stop
     }
@@ -41,10 +43,10 @@ struct Rescuer: Sendable {
 
     private func takeBack(endedBefore instant: Timestamp?) async {
         do {
-            let leases = leases
+            let (leases, owner) = (leases, owner)
             let count = try await store.write(.control) {
                 // This process works on the leases of its board, whatever the clock says.
-                try $0.takeBackLeases(endedBefore: instant, keeping: leases.held)
+                try $0.takeBackLeases(endedBefore: instant, keeping: leases.held, by: owner)
             }
             guard count > 0 else { return }
             metrics.change { $0.leasesTakenBack += count }

@@ -15,31 +15,31 @@ enum OutboxTable {
     }
 
     /// From one webhook to the next through the key, however many rows lie between.
-    static func nextQueue(after place: WebhookPlace) -> SQL {
+    static func nextQueue(after place: WebhookReference) -> SQL {
         """
         SELECT app, webhook FROM outbox WHERE (app, webhook) > (\(place.app), \(place.webhook))
         ORDER BY app, webhook LIMIT 1
         """
     }
 
-    static func oldestDue(_ place: WebhookPlace) -> SQL {
+    static func oldestDue(_ place: WebhookReference) -> SQL {
         "SELECT due_at FROM outbox WHERE \(WebhookTable.place(place)) ORDER BY created_at, id LIMIT 1"
     }
 
-    static func length(_ place: WebhookPlace, max: Int) -> SQL {
+    static func length(_ place: WebhookReference, max: Int) -> SQL {
         """
         SELECT COUNT(*) FROM (SELECT id FROM outbox WHERE \(WebhookTable.place(place)) LIMIT \(max)) sample
         """
     }
 
-    static func events(_ place: WebhookPlace, limit: Int) -> SQL {
+    static func events(_ place: WebhookReference, limit: Int) -> SQL {
         """
         SELECT id, type, payload, message, created_at, due_at FROM outbox
         WHERE \(WebhookTable.place(place)) ORDER BY created_at, id LIMIT \(limit)
         """
     }
 
-    static func take(_ event: OutboxEvent, _ place: WebhookPlace) -> SQL {
+    static func take(_ event: OutboxEvent, _ place: WebhookReference) -> SQL {
         """
         DELETE FROM outbox
         WHERE \(WebhookTable.place(place)) AND created_at = \(event.createdAt) AND id = \(event.id)
@@ -65,25 +65,25 @@ extension StoreSession {
             for: context.composers.kinds(reportingEndsOf: message.dialect))
     }
 
-    func dueWebhooks(now: Timestamp) throws -> [WebhookPlace] {
+    func dueWebhooks(now: Timestamp) throws -> [WebhookReference] {
         let queues = try webhookQueues().filter { try isQueueDue($0, now: now) }
         let pending = try webhooks(WebhookDeliveryTable.nextPending).filter { try isDeliveryDue(for: $0, now: now) }
         // Those of a deleted webhook remain for a while.
         return try Set(queues + pending).sorted().filter { try isKnown($0) }
     }
 
-    private func isKnown(_ place: WebhookPlace) throws -> Bool {
+    private func isKnown(_ place: WebhookReference) throws -> Bool {
         try connection.value("SELECT webhook FROM webhook WHERE \(WebhookTable.place(place))", Int64.self) != nil
     }
 
     /// Webhooks that have events waiting.
-    func webhookQueues() throws -> [WebhookPlace] { try webhooks(OutboxTable.nextQueue) }
+    func webhookQueues() throws -> [WebhookReference] { try webhooks(OutboxTable.nextQueue) }
 
-    private func webhooks(_ next: (WebhookPlace) -> SQL) throws -> [WebhookPlace] {
-        var places: [WebhookPlace] = []
-        var last = WebhookPlace(app: 0, webhook: 0)
+    private func webhooks(_ next: (WebhookReference) -> SQL) throws -> [WebhookReference] {
+        var places: [WebhookReference] = []
+        var last = WebhookReference(app: 0, webhook: 0)
         while let place = try connection.first(
-            next(last), { row in WebhookPlace(app: try row.next(), webhook: try row.next()) })
+            next(last), { row in WebhookReference(app: try row.next(), webhook: try row.next()) })
         {
             places.append(place)
             last = place
@@ -91,14 +91,14 @@ extension StoreSession {
         return places
     }
 
-    private func isQueueDue(_ place: WebhookPlace, now: Timestamp) throws -> Bool {
+    private func isQueueDue(_ place: WebhookReference, now: Timestamp) throws -> Bool {
         guard let dueAt: Timestamp = try connection.value(OutboxTable.oldestDue(place)) else { return false }
         if dueAt <= now { return true }
         let enough = Limits.webhookItemsPerRequestMax
         return try connection.count(OutboxTable.length(place, max: enough)) == enough
     }
 
-    func outboxEvents(for place: WebhookPlace, limit: Int) throws -> [OutboxEvent] {
+    func outboxEvents(for place: WebhookReference, limit: Int) throws -> [OutboxEvent] {
         try connection.all(OutboxTable.events(place, limit: limit)) { row in
             OutboxEvent(
                 id: try row.next(), app: place.app, type: try row.next(), payload: try row.next(),

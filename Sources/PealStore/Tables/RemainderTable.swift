@@ -114,10 +114,10 @@ extension StoreSession {
             let isEnding = try connection.value(MessageTable.isEnding(app, id), Int64.self) == 1
             return try movePiece(app: app, id: id, to: isEnding ? .expired : state, limit: limit, now: now)
         case .webhook:
-            let place = WebhookPlace(app: app, webhook: object)
+            let place = WebhookReference(app: app, webhook: object)
             return try piece(of: [.outbox, .webhookDelivery], limit) { _ in WebhookTable.place(place) }
         case .silence:
-            return try silence(WebhookPlace(app: app, webhook: object), before: beganAt, limit: limit, now: now)
+            return try silence(WebhookReference(app: app, webhook: object), before: beganAt, limit: limit, now: now)
         case .topic: return try eraseMembers(of: object, app: app, limit: limit)
         case .experiment:
             return try piece(of: [.experimentArm], limit) { _ in

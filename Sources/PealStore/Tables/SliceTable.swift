@@ -122,10 +122,11 @@ enum SliceTable {
 
     /// Ends leases whose holders are gone, and puts what they may have sent in doubt. A slice of a paused message is
     /// held, and one of an ended message ends; any other is ready again.
-    static var takeBack: SQL {
+    /// - Parameter process: the one that takes them back. It would still hold what it had sent.
+    static func takeBack(by process: String) -> SQL {
         """
         UPDATE slice SET owner = \(String?.none),
-            doubt = CASE WHEN lane = \(code: Slice.Lane.direct) THEN \(Slice.Lane.direct.devicesInFlightMax)
+            doubt = CASE WHEN owner = \(process) THEN doubt WHEN lane = \(code: Slice.Lane.direct) THEN \(Slice.Lane.direct.devicesInFlightMax)
                 ELSE \(Slice.Lane.bulk.devicesInFlightMax) END,
             state = \(placed(.ready))
         """
@@ -140,7 +141,7 @@ enum SliceTable {
 
     /// The next route with slices in `state`, which is `ready` or `ending`, and from when on they may be leased.
     static func nextRoute(after app: AppKey, _ route: Int64, _ state: Slice.State) -> SQL {
-        let leasedFrom: SQL = state == .ready ? RouteTable.leasedFrom : "CAST(NULL AS BIGINT)"
+        let leasedFrom: SQL = state == .ready ? RouteGateTable.leasedFrom : "CAST(NULL AS BIGINT)"
         return """
             SELECT app, route, \(leasedFrom) FROM slice
             WHERE state = \(code: state) AND (app, route) > (\(app), \(route)) ORDER BY app, route LIMIT 1
@@ -303,13 +304,16 @@ extension StoreSession {
         return zip(slices, counts).filter { $0.1 == 1 }.map(\.0.id)
     }
 
-    func takeBackLeases(endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>) throws -> Int {
+    func takeBackLeases(
+        endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>, by process: String
+    ) throws -> Int {
         // Leases of other processes end by time alone.
         if now == nil, context.dialect.isShared { return 0 }
         let end = now ?? Timestamp(milliseconds: .max)
         guard !kept.isEmpty else {
             return try connection.execute(
-                "\(SliceTable.takeBack) WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)")
+                "\(SliceTable.takeBack(by: process)) WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)"
+            )
         }
         let ended = try connection.all(SliceTable.leased(until: end)) { row in
             Slice.Lease(
@@ -320,7 +324,7 @@ extension StoreSession {
         return try connection.execute(
             ended.filter { !kept.contains($0) }.map { lease in
                 """
-                \(SliceTable.takeBack) WHERE \(SliceTable.place(lease.id)) AND state = \(code: Slice.State.leased)
+                \(SliceTable.takeBack(by: process)) WHERE \(SliceTable.place(lease.id)) AND state = \(code: Slice.State.leased)
                     AND term = \(lease.term)
                 """
             } as [SQL]
@@ -355,7 +359,7 @@ extension StoreSession {
         func slices(_ state: Slice.State) throws -> Int { try connection.count(SliceTable.census(state)) }
         var census = StoreCensus()
         census.messagesUnfinished = try connection.count(MessageTable.census())
-        for gate in try connection.all(RouteTable.closed(limit: Limits.routeSlicesRead), RouteTable.gate) {
+        for gate in try connection.all(RouteGateTable.closed(limit: Limits.routeSlicesRead), RouteGateTable.gate) {
             census.slicesParked += try connection.count(SliceTable.parkedCount(gate.route))
         }
         census.slicesReady = max(0, try slices(.ready) - census.slicesParked)

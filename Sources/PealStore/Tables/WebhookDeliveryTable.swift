@@ -12,7 +12,7 @@ enum WebhookDeliveryTable {
 
     static func delivery(_ row: inout RowReader) throws -> WebhookDelivery {
         WebhookDelivery(
-            id: try row.next(), place: WebhookPlace(app: try row.next(), webhook: try row.next()),
+            id: try row.next(), place: WebhookReference(app: try row.next(), webhook: try row.next()),
             type: try row.next(), state: try row.next(), itemCount: try row.next(), attempts: try row.next(),
             lastStatus: try row.next(), lastError: try row.next(), createdAt: try row.next(),
             startedAt: try row.next(), nextAttemptAt: try row.next(), endedAt: try row.next())
@@ -32,7 +32,7 @@ enum WebhookDeliveryTable {
             """
     }
 
-    static func nextPending(after place: WebhookPlace) -> SQL {
+    static func nextPending(after place: WebhookReference) -> SQL {
         """
         SELECT app, webhook FROM webhook_delivery
         WHERE state = \(code: State.pending) AND (app, webhook) > (\(place.app), \(place.webhook))
@@ -41,18 +41,18 @@ enum WebhookDeliveryTable {
     }
 
     /// Pending, due, and leased by nobody.
-    private static func free(_ place: WebhookPlace, _ now: Timestamp) -> SQL {
+    private static func free(_ place: WebhookReference, _ now: Timestamp) -> SQL {
         """
         state = \(code: State.pending) AND \(WebhookTable.place(place)) AND next_at <= \(now) AND lease_until <= \(now)
         """
     }
 
-    static func pendingDue(_ place: WebhookPlace, _ now: Timestamp) -> SQL {
+    static func pendingDue(_ place: WebhookReference, _ now: Timestamp) -> SQL {
         "SELECT next_at FROM webhook_delivery WHERE \(free(place, now)) ORDER BY next_at LIMIT 1"
     }
 
     static func lease(
-        _ place: WebhookPlace, limit: Int, owner: String, until: Timestamp, now: Timestamp, _ dialect: SQLDialect
+        _ place: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp, _ dialect: SQLDialect
     ) -> SQL {
         """
         WITH pick AS MATERIALIZED (
@@ -78,14 +78,14 @@ enum WebhookDeliveryTable {
             """
     }
 
-    static func pending(_ place: WebhookPlace, createdBefore end: Timestamp, limit: Int) -> SQL {
+    static func pending(_ place: WebhookReference, createdBefore end: Timestamp, limit: Int) -> SQL {
         """
         SELECT id FROM webhook_delivery
         WHERE state = \(code: State.pending) AND \(WebhookTable.place(place)) AND created_at <= \(end) LIMIT \(limit)
         """
     }
 
-    static func disable(_ id: WebhookDeliveryID, _ place: WebhookPlace, now: Timestamp) -> SQL {
+    static func disable(_ id: WebhookDeliveryID, _ place: WebhookReference, now: Timestamp) -> SQL {
         """
         UPDATE webhook_delivery SET state = \(State.failed),
             last_error = \(WebhookDelivery.Refusal.disabled.rawValue), ended_at = \(now), lease_until = 0
@@ -93,7 +93,7 @@ enum WebhookDeliveryTable {
         """
     }
 
-    static func newest(_ place: WebhookPlace, before id: [UInt8], limit: Int) -> SQL {
+    static func newest(_ place: WebhookReference, before id: [UInt8], limit: Int) -> SQL {
         """
         SELECT \(columns) FROM webhook_delivery WHERE \(WebhookTable.place(place)) AND id < \(id)
         ORDER BY id DESC LIMIT \(limit)
@@ -103,7 +103,7 @@ enum WebhookDeliveryTable {
 
 extension StoreSession {
     func deliveries(
-        of place: WebhookPlace, before cursor: WebhookDeliveryID?, limit: Int
+        of place: WebhookReference, before cursor: WebhookDeliveryID?, limit: Int
     ) throws -> [WebhookDelivery] {
         // Seventeen bytes come after every id.
         let end = cursor?.bytes ?? [UInt8](repeating: 0xFF, count: 17)
@@ -111,7 +111,7 @@ extension StoreSession {
             WebhookDeliveryTable.newest(place, before: end, limit: limit), WebhookDeliveryTable.delivery)
     }
 
-    func delivery(of place: WebhookPlace, id: WebhookDeliveryID) throws -> WebhookDelivery? {
+    func delivery(of place: WebhookReference, id: WebhookDeliveryID) throws -> WebhookDelivery? {
         try connection.first(
             """
             SELECT \(WebhookDeliveryTable.columns) FROM webhook_delivery
@@ -119,11 +119,11 @@ extension StoreSession {
             """, WebhookDeliveryTable.delivery)
     }
 
-    func isDeliveryDue(for place: WebhookPlace, now: Timestamp) throws -> Bool {
+    func isDeliveryDue(for place: WebhookReference, now: Timestamp) throws -> Bool {
         try connection.value(WebhookDeliveryTable.pendingDue(place, now), Timestamp.self) != nil
     }
 
-    func retryDelivery(of place: WebhookPlace, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery? {
+    func retryDelivery(of place: WebhookReference, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery? {
         typealias State = WebhookDelivery.State
         let count = try connection.execute(
             """
@@ -136,7 +136,7 @@ extension StoreSession {
     }
 
     func leaseDeliveries(
-        of place: WebhookPlace, limit: Int, owner: String, until: Timestamp, now: Timestamp
+        of place: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp
     ) throws -> [LeasedDelivery] {
         try connection.all(
             WebhookDeliveryTable.lease(

@@ -5,7 +5,7 @@ enum WebhookTable {
     static let columns: Columns = "app, webhook, name, url, kind, sealed, created_at, changed_at, disabled_at"
 
     static func webhook(_ row: inout RowReader, _ masterKey: MasterKey) throws -> Webhook {
-        let place = WebhookPlace(app: try row.next(), webhook: try row.next())
+        let place = WebhookReference(app: try row.next(), webhook: try row.next())
         let (name, url, kind): (String, String, Webhook.Kind) = (try row.next(), try row.next(), try row.next())
         let secret = try masterKey.unseal(row.next(), place: seal(place))
         return Webhook(
@@ -15,9 +15,9 @@ enum WebhookTable {
     }
 
     /// What a sealed secret is bound to.
-    static func seal(_ place: WebhookPlace) -> String { "webhook \(place.app) \(place.webhook)" }
+    static func seal(_ place: WebhookReference) -> String { "webhook \(place.app) \(place.webhook)" }
 
-    static func place(_ place: WebhookPlace) -> SQL { "app = \(place.app) AND webhook = \(place.webhook)" }
+    static func place(_ place: WebhookReference) -> SQL { "app = \(place.app) AND webhook = \(place.webhook)" }
 }
 
 extension StoreSession {
@@ -31,7 +31,7 @@ extension StoreSession {
         }
     }
 
-    func webhook(_ place: WebhookPlace) throws -> Webhook? {
+    func webhook(_ place: WebhookReference) throws -> Webhook? {
         try connection.first("SELECT \(WebhookTable.columns) FROM webhook WHERE \(WebhookTable.place(place))") {
             try webhook(&$0)
         }
@@ -80,7 +80,7 @@ extension StoreSession {
     /// How many events and deliveries are silenced at once.
     private static let silencedAtOnce = 1000
 
-    func disableWebhook(_ place: WebhookPlace, now: Timestamp) throws {
+    func disableWebhook(_ place: WebhookReference, now: Timestamp) throws {
         try connection.post(
             "UPDATE webhook SET disabled_at = \(now) WHERE \(WebhookTable.place(place)) AND disabled_at IS NULL")
         let piece = try silence(place, before: now, limit: Self.silencedAtOnce, now: now)
@@ -88,7 +88,7 @@ extension StoreSession {
     }
 
     /// Deletes events that wait for a disabled webhook, and fails its pending deliveries.
-    func silence(_ place: WebhookPlace, before end: Timestamp, limit: Int, now: Timestamp) throws -> Piece {
+    func silence(_ place: WebhookReference, before end: Timestamp, limit: Int, now: Timestamp) throws -> Piece {
         let events = try TablePiece.outbox.delete(
             where: "\(WebhookTable.place(place)) AND created_at <= \(end)", limit: limit, connection)
         let room = limit - events

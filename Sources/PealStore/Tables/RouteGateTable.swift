@@ -1,7 +1,7 @@
 internal import PealCore
 
 /// `route_gate`: one row for each route of an app that was ever closed. A route without a row is open.
-enum RouteTable {
+enum RouteGateTable {
     static let columns: Columns = """
         app, route, gate, closed_until, probe_until, level, back_offs, reason, fingerprint, suspect, probed, change_no
         """
@@ -72,16 +72,16 @@ enum RouteTable {
 
 extension StoreSession {
     func gate(of route: ActiveRoute) throws -> RouteGate? {
-        try connection.first(RouteTable.find(route), RouteTable.gate)
+        try connection.first(RouteGateTable.find(route), RouteGateTable.gate)
     }
 
     func gates(changedAfter change: Int64, limit: Int) throws -> [RouteGate] {
-        try connection.all(RouteTable.changed(after: change, limit: limit), RouteTable.gate)
+        try connection.all(RouteGateTable.changed(after: change, limit: limit), RouteGateTable.gate)
     }
 
     func gates(app: AppKey) throws -> [RouteGate] {
         try connection.all(
-            "SELECT \(RouteTable.columns) FROM route_gate WHERE app = \(app) ORDER BY route", RouteTable.gate)
+            "SELECT \(RouteGateTable.columns) FROM route_gate WHERE app = \(app) ORDER BY route", RouteGateTable.gate)
     }
 
     func setGate(_ gate: RouteGate) throws -> Int64? {
@@ -94,13 +94,13 @@ extension StoreSession {
             guard current == fingerprint else { return nil }
         }
         let change = try nextNumber("route_gate")
-        try connection.execute(RouteTable.put(gate, change: change))
+        try connection.execute(RouteGateTable.put(gate, change: change))
         return change
     }
 
     func openGate(_ route: ActiveRoute) throws {
         guard try gate(of: route) != nil else { return }
-        try connection.execute(RouteTable.open(route, change: try nextNumber("route_gate")))
+        try connection.execute(RouteGateTable.open(route, change: try nextNumber("route_gate")))
     }
 
     /// Opens the routes of a credential that was put or deleted.
@@ -134,7 +134,7 @@ extension StoreSession {
     }
 
     func parkedRoutes(limit: Int) throws -> [ParkedRoute] {
-        let closed = try connection.all(RouteTable.closed(limit: limit), RouteTable.gate)
+        let closed = try connection.all(RouteGateTable.closed(limit: limit), RouteGateTable.gate)
         return try closed.compactMap { gate in
             let route = gate.route
             let slices = try connection.count(SliceTable.parkedCount(route))
@@ -155,7 +155,9 @@ extension StoreSession {
     /// One slice each of a few messages behind those of the last probe, if a probe is due.
     func leaseProbe(_ gate: RouteGate, owner: String, until: Timestamp, now: Timestamp) throws -> [Slice] {
         let end = now + .seconds(Limits.probeSeconds)
-        guard try connection.execute(RouteTable.beginProbe(gate.route, until: end, now: now)) == 1 else { return [] }
+        guard try connection.execute(RouteGateTable.beginProbe(gate.route, until: end, now: now)) == 1 else {
+            return []
+        }
         let start = gate.probed ?? gate.suspect
         var slices: [Slice] = []
         var last = start
@@ -180,7 +182,7 @@ extension StoreSession {
         }
         // Where none of them had a slice, the next probe looks at others.
         if slices.isEmpty { last = seen }
-        if let last, last != gate.probed { try connection.execute(RouteTable.setProbed(gate.route, last)) }
+        if let last, last != gate.probed { try connection.execute(RouteGateTable.setProbed(gate.route, last)) }
         return slices
     }
 }
