@@ -106,6 +106,7 @@ struct RouteStateTests {
         let service = fixture.service()
         try await fixture.running(service) {
             let expiring = try await fixture.accept(fixture.draft(.devices(1...10), lifeSeconds: 600), engine: service)
+            try await fixture.eventually { try await fixture.census().slicesParked == 1 }
             let cancelled = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.eventually { try await fixture.census().slicesParked == 2 }
             let app = fixture.app

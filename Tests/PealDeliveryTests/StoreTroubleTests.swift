@@ -75,7 +75,7 @@ struct StoreTroubleTests {
 
     @Test("one settlement that cannot be stored quarantines its slice and touches no other message")
     func quarantine() async throws {
-        let fixture = try await DeliveryFixture()
+        let fixture = try await DeliveryFixture(.sqlite)
         try await fixture.register(1...300)
         fixture.provider.hold()
         let service = fixture.service()
@@ -115,7 +115,7 @@ struct StoreTroubleTests {
 
     @Test("where not even the answers can be stored, a resumed slice repeats its page once and counts it as resent")
     func quarantineWithoutAnswers() async throws {
-        let fixture = try await DeliveryFixture()
+        let fixture = try await DeliveryFixture(.sqlite)
         try await fixture.register(1...200)
         let service = fixture.service()
         try await fixture.running(service) {
@@ -281,7 +281,7 @@ extension OutcomeCounts {
 }
 
 extension DeliveryFixture {
-    /// Makes the store refuse every row of the message's log, as a damaged page would.
+    /// Makes SQLite refuse every row of the message's log, as a damaged page would.
     func refuseLog(of message: MessageID) async throws {
         try await run(
             """
@@ -292,7 +292,7 @@ extension DeliveryFixture {
 
     func repairLog() async throws { try await run("DROP TRIGGER damage") }
 
-    /// Makes the store refuse to move the cursor of the message's slices.
+    /// Makes SQLite refuse to move the cursor of the message's slices.
     func refuseCursor(of message: MessageID) async throws {
         try await run(
             """

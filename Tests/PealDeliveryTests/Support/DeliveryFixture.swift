@@ -17,8 +17,8 @@ struct DeliveryFixture: Sendable {
     var store: SQLStore { test.store }
     var now: Timestamp { time.now }
 
-    init(hasCredential: Bool = true) async throws {
-        test = try await StoreUnderTest.selected.open()
+    init(_ engine: StoreUnderTest = .selected, hasCredential: Bool = true) async throws {
+        test = try await engine.open()
         app = try await test.makeApp().key
         if hasCredential { try await putCredential() }
     }
@@ -143,7 +143,7 @@ struct DeliveryFixture: Sendable {
 
     /// Waits, without moving the clock, until other tasks have made `condition` true.
     func eventually(_ condition: () async throws -> Bool) async throws {
-        for _ in 0..<5000 {
+        for _ in 0..<15_000 {
             if try await condition() { return }
             try await Task.sleep(for: .milliseconds(2))
         }
