@@ -183,7 +183,7 @@ def test_what_is_odd_about_a_task_stands_in_the_log_without_its_words(richie):
     assert {entry["level"] for entry in entries} == {"warning"}
     assert {entry["metadata.message"] for entry in entries} == {task}
     told = "\n".join(entry["message"] for entry in entries)
-    for words in ("no aps.alert", "a dash", "both publisher-item-id and external-browser-url", "reaches nobody"):
+    for words in ("no aps.alert", "a dash", "both publisher-item-id and external-browser-url", "reaches no device"):
         assert words in told, told
     assert "secret" not in told and "nobody follows" not in told
 
@@ -280,7 +280,7 @@ def test_the_examples_of_the_page_work(richie, receive, tmp_path):
         "TOKEN": key["token"],
         "APP": app,
         "USERNAME": "docs",
-        "PASSWORD": "of-the-docs",
+        "PASSWORD": secrets.token_urlsafe(24),
         "DEVICE_TOKEN": secrets.token_hex(32),
         "REPORTS": receiver.url,
     }
