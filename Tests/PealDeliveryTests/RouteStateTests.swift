@@ -92,9 +92,10 @@ struct RouteStateTests {
             }
             try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
             let good = try await Self.accept(1, fixture, service)[0]
-            let start = fixture.now
+            let before = fixture.provider.pages.count
             try await fixture.drive { try await fixture.state(good) == .sent }
-            #expect(fixture.now - start < .seconds(100), "two probes")
+            // Counted in pages, because the clock runs ahead of the services on a busy machine.
+            #expect(fixture.provider.pages.count - before <= 3 * Limits.probeMessagesMax)
         }
     }
 

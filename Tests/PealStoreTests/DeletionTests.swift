@@ -224,6 +224,39 @@ struct DeletionTests {
         #expect(try await census() == 2500)
     }
 
+    @Test(
+        "an expired message that is paused and resumed is found by its expiry again", arguments: StoreUnderTest.allCases
+    )
+    func pausedAfterExpiry(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.registerMany(1...3)
+        let id = try await fixture.send(.all, lifeSeconds: 60).id
+        let leased = try await fixture.lease()
+        #expect(!leased.isEmpty)
+        let (app, later) = (fixture.app, fixture.now + .seconds(61))
+        func end() async throws -> Int {
+            try await fixture.store.write(.control) { try $0.endExpiredMessages(now: later, limit: 10) }
+        }
+        func move(_ from: Message.State, _ to: Message.State) async throws {
+            let earlier = try await fixture.store.write(.control) {
+                try $0.moveMessage(app: app, id: id, from: [from], to: to, now: later)
+            }
+            #expect(earlier == from)
+        }
+        #expect(try await end() == 1)
+        #expect(try await end() == 0, "its slices end already")
+        try await move(.sending, .paused)
+        _ = try await Worker(fixture: fixture).settle(
+            leased.map { slice in
+                Settlement(
+                    slice: slice.id, owner: "me", term: slice.term, cursorBefore: slice.cursor,
+                    cursorAfter: slice.cursor, counts: slice.counts, logRow: nil, next: .release(readyAt: nil))
+            })
+        #expect(try await fixture.store.read { try $0.census() }.slicesEnding == 0, "it is held while it is paused")
+        #expect(try await end() == 1)
+        #expect(try await fixture.store.read { try $0.census() }.slicesEnding == leased.count)
+    }
+
     @Test("an experiment's arms go with the last message of its campaign")
     func experiment() async throws {
         let fixture = try await Fixture(.sqlite)

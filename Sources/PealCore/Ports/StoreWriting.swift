@@ -89,10 +89,11 @@ package protocol StoreWriting: StoreReading {
     /// Extends the leases that `owner` still holds. Returns their slices.
     func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID]
     /// Ends leases that expired before `now`, except `kept`; nil ends all leases, such as at the start of the only
-    /// process. Holders other than `process`, the caller, may have sent to the next devices: those are in doubt.
+    /// process. Holders other than `process`, which has just started, may have sent to the next devices: those are in
+    /// doubt.
     /// - Returns: how many leases ended.
     func takeBackLeases(
-        endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>, by process: String
+        endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>, by process: String?
     ) throws -> Int
     /// Applies each settlement whose lease still holds. One that fails does not affect the others.
     func settle(_ settlements: [Settlement], now: Timestamp) throws -> [Settlement.Result]
@@ -195,6 +196,6 @@ package protocol StoreWriting: StoreReading {
 extension StoreWriting {
     /// Ends all leases that expired before `now`; nil ends every lease.
     package func takeBackLeases(endedBefore now: Timestamp?) throws -> Int {
-        try takeBackLeases(endedBefore: now, keeping: [], by: "")
+        try takeBackLeases(endedBefore: now, keeping: [], by: nil)
     }
 }

@@ -37,6 +37,14 @@ final class RouteBoard: Sendable {
         }
     }
 
+    /// Drops what this process knows of a route, because the store knows better.
+    func forget(_ route: ActiveRoute) {
+        state.withLock { state in
+            state.breakers[route] = nil
+            state.unsaved.remove(route)
+        }
+    }
+
     /// The routes that were reset since the last call.
     func takeResets() -> Set<ActiveRoute> {
         state.withLock { state in

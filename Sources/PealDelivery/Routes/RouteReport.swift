@@ -138,11 +138,15 @@ extension DeliveryContext {
             memory.gate(of: route, fingerprint: fingerprint(of: route), now: now, uptime: uptime)
         }
         do {
-            try await store.write(.control) { writer in
-                for gate in gates { _ = try writer.setGate(gate) }
-                guard let (health, key) = health else { return }
-                try writer.setHealth(health, app: key.app, provider: key.provider, environment: key.environment)
+            let refused = try await store.write(.control) { writer in
+                let refused = try gates.filter { try writer.setGate($0) == nil }
+                if let (health, key) = health {
+                    try writer.setHealth(health, app: key.app, provider: key.provider, environment: key.environment)
+                }
+                return refused
             }
+            // They were closed under a credential that has been replaced since.
+            for gate in refused { routes.forget(gate.route) }
         } catch {
             routes.markUnsaved(unsaved.map(\.route))
             logger.error("the state of a route could not be stored", metadata: ["error": "\(error)"])

@@ -43,10 +43,10 @@ struct Rescuer: Sendable {
 
     private func takeBack(endedBefore instant: Timestamp?) async {
         do {
-            let (leases, owner) = (leases, owner)
+            let (leases, starter) = (leases, instant == nil ? owner : nil)
             let count = try await store.write(.control) {
                 // This process works on the leases of its board, whatever the clock says.
-                try $0.takeBackLeases(endedBefore: instant, keeping: leases.held, by: owner)
+                try $0.takeBackLeases(endedBefore: instant, keeping: leases.held, by: starter)
             }
             guard count > 0 else { return }
             metrics.change { $0.leasesTakenBack += count }

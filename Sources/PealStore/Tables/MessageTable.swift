@@ -226,7 +226,7 @@ extension StoreSession {
 
 /// From one state to the next.
 extension StoreSession {
-    /// A resumed message returns to where it was paused: one that has no slices yet is planned, or waits for its start.
+    /// An expired message that is paused or resumed is found by its expiry again. A resumed message returns to where it was paused: one that has no slices yet is planned, or waits for its start.
     func moveMessage(
         app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
     ) throws -> Message.State? {
@@ -235,7 +235,7 @@ extension StoreSession {
         let endedAt: Timestamp? = target.isFinal ? now : nil
         let count = try connection.execute(
             """
-            UPDATE message SET state = \(target), ended_at = \(endedAt)
+            UPDATE message SET state = \(target), ended_at = \(endedAt), ending = 0
             WHERE \(MessageTable.place(app, id)) AND state = \(message.state)
             """)
         guard count == 1 else { return nil }

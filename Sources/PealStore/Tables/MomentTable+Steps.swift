@@ -77,11 +77,8 @@ extension StoreSession {
     func eraseMoments(
         app: AppKey, userID: String, before end: Timestamp?, limit: Int, now: Timestamp
     ) throws -> Piece {
-        let open = try openMoments(app: app, userID: userID, limit: limit)
-        let mine = try open.filter { moment in
-            guard let end else { return true }
-            return try message(app: app, id: moment.message).map { $0.createdAt <= end } ?? true
-        }
+        let mine = try connection.all(
+            MomentTable.openOf(userID, app: app, before: end, limit: limit), MomentTable.moment)
         for moment in mine { _ = try apply(.cancel, to: moment, now: now) }
         guard mine.count < limit else { return Piece(rows: mine.count, isComplete: false) }
         let over: SQL = "\(MomentTable.over(of: userID, app: app))\(end.map(MomentTable.accepted) ?? "")"

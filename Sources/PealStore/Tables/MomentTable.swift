@@ -82,10 +82,11 @@ enum MomentTable {
         "SELECT \(columns) FROM moment WHERE \(MessageTable.place(app, message)) ORDER BY user_id"
     }
 
-    static func openOf(_ userID: String, app: AppKey, limit: Int) -> SQL {
+    /// - Parameter end: only those of messages that were accepted before; nil for all.
+    static func openOf(_ userID: String, app: AppKey, before end: Timestamp? = nil, limit: Int) -> SQL {
         """
         SELECT \(columns) FROM moment
-        WHERE app = \(app) AND user_id = \(userID) AND state = \(code: Moment.State.open)
+        WHERE app = \(app) AND user_id = \(userID) AND state = \(code: Moment.State.open)\(end.map(accepted) ?? "")
         ORDER BY deadline LIMIT \(limit)
         """
     }

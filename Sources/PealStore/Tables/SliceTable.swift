@@ -122,8 +122,8 @@ enum SliceTable {
 
     /// Ends leases whose holders are gone, and puts what they may have sent in doubt. A slice of a paused message is
     /// held, and one of an ended message ends; any other is ready again.
-    /// - Parameter process: the one that takes them back. It would still hold what it had sent.
-    static func takeBack(by process: String) -> SQL {
+    /// - Parameter process: leases of this process have sent nothing yet.
+    static func takeBack(by process: String?) -> SQL {
         """
         UPDATE slice SET owner = \(String?.none),
             doubt = CASE WHEN owner = \(process) THEN doubt WHEN lane = \(code: Slice.Lane.direct) THEN \(Slice.Lane.direct.devicesInFlightMax)
@@ -305,7 +305,7 @@ extension StoreSession {
     }
 
     func takeBackLeases(
-        endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>, by process: String
+        endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>, by process: String?
     ) throws -> Int {
         // Leases of other processes end by time alone.
         if now == nil, context.dialect.isShared { return 0 }
