@@ -38,6 +38,7 @@ let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", packa
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let pealMoments = Target.Dependency.product(name: "PealMoments", package: "SDK")
 let pealMomentTraining = Target.Dependency.product(name: "PealMomentTraining", package: "SDK")
+let pealWire = Target.Dependency.product(name: "PealWire", package: "SDK")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -83,7 +84,8 @@ let package = Package(
             name: "PealServer",
             dependencies: [
                 "PealAPI", "PealCore", "PealDelivery", "PealNetwork", "PealPostgres", "PealProviders", "PealReports",
-                "PealSQLite", "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2,
+                "PealSQLite", "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS,
+                hummingbirdHTTP2,
                 httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS,
                 serviceLifecycle,
                 unixSignals,
@@ -92,7 +94,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "PealAPI",
-            dependencies: ["PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore],
+            dependencies: ["PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore, pealWire],
             swiftSettings: settings),
         .target(name: "PealCore", dependencies: [], swiftSettings: settings),
         // A target of its own: within a module, optimized builds specialize every shape of every request.

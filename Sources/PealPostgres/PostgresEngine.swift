@@ -111,7 +111,9 @@ package final class PostgresEngine: SQLEngine {
     }
 
     package func close() throws {
-        for workers in [deliveryReaders, requestReaders, heavyReaders, writers, settlers, background] { workers.close() }
+        for workers in [deliveryReaders, requestReaders, heavyReaders, writers, settlers, background] {
+            workers.close()
+        }
         numbers.close()
     }
 }

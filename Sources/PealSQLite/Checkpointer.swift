@@ -3,9 +3,16 @@ internal import GRDBSQLite
 internal import Synchronization
 
 /// Moves pages from the write-ahead log into the database, on a connection of its own, so that no commit waits for it.
+///
+/// SQLite before 3.51.3 can lose committed pages when a commit restarts the log while a checkpoint that has nothing to
+/// move is running (https://sqlite.org/wal.html, "The WAL-Reset Bug"). So a checkpoint beside the writer only starts
+/// when there are pages to move, which keeps the log from restarting until it ends, and the log is truncated between
+/// two commits on the writer's thread.
 final class Checkpointer: Sendable {
     /// Pages of 4 KiB between two checkpoints.
     private static let pagesBetween: Int32 = 4000
+    /// 1 MiB. With more to move than this, an idle writer does not wait for the truncation.
+    private static let pagesAtTruncationMax: Int32 = 256
     /// 256 MiB. Above this the log is truncated even if writers must wait.
     private static let pagesMax: Int32 = 65_536
 
@@ -15,6 +22,26 @@ final class Checkpointer: Sendable {
         /// The length of the file, which restarting the log does not shorten.
         var pagesHighest: Int32 = 0
         var isRunning = false
+
+        /// What to do now; nil while nothing is due.
+        mutating func begin(writerRests: Bool) -> Action? {
+            let left = pages - pagesAtLast
+            let isLong = pagesHighest >= Checkpointer.pagesBetween
+            let action: Action? =
+                if isRunning {
+                    nil
+                } else if left >= Checkpointer.pagesBetween
+                    || writerRests && isLong && left > Checkpointer.pagesAtTruncationMax
+                {
+                    .move
+                } else if pages > Checkpointer.pagesMax || writerRests && isLong {
+                    .truncate
+                } else {
+                    nil
+                }
+            isRunning = isRunning || action != nil
+            return action
+        }
     }
 
     private let connection: DatabaseQueue
@@ -48,42 +75,43 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Called by the writer between two commits. An idle writer lets the file be truncated; a busy one is not delayed
-    /// until the log reaches its limit. Then it waits here, because a truncation needs a gap between commits: right
-    /// after a checkpoint, when few pages are left to move.
-    func checkpointIfDue(writerRests: Bool) {
-        let (isFull, isDue) = state.withLock { state in
-            let isLong = state.pages - state.pagesAtLast >= Self.pagesBetween
-            let isFull = state.pages > Self.pagesMax && !isLong
-            let isDue =
-                !state.isRunning && (isLong || isFull || writerRests && state.pagesHighest >= Self.pagesBetween)
-            if isDue { state.isRunning = true }
-            return (isFull, isDue)
-        }
-        guard isDue else { return }
-        if isFull {
-            connection.writeWithoutTransaction { checkpoint(.truncate, $0) }
-        } else {
-            connection.asyncWriteWithoutTransaction { [self] in checkpoint(writerRests ? .truncate : .passive, $0) }
+    private enum Action { case move, truncate }
+
+    /// Called by the writer between two commits. A busy writer is delayed only when the log has reached its limit. When
+    /// it rests, pages are moved beside it and then the log is truncated.
+    /// - Parameter look: makes the writer call this again; called once pages were moved.
+    func checkpointIfDue(writerRests: Bool, thenLook look: @escaping @Sendable () -> Void) {
+        switch state.withLock({ $0.begin(writerRests: writerRests) }) {
+        case .move?:
+            connection.asyncWriteWithoutTransaction { [self] in
+                move($0)
+                look()
+            }
+        case .truncate?: truncate()
+        case nil: break
         }
     }
 
     /// Empties the log into the database and truncates it, because the disk is full. Called by the writer outside a
     /// transaction.
-    func makeRoom() { connection.writeWithoutTransaction { checkpoint(.truncate, $0) } }
+    func makeRoom() { truncate() }
 
-    private func checkpoint(_ mode: Database.CheckpointMode, _ database: Database) {
-        let pagesBefore = state.withLock(\.pages)
-        // A truncation makes writers wait while it moves pages, so almost all are moved before it.
-        if mode == .truncate { _ = try? database.checkpoint(.passive) }
-        let isDone = (try? database.checkpoint(mode)) != nil
+    private func move(_ database: Database) {
+        let moved = try? database.checkpoint(.passive)
         state.withLock { state in
             state.isRunning = false
-            // A truncation that was blocked is retried when the writer is idle next.
-            switch (mode, isDone) {
-            case (.truncate, true): (state.pages, state.pagesAtLast, state.pagesHighest) = (0, 0, 0)
-            default: state.pagesAtLast = min(pagesBefore, state.pages)
-            }
+            // Pages that a reader still needs wait for the next time.
+            state.pagesAtLast = moved.map { Int32($0.walFrameCount) } ?? state.pages
+        }
+    }
+
+    /// Called on the writer's thread: no commit can restart the log meanwhile.
+    private func truncate() {
+        let isDone = connection.writeWithoutTransaction { (try? $0.checkpoint(.truncate)) != nil }
+        state.withLock { state in
+            state.isRunning = false
+            // A truncation that readers blocked is retried when the writer is idle next.
+            if isDone { (state.pages, state.pagesAtLast, state.pagesHighest) = (0, 0, 0) }
         }
     }
 

@@ -121,8 +121,9 @@ final class FileLock: Sendable {
         guard descriptor >= 0 else {
             throw StoreStartFailure("the database \(path) cannot be locked: \(String(cString: strerror(errno)))")
         }
+        // Throwing here runs `deinit`, which closes the descriptor. Closing it here too would close whatever file or
+        // socket another thread opened in between.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
             throw StoreStartFailure("the database \(path) is in use by another process", isInUse: true)
         }
     }

@@ -36,7 +36,9 @@ final class Writer: Sendable {
     private func drain(_ database: Database) {
         while true {
             let batch = queue.takeBatch()
-            checkpointer.checkpointIfDue(writerRests: batch.isEmpty)
+            checkpointer.checkpointIfDue(writerRests: batch.isEmpty) { [self] in
+                pool.asyncWriteWithoutTransaction { self.drain($0) }
+            }
             guard !batch.isEmpty else { return }
             commit(batch, database)
         }

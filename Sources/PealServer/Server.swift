@@ -65,12 +65,7 @@ struct Server {
             networks, configuration,
             // Tokens for push networks are dated by this machine's clock.
             .init(eventLoopGroup: senders, time: time, randomness: randomness, logger: logger))
-        var options = DeliveryOptions()
-        options.pagesInFlightMax = configuration.pagesInFlightMax
-        options.isOnlyProcess = storage.shared == nil
-        let delivery = DeliveryService(
-            store: storage.store, providers: providers.all, time: clock, randomness: randomness, logger: logger,
-            options: options)
+        let delivery = makeDelivery(storage, providers, clock)
         let shared = storage.shared.map { SharedDelivery(delivery, $0.signals) }
         let courier = try makeCourier(storage, clock)
         let connections = Connections(
@@ -84,17 +79,7 @@ struct Server {
             store: storage.store, engine: shared ?? delivery, providers: providers.all, channels: providers.channels,
             time: clock, randomness: randomness, hasher: storage.masterKey, adminTokenHash: adminTokenHash,
             addressRules: configuration.addressRules, webhookRules: configuration.webhookRules,
-            options: APIOptions(
-                messageLifeSeconds: configuration.messageLifeSeconds,
-                requestBodyBytesMax: configuration.requestBodyBytesMax,
-                servesMetrics: configuration.metricsPort == nil,
-                contextPushHoldSeconds: Int64(configuration.contextPushHoldSeconds),
-                contextPushWindowSecondsMax: Int64(configuration.contextPushWindowHoursMax) * 3600,
-                richieTopicsMax: configuration.richieTopicsMax, richieUsersMax: configuration.richieUsersMax,
-                version: PealVersion.current, jsonValuesMax: configuration.jsonValuesMax,
-                trustedProxies: configuration.trustedProxies,
-                requestsPerKeyPerSecond: configuration.requestsPerKeyPerSecond,
-                requestsPerAppPerSecond: configuration.requestsPerAppPerSecond),
+            options: APIOptions(configuration),
             operations: ServerOperations(
                 store: storage.store, delivery: delivery, courier: courier, connections: connections,
                 failures: failures, time: time),
@@ -102,18 +87,33 @@ struct Server {
             examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
         let listeners = try HTTPListeners(
             configuration, services: services, connections: connections, group: eventLoopGroup, logger: logger)
-        // Services stop in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
+        // Stopped in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
         var running: [any Service] = [LagService(), courier, delivery]
         if let databaseTime { running.append(databaseTime) }
         if let shared { running.append(shared) }
         running.append(BackgroundService(functions: dialectBackground(services)))
-        var group = ServiceGroupConfiguration(
-            services: running + listeners.services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
-        let result = await Result { try await ServiceGroup(configuration: group).run() }
+        let result = await Result { try await run(running + listeners.services) }
         for provider in providers.all.values { await provider.close() }
+        try result.get()
+    }
+
+    private func makeDelivery(_ storage: Storage, _ providers: ProviderSet, _ clock: any TimeSource) -> DeliveryService
+    {
+        var options = DeliveryOptions()
+        options.pagesInFlightMax = configuration.pagesInFlightMax
+        options.isOnlyProcess = storage.shared == nil
+        return DeliveryService(
+            store: storage.store, providers: providers.all, time: clock, randomness: randomness, logger: logger,
+            options: options)
+    }
+
+    /// Runs until a signal or a failure.
+    private func run(_ services: [any Service]) async throws {
+        var group = ServiceGroupConfiguration(
+            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
         do {
-            try result.get()
+            try await ServiceGroup(configuration: group).run()
         } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
             let address = "\(configuration.httpHost):\(configuration.httpPort)"
             throw ConfigurationFailure(
@@ -206,5 +206,21 @@ struct BackgroundService: Service {
                 for function in functions { group.addTask(operation: function) }
             }
         }
+    }
+}
+
+extension APIOptions {
+    fileprivate init(_ configuration: ServerConfiguration) {
+        self.init(
+            messageLifeSeconds: configuration.messageLifeSeconds,
+            requestBodyBytesMax: configuration.requestBodyBytesMax,
+            servesMetrics: configuration.metricsPort == nil,
+            contextPushHoldSeconds: Int64(configuration.contextPushHoldSeconds),
+            contextPushWindowSecondsMax: Int64(configuration.contextPushWindowHoursMax) * 3600,
+            richieTopicsMax: configuration.richieTopicsMax, richieUsersMax: configuration.richieUsersMax,
+            version: PealVersion.current, jsonValuesMax: configuration.jsonValuesMax,
+            trustedProxies: configuration.trustedProxies,
+            requestsPerKeyPerSecond: configuration.requestsPerKeyPerSecond,
+            requestsPerAppPerSecond: configuration.requestsPerAppPerSecond)
     }
 }

@@ -108,7 +108,7 @@ struct PreviewFixture: Sendable {
         let accepted = try await call(.post, "messages", message, expect: 202)
         let id = try #require(accepted["id"]?.stringValue)
         if wait > .zero { time.advance(by: wait) }
-        for _ in 0..<5000 {
+        for _ in 0..<45_000 {
             if try await call(.get, "messages/\(id)", expect: 200)["state"] == "sent" {
                 return Set(networks.values.flatMap(\.requests))
             }

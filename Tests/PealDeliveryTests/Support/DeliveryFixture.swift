@@ -143,7 +143,7 @@ struct DeliveryFixture: Sendable {
 
     /// Waits, without moving the clock, until other tasks have made `condition` true.
     func eventually(_ condition: () async throws -> Bool) async throws {
-        for _ in 0..<15_000 {
+        for _ in 0..<45_000 {
             if try await condition() { return }
             try await Task.sleep(for: .milliseconds(2))
         }
@@ -164,7 +164,7 @@ struct DeliveryFixture: Sendable {
     func drive(
         by step: Duration = .milliseconds(250), isWorkUnderWay: Bool = false, until condition: () async throws -> Bool
     ) async throws {
-        for _ in 0..<10_000 {
+        for _ in 0..<30_000 {
             if try await condition() { return }
             try await settle()
             let census = try await census()

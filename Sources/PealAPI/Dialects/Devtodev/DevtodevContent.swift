@@ -1,5 +1,6 @@
 internal import PealCore
 internal import PealShapes
+internal import PealWire
 
 /// Builds the APNs payload of a push: Apple's members in `aps`, then `data`, and the keys that the vendor's SDK
 /// reads (https://github.com/devtodev-analytics/ios-sdk-2.0).

@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
+internal import PealWire
 
 /// The OpenAPI description of the devtodev Push API.
 enum DevtodevDocument {
@@ -69,14 +70,14 @@ enum DevtodevDocument {
     private static let category = Schema.component(
         "DevtodevCategory",
         .object([
-            .required("id", .component("DevtodevTemplateName", .words(DevtodevTemplates.all.map(\.id)))),
+            .required("id", .component("DevtodevTemplateName", .words(ButtonTemplates.all.map(\.id)))),
             .required("buttons", .list(categoryButton, 1...2)),
         ]))
 
     private static let categoryButton = Schema.component(
         "DevtodevCategoryButton",
         .object([
-            .required("id", .component("DevtodevButtonName", .words(DevtodevLabels.buttons))),
+            .required("id", .component("DevtodevButtonName", .words(ButtonLabels.buttons))),
             .required("text", .text),
             .required(
                 "activationMode", .component("DevtodevHandling", .words(["foreground", "background"]))),

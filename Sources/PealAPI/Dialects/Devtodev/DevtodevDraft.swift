@@ -1,5 +1,6 @@
 internal import PealCore
 internal import PealShapes
+internal import PealWire
 
 /// The caller and the app that a request names.
 struct DevtodevCaller: Sendable {
@@ -77,7 +78,7 @@ struct DevtodevApplePayload: Sendable {
 }
 
 struct DevtodevInteractive: Sendable {
-    var template: DevtodevTemplate?
+    var template: ButtonTemplate?
     var buttons: [Located<DevtodevAppleButton>] = []
 }
 

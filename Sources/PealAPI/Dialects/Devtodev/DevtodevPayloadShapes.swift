@@ -1,5 +1,6 @@
 internal import PealCore
 internal import PealShapes
+internal import PealWire
 
 /// `options` of one platform's message.
 enum DevtodevOptionsShapes {
@@ -147,17 +148,17 @@ enum DevtodevAppleShapes {
     }
 
     private static let template = Shape.text().checked {
-        name, reading throws(PealError) -> DevtodevTemplate in
-        guard let template = DevtodevTemplates.all.first(where: { $0.id == name }) else {
+        name, reading throws(PealError) -> ButtonTemplate in
+        guard let template = ButtonTemplates.all.first(where: { $0.id == name }) else {
             throw reading.refusal("is unknown")
         }
         return template
-    }.described { _ in .component("DevtodevTemplateName", .words(DevtodevTemplates.all.map(\.id))) }
+    }.described { _ in .component("DevtodevTemplateName", .words(ButtonTemplates.all.map(\.id))) }
 
     private static let button = ObjectShape("DevtodevAppleButton", DevtodevAppleButton()) {
         Entry(
             "id",
-            Shape.text().described { _ in .component("DevtodevButtonName", .words(DevtodevLabels.buttons))
+            Shape.text().described { _ in .component("DevtodevButtonName", .words(ButtonLabels.buttons))
             }
         ) {
             $0.id = $1

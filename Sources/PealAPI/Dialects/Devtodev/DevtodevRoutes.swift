@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealWire
 
 /// The paths of the devtodev Push API.
 struct DevtodevRoutes: Sendable {
@@ -17,18 +18,18 @@ struct DevtodevCategories: Sendable {
 
     @Sendable private func list(_ call: Call) async throws -> Answer {
         let tags = call.query["locale"].map { [$0] } ?? AcceptLanguage.tags(call.headers[.acceptLanguage])
-        let language = DevtodevLabels.language(for: tags)
-        var answer = Answer(.ok, .array(DevtodevTemplates.all.map { Self.json($0, language) }))
+        let language = ButtonLabels.language(for: tags)
+        var answer = Answer(.ok, .array(ButtonTemplates.all.map { Self.json($0, language) }))
         answer.headers[.cacheControl] = "public, max-age=\(Limits.devtodevCategoriesCachedSeconds)"
         answer.headers[.vary] = "Accept-Language"
         answer.headers[.contentLanguage] = language
         return answer
     }
 
-    private static func json(_ template: DevtodevTemplate, _ language: String) -> JSON {
+    private static func json(_ template: ButtonTemplate, _ language: String) -> JSON {
         let buttons = template.buttons.map { button -> JSON in
             [
-                "id": .string(button.id), "text": .string(DevtodevLabels.text(button.id, in: language)),
+                "id": .string(button.id), "text": .string(ButtonLabels.text(button.id, in: language)),
                 "activationMode": button.opensApp ? "foreground" : "background",
             ]
         }
