@@ -6,6 +6,8 @@ package import PealCore
 struct ClientAddress: Sendable, Hashable {
     /// The unit in which clients are counted: see `ClientNetwork`.
     let network: String
+    /// The whole address.
+    let text: String
 
     /// - Parameter proxies: a client with one of these addresses is a reverse proxy. It appends the address of its own
     ///   client to `X-Forwarded-For`; what comes before that may be invented.
@@ -18,6 +20,7 @@ struct ClientAddress: Sendable, Hashable {
             }
         }
         network = ClientNetwork.name(of: address)
+        text = address.map { "\($0)" } ?? "unknown"
     }
 
     private static let forwardedFor = HTTPField.Name("X-Forwarded-For") ?? .date
