@@ -16,6 +16,8 @@ final class Refusals: Sendable {
     }
 
     private struct Tally {
+        /// Subjects in the order in which they were refused.
+        let order: Int
         var count = 0
         var firstAt: Timestamp
         var requestID: String?
@@ -25,6 +27,7 @@ final class Refusals: Sendable {
 
     private struct State {
         var tallies: [Subject: Tally] = [:]
+        var nextOrder = 0
         var rows: TokenBuckets
     }
 
@@ -63,7 +66,8 @@ final class Refusals: Sendable {
                 subject = Subject(
                     action: subject.action, actor: Actor("nobody"), address: nil, app: nil, object: "several clients")
             }
-            var tally = state.tallies[subject] ?? Tally(firstAt: now)
+            state.nextOrder += 1
+            var tally = state.tallies[subject] ?? Tally(order: state.nextOrder, firstAt: now)
             if tally.count == 0 { (tally.firstAt, tally.requestID) = (now, visit.requestID) }
             tally.count += 1
             state.tallies[subject] = tally
@@ -75,8 +79,7 @@ final class Refusals: Sendable {
         let now = time.uptime
         return state.withLock { state in
             var entries: [AuditEntry] = []
-            let order = state.tallies.sorted { ($0.value.firstAt, $0.key.object) < ($1.value.firstAt, $1.key.object) }
-            for (subject, tally) in order {
+            for (subject, tally) in state.tallies.sorted(by: { $0.value.order < $1.value.order }) {
                 let isRecent = tally.recordedAt.map { now - $0 < Self.gathering } ?? false
                 if isRecent { continue }
                 guard tally.count > 0 else {
@@ -86,7 +89,8 @@ final class Refusals: Sendable {
                 guard state.rows.wait(0, now: now) == nil else { break }
                 state.rows.take(0, now: now)
                 entries.append(Self.entry(subject, tally))
-                state.tallies[subject] = Tally(firstAt: tally.firstAt, recordedAt: now)
+                state.tallies[subject] = Tally(
+                    order: tally.order, firstAt: tally.firstAt, recordedAt: now)
             }
             return entries
         }

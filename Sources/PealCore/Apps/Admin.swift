@@ -77,7 +77,7 @@ package struct AdminVerbs: Sendable {
     /// A new admin with the token, which is shown only once.
     package struct Made: Sendable {
         package let admin: Admin
-        package let token: String
+        package let adminToken: String
     }
 
     package func create(
@@ -86,8 +86,8 @@ package struct AdminVerbs: Sendable {
         let admin = Admin(
             id: randomness.timeOrderedIdentifier(at: call.now), name: name, createdBy: call.actor.id,
             createdAt: call.now)
-        let made = Made(admin: admin, token: Self.newToken(randomness))
-        let hash = hasher.hash(made.token)
+        let made = Made(admin: admin, adminToken: Self.newToken(randomness))
+        let hash = hasher.hash(made.adminToken)
         return try await store.commit(.control, call, reply: reply) { store in
             guard try store.admins().count < Limits.adminsMax else {
                 throw PealError(.conflict, "there may be at most \(Limits.adminsMax) admins")
@@ -113,14 +113,14 @@ package struct AdminVerbs: Sendable {
         guard !first.isConfigured else {
             throw PealError(.conflict, "PEAL_ADMIN_TOKEN is configured: change it there and restart the server")
         }
-        let token = Self.newToken(randomness)
-        let hash = hasher.hash(token)
+        let adminToken = Self.newToken(randomness)
+        let hash = hasher.hash(adminToken)
         try await store.write(.control) { store in
             try store.setSetting(FirstAdmin.settingName, hash)
             try store.audit(call, app: nil, "admin.rotate", "admin \(Admin.first)")
         }
         first.set(hash)
-        return token
+        return adminToken
     }
 
     /// Every admin's token begins with it.

@@ -31,8 +31,8 @@ package struct AuditEntry: Sendable, Hashable {
     }
 }
 
-/// Who makes a change.
-package struct Actor: Sendable, Hashable {
+/// Who makes a change. A literal is an id.
+package struct Actor: Sendable, Hashable, ExpressibleByStringLiteral {
     /// `admin` for the first admin, otherwise the id of a key or an admin, or the name of a part of the server.
     package let id: String
     /// The name of the key or the admin.
@@ -42,6 +42,8 @@ package struct Actor: Sendable, Hashable {
         self.id = id
         self.name = name
     }
+
+    package init(stringLiteral id: String) { self.init(id) }
 }
 
 /// An entry in its place in the audit log.

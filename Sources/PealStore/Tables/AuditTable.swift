@@ -147,8 +147,10 @@ extension StoreSession {
     func pruneAudit(_ now: Timestamp, _ limit: Int) throws -> Int {
         let earliest = now - .seconds(context.retention.auditSeconds)
         let over = try connection.all(Pruning.audit(limit: limit)) { row in
-            (mark: AuditMark(number: try row.next(), hash: Hex.encode(try row.next([UInt8].self))),
-                at: try row.next(Timestamp.self))
+            (
+                mark: AuditMark(number: try row.next(), hash: Hex.encode(try row.next([UInt8].self))),
+                at: try row.next(Timestamp.self)
+            )
         }.prefix { $0.at <= earliest }
         guard let last = over.last else { return 0 }
         try connection.post("DELETE FROM audit WHERE number <= \(last.mark.number)")
@@ -184,10 +186,9 @@ extension StoreSession {
         }
         if let actor = filter.actor { condition = "\(condition) AND (actor = \(actor) OR actor_name = \(actor))" }
         if let action = filter.action {
-            let group = action + "."
-            condition = """
-                \(condition) AND (action = \(action) OR substr(action, 1, \(group.unicodeScalars.count)) = \(group))
-                """
+            // The character after the dot is the slash.
+            let group: SQL = "action > \(action + ".") AND action < \(action + "/")"
+            condition = "\(condition) AND (action = \(action) OR \(group))"
         }
         return condition
     }

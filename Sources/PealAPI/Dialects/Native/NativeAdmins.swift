@@ -26,7 +26,7 @@ struct NativeAdmins: Sendable {
         let name = try call.body(Self.draft.shape)
         let reply = try await services.admins.create(name: name, call.verb) { made in
             var shown = Self.json(made.admin).objectValue ?? .init()
-            shown["token"] = .string(made.token)
+            shown["token"] = .string(made.adminToken)
             let repetition: JSON = ["id": .string(made.admin.id.description), "secret_shown": true]
             return Reply(
                 status: 201, body: JSON.object(shown).bytes, repetition: .init(status: 200, body: repetition.bytes))
@@ -57,8 +57,8 @@ struct NativeAdmins: Sendable {
     }
 
     private func rotate(_ call: Call) async throws -> Answer {
-        let token = try await services.admins.rotate(call.verb)
-        return Answer(.ok, ["id": .string(Admin.first), "token": .string(token)])
+        let adminToken = try await services.admins.rotate(call.verb)
+        return Answer(.ok, ["id": .string(Admin.first), "token": .string(adminToken)])
     }
 
     private static func json(_ admin: Admin) -> JSON {

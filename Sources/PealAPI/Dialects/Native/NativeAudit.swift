@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import Hummingbird
+internal import Logging
 internal import NIOCore
 internal import PealCore
 internal import PealShapes
@@ -43,6 +44,12 @@ struct NativeAudit: Sendable {
                 throw .invalid(name, "\(name) must be a time as in RFC 3339, such as 2026-11-21T02:30:00Z")
             }
             return time
+        }
+        var app = app
+        // A deleted app has no path of its own any more.
+        if app == nil, let text = call.query["app"] {
+            guard let id = AppID(text) else { throw .invalid("app", "app must be a UUID") }
+            app = id
         }
         return AuditFilter(
             app: app, from: try time("from"), to: try time("to"), actor: call.query["actor"],
@@ -96,7 +103,8 @@ extension NativeDocument {
     static let audit: [APIOperation] = [
         APIOperation(
             id: "listAudit", method: .get, path: "/peal/v1/audit", summary: "List who changed what, newest first",
-            text: exportText, parameters: auditParameters,
+            text: exportText,
+            parameters: auditParameters + [.query("app", .uuid, "Only rows of that app, even if it was deleted.")],
             answers: [list(of: "NativeAuditRow", auditRow)]),
         APIOperation(
             id: "listAppAudit", method: .get, path: "\(app)/audit",
