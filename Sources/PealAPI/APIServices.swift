@@ -156,4 +156,10 @@ package protocol Operations: Sendable {
     func stoppedCredentials() async -> [(app: AppID, record: CredentialRecord)]
     /// The text exposition of Prometheus.
     func metrics() async -> String
+    /// Version, sizes, and what waits, for admins.
+    func details() async -> JSON.Members
+}
+
+extension Operations {
+    package func details() async -> JSON.Members { .init() }
 }

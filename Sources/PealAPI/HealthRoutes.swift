@@ -41,6 +41,7 @@ struct HealthRoutes: Sendable {
             let reasons = subsystems.compactMap { name, failure in failure.map { (name, JSON.string($0)) } }
             members["failures"] = .object(JSON.Members(reasons))
             members["stopped"] = .array(await services.operations.stoppedCredentials().map(Self.json))
+            for (name, value) in await services.operations.details().pairs { members[name] = value }
         }
         return Answer(isReady ? .ok : .serviceUnavailable, .object(members))
     }
@@ -73,7 +74,10 @@ enum OperationsDocument {
     private static let ready = APIOperation(
         id: "readyz", method: .get, path: "/readyz", summary: "Check that every subsystem works",
         text:
-            "With the admin token the answer also has `failures` and `stopped`. A stopped app does not make the server unready.",
+            """
+            With an admin's token the answer also has `failures`, `stopped` and details. A stopped app does not make \
+            the server unready.
+            """,
         answers: [
             APIAnswer(200, "Everything works.", .named("OperationsReadiness")),
             APIAnswer(503, "At least one subsystem does not work.", .named("OperationsReadiness")),
@@ -105,6 +109,24 @@ enum OperationsDocument {
                     .required("app", .uuid), .required("provider", .words(ProviderName.self)),
                     .optional("environment", .words(Environment.self)), .optional("since", .time),
                     .optional("reason", .text),
+                ]))),
+        .optional("version", .text), .optional("started_at", .time), .optional("paused", .flag),
+        .optional("connections", .count), .optional("memory_bytes", .count), .optional("store_bytes", .count),
+        .optional(
+            "messages",
+            .object([
+                .required("unfinished", .count), .required("scheduled", .count),
+                .required("oldest_pending_at", Schema.time.orNull),
+            ])),
+        .optional("quarantined_slices", .count),
+        .optional(
+            "closed_routes",
+            .list(
+                .object([
+                    .required("app", .uuid), .required("provider", .text),
+                    .required("environment", .words(Environment.self)), .required("platform", .text),
+                    .required("state", .words(["paused", "stopped"])), .required("slices", .count),
+                    .required("oldest_pending_at", .time),
                 ]))),
     ])
 }

@@ -53,14 +53,15 @@ struct PealCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Server",
                 subcommands: [
-                    ServeCommand.self, MigrateCommand.self, StoreCommand.self, DoctorCommand.self, VersionCommand.self,
+                    ServeCommand.self, MigrateCommand.self, StoreCommand.self, DoctorCommand.self, BackupCommand.self,
+                    RestoreCommand.self, VersionCommand.self,
                 ]),
             CommandGroup(
                 name: "Client",
                 subcommands: [
                     AppCommand.self, CredentialCommand.self, KeyCommand.self, DeviceCommand.self, TopicCommand.self,
                     ChannelCommand.self, MessageCommand.self, WebhookCommand.self, ImportCommand.self,
-                    ExportCommand.self, AuditCommand.self, AdminCommand.self,
+                    ExportCommand.self, AuditCommand.self, AdminCommand.self, StatusCommand.self,
                 ]),
         ])
 }

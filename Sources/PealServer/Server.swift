@@ -18,6 +18,10 @@ internal import UnixSignals
 struct Server {
     let configuration: ServerConfiguration
     let networks: [ServerNetwork]
+    /// Whether messages are accepted but not sent.
+    let isPaused: Bool
+    /// Reads the configuration again, for SIGHUP.
+    let reload: @Sendable () async throws -> ServerConfiguration
     let log: ServerLog
     let logger: Logger
     let time: any TimeSource = SystemTime()
@@ -31,9 +35,14 @@ struct Server {
         return pool
     }()
 
-    init(_ configuration: ServerConfiguration, networks: [ServerNetwork]) {
+    init(
+        _ configuration: ServerConfiguration, networks: [ServerNetwork], isPaused: Bool,
+        reload: @escaping @Sendable () async throws -> ServerConfiguration
+    ) {
         self.configuration = configuration
         self.networks = networks
+        self.isPaused = isPaused
+        self.reload = reload
         log = ServerLog(configuration)
         logger = log.logger
     }
@@ -87,16 +96,18 @@ struct Server {
             options: APIOptions(configuration),
             operations: ServerOperations(
                 store: storage.store, delivery: delivery, courier: courier, connections: connections,
-                failures: failures, http: http, time: time),
+                failures: failures, http: http, isPaused: isPaused, time: time),
             failures: failures, http: http,
             examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
         let listeners = try HTTPListeners(
             configuration, services: services, connections: connections, group: eventLoopGroup, logger: logger)
         // Stopped in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
-        var running: [any Service] = [LagService(), courier, delivery]
+        var running: [any Service] = [LagService(), delivery]
+        if !isPaused { running.insert(courier, at: 1) }
         if let databaseTime { running.append(databaseTime) }
         if let shared { running.append(shared) }
-        running.append(BackgroundService(functions: dialectBackground(services) + [AccessRecorder(services).run]))
+        running.append(BackgroundService(
+                functions: (isPaused ? [] : dialectBackground(services)) + [AccessRecorder(services).run]))
         let result = await Result { try await run(running + listeners.services) }
         for provider in providers.all.values { await provider.close() }
         try result.get()
@@ -107,6 +118,7 @@ struct Server {
         var options = DeliveryOptions()
         options.pagesInFlightMax = configuration.pagesInFlightMax
         options.isOnlyProcess = storage.shared == nil
+        options.isPaused = isPaused
         return DeliveryService(
             store: storage.store, providers: providers.all, time: clock, randomness: randomness, logger: logger,
             options: options)
@@ -155,14 +167,19 @@ extension Result where Failure == any Error {
 }
 
 /// Runs the server until SIGTERM or SIGINT.
+/// - Parameters:
+///   - isPaused: whether messages are accepted but not sent.
+///   - reload: reads the configuration again when SIGHUP arrives.
 /// - Parameter networks: every network that the server sends to. Those that are not built in must be registered
 /// (`Networks`)
 ///   before the configuration is read.
 /// - Throws: `ConfigurationFailure` when it cannot start as configured; otherwise the error that ended it.
 package func runServer(
-    _ configuration: ServerConfiguration, networks: [ServerNetwork] = ServerNetwork.builtIn
+    _ configuration: ServerConfiguration, networks: [ServerNetwork] = ServerNetwork.builtIn, isPaused: Bool = false,
+    reload: (@Sendable () async throws -> ServerConfiguration)? = nil
 ) async throws {
-    try await Server(configuration, networks: networks).run()
+    let reload = reload ?? { configuration }
+    try await Server(configuration, networks: networks, isPaused: isPaused, reload: reload).run()
 }
 
 /// Migrates the database to this program's schema. Returns a line to print.

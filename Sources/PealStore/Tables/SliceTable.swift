@@ -358,7 +358,9 @@ extension StoreSession {
     func census() throws -> StoreCensus {
         func slices(_ state: Slice.State) throws -> Int { try connection.count(SliceTable.census(state)) }
         var census = StoreCensus()
-        census.messagesUnfinished = try connection.count(MessageTable.census())
+        census.messagesUnfinished = try connection.count(MessageTable.census(scheduled: false))
+        census.messagesScheduled = try connection.count(MessageTable.census(scheduled: true))
+        census.oldestPendingAt = try connection.value(MessageTable.oldestPending())
         for gate in try connection.all(RouteGateTable.closed(limit: Limits.routeSlicesRead), RouteGateTable.gate) {
             census.slicesParked += try connection.count(SliceTable.parkedCount(gate.route))
         }
