@@ -11,8 +11,8 @@ package struct APIServices: Sendable {
     package let randomness: any Randomness
     package let hasher: any KeyHasher
     package let firstAdmin: FirstAdmin
-    package let addressRules: AddressRules
-    package let webhookRules: WebhookRules
+    /// The hosts that addresses and webhooks may be on.
+    package let hosts: HostRules
     package let options: APIOptions
     package let operations: any Operations
     package let logger: Logger
@@ -48,8 +48,7 @@ package struct APIServices: Sendable {
         self.http = http
         refusals = Refusals(time: time)
         usage = KeyUsage(time: time)
-        self.addressRules = addressRules
-        self.webhookRules = webhookRules
+        hosts = HostRules(addressRules, webhookRules)
         self.options = options
         self.operations = operations
         self.logger = logger
@@ -61,6 +60,8 @@ package struct APIServices: Sendable {
         receiptGatherer = ReceiptGatherer(store: store)
     }
 
+    var addressRules: AddressRules { hosts.addresses }
+    var webhookRules: WebhookRules { hosts.webhooks }
     var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
     var credentials: CredentialVerbs {
         CredentialVerbs(store: store, engine: engine, providers: providers, examinations: examinations)
@@ -105,6 +106,8 @@ package struct APIOptions: Sendable {
     package var requestBodyBytesMax: Int
     /// Whether the API's port serves `/metrics`; false if it has a separate port.
     package var servesMetrics: Bool
+    /// Whether what only admins may do is on a listener of its own.
+    package var hasAdminListener = false
     /// How long a traditional ContextPush message can still be cancelled.
     package var contextPushHoldSeconds: Int64
     /// The longest delivery window that ContextPush accepts.

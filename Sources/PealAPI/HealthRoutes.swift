@@ -7,8 +7,12 @@ struct HealthRoutes: Sendable {
     private let services: APIServices
     private let gatekeeper: Gatekeeper
 
-    init(_ services: APIServices) {
+    /// Whether admins see reasons and details.
+    private let showsDetails: Bool
+
+    init(_ services: APIServices, showsDetails: Bool) {
         self.services = services
+        self.showsDetails = showsDetails
         gatekeeper = Gatekeeper(services)
     }
 
@@ -37,7 +41,7 @@ struct HealthRoutes: Sendable {
             ("status", isReady ? "ok" : "failed"), ("subsystems", .object(JSON.Members(states))),
             ("stopped_apps", .integer(await services.operations.stoppedApps())),
         ])
-        if await gatekeeper.isAdmin(call.headers, from: call.visit.address) {
+        if showsDetails, await gatekeeper.isAdmin(call.headers, from: call.visit.address) {
             let reasons = subsystems.compactMap { name, failure in failure.map { (name, JSON.string($0)) } }
             members["failures"] = .object(JSON.Members(reasons))
             members["stopped"] = .array(await services.operations.stoppedCredentials().map(Self.json))

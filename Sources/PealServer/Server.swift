@@ -50,6 +50,8 @@ struct Server {
     /// Opens the store, serves until a signal or a failure, and closes the store.
     func run() async throws {
         PrivateFiles.fromNowOn()
+        // Until the reload service listens to it, it must not end the process.
+        signal(SIGHUP, SIG_IGN)
         let descriptors = DescriptorLimit.raise()
         let storage = try Storage.open(configuration) { [logger] in logger.warning("\($0)") }
         let result = await Result { try await serve(storage, descriptors: descriptors) }
@@ -80,7 +82,8 @@ struct Server {
             .init(eventLoopGroup: senders, time: time, randomness: randomness, logger: logger))
         let delivery = makeDelivery(storage, providers, clock)
         let shared = storage.shared.map { SharedDelivery(delivery, $0.signals) }
-        let courier = try makeCourier(storage, clock)
+        let transport = ReloadableTransport(try makeTransport(configuration))
+        let courier = makeCourier(storage, clock, transport)
         let connections = Connections(
             .init(
                 total: configuration.connectionsMax, perAddress: configuration.connectionsPerAddressMax,
@@ -91,7 +94,7 @@ struct Server {
         let http = HTTPMetrics()
         let services = APIServices(
             store: storage.store, engine: shared ?? delivery, providers: providers.all, channels: providers.channels,
-            time: clock, randomness: randomness, hasher: storage.masterKey, firstAdmin: firstAdmin,
+            time: clock, randomness: randomness, hasher: storage.store.hasher, firstAdmin: firstAdmin,
             addressRules: configuration.addressRules, webhookRules: configuration.webhookRules,
             options: APIOptions(configuration),
             operations: ServerOperations(
@@ -102,12 +105,15 @@ struct Server {
         let listeners = try HTTPListeners(
             configuration, services: services, connections: connections, group: eventLoopGroup, logger: logger)
         // Stopped in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
-        var running: [any Service] = [LagService(), delivery]
-        if !isPaused { running.insert(courier, at: 1) }
-        if let databaseTime { running.append(databaseTime) }
-        if let shared { running.append(shared) }
-        running.append(BackgroundService(
-                functions: (isPaused ? [] : dialectBackground(services)) + [AccessRecorder(services).run]))
+        var running: [any Service] = [NamedService("lag", LagService())]
+        if !isPaused { running.append(NamedService("webhooks", courier)) }
+        running.append(NamedService("delivery", delivery))
+        if let databaseTime { running.append(NamedService("database time", databaseTime)) }
+        if let shared { running.append(NamedService("signals", shared)) }
+        let functions = (isPaused ? [] : dialectBackground(services)) + [AccessRecorder(services).run]
+        running.append(NamedService("background", BackgroundService(functions: functions)))
+        running.append(
+            NamedService("reload", reloadService(storage, services, providers, courier, transport, listeners)))
         let result = await Result { try await run(running + listeners.services) }
         for provider in providers.all.values { await provider.close() }
         try result.get()
@@ -140,18 +146,51 @@ struct Server {
         }
     }
 
-    private func makeCourier(_ storage: Storage, _ clock: any TimeSource) throws -> WebhookCourier {
+    private func makeCourier(
+        _ storage: Storage, _ clock: any TimeSource, _ transport: any WebhookTransport
+    ) -> WebhookCourier {
+        WebhookCourier(
+            store: storage.store, transport: transport, composers: reportComposers,
+            rules: configuration.webhookRules, time: clock, randomness: randomness, logger: logger)
+    }
+
+    private func makeTransport(_ configuration: ServerConfiguration) throws -> CheckedTransport {
         do {
-            let transport = try CheckedTransport(
+            return try CheckedTransport(
                 caFile: configuration.caFile, group: eventLoopGroup, time: time,
                 resolver: SystemResolver(threadCount: Limits.webhookResolutionsMax))
-            return WebhookCourier(
-                store: storage.store, transport: transport,
-                composers: reportComposers,
-                rules: configuration.webhookRules, time: clock, randomness: randomness, logger: logger)
         } catch {
             throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") contains no PEM certificates: \(error)")
         }
+    }
+
+    /// What SIGHUP changes.
+    private func reloadService(
+        _ storage: Storage, _ services: APIServices, _ providers: ProviderSet, _ courier: WebhookCourier,
+        _ transport: ReloadableTransport, _ listeners: HTTPListeners
+    ) -> ReloadService {
+        ReloadService(
+            load: reload,
+            parts: [
+                ("log level", { [log] in log.level = Logger.Level(rawValue: $0.logLevel) ?? .info }),
+                ("certificates", { try listeners.reloadCertificates($0) }),
+                (
+                    "allowed hosts",
+                    { configuration in
+                        services.hosts.set(configuration.addressRules, configuration.webhookRules)
+                        courier.setRules(configuration.webhookRules)
+                    }
+                ),
+                ("push networks", { [time] in try providers.reload($0, time: time) }),
+                ("webhooks", { [self] in transport.replace(by: try makeTransport($0), time: time) }),
+                (
+                    "admin token",
+                    { configuration in
+                        guard services.firstAdmin.isConfigured, let adminToken = configuration.adminToken else { return }
+                        services.firstAdmin.set(storage.store.hasher.hash(adminToken))
+                    }
+                ),
+            ], logger: logger)
     }
 }
 
@@ -247,5 +286,6 @@ extension APIOptions {
             trustedProxies: configuration.trustedProxies,
             requestsPerKeyPerSecond: configuration.requestsPerKeyPerSecond,
             requestsPerAppPerSecond: configuration.requestsPerAppPerSecond)
+        hasAdminListener = configuration.adminListener != nil
     }
 }

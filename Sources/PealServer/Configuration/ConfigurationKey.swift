@@ -94,6 +94,22 @@ extension ConfigurationKey {
     static let metricsPortFile = ConfigurationKey(
         "metrics.port.file", .path, "File to write the metrics port to")
 
+    static let adminListenHost = ConfigurationKey(
+        "admin.listen.host", .text, default: "127.0.0.1", "Address of the listener for admins")
+    static let adminListenPort = ConfigurationKey(
+        "admin.listen.port", .integer(0...65_535),
+        "Port of a listener of its own for what only admins may do, /metrics and the details of /readyz. The main port "
+            + "does not serve these then; the listener serves everything")
+    static let adminListenPortFile = ConfigurationKey(
+        "admin.listen.port.file", .path, "File to write the port of the listener for admins to")
+    static let adminListenCertificate = ConfigurationKey(
+        "admin.listen.tls.certificate", .path, "PEM file with the certificate chain of the listener for admins")
+    static let adminListenKey = ConfigurationKey(
+        "admin.listen.tls.key", .path, "PEM file with the private key of that certificate")
+    static let adminListenClientCA = ConfigurationKey(
+        "admin.listen.tls.client.ca", .path,
+        "PEM file with the roots that must have signed the certificates of clients of the listener for admins")
+
     static let storeURL = ConfigurationKey(
         "store.url", .text, default: "sqlite:peal.db", isSecret: false,
         "Database: sqlite:PATH, or postgres://… (a libpq URI), which several servers may share")
@@ -177,7 +193,8 @@ extension ConfigurationKey {
         [
             configFile, httpHost, httpPort, httpPortFile, httpCertificate, httpKey, httpConnections,
             httpConnectionsPerAddress, httpTrustedProxies, httpHandshake, httpHead, httpIdle, httpAge, httpRate,
-            metricsPort, metricsPortFile, storeURL, preparedStatements, adminToken, masterKey, masterKeyFile,
+            metricsPort, metricsPortFile, adminListenHost, adminListenPort, adminListenPortFile,
+            adminListenCertificate, adminListenKey, adminListenClientCA, storeURL, preparedStatements, adminToken, masterKey, masterKeyFile,
         ] + ServerNetwork.builtIn.flatMap(\.keys) + [
             caFile, webhookHosts, webhookPorts, messageLife, requestBodyBytes, jsonValues, authenticationFailures,
             requestsPerKey,
