@@ -20,6 +20,7 @@ package struct APIServices: Sendable {
     let keyRing: KeyRing
     let failures: AuthenticationFailures
     let quotas: RequestQuotas
+    private let deviceQuota: DeviceQuota
     let refusals: Refusals
     let usage: KeyUsage
     package let http: HTTPMetrics
@@ -47,6 +48,8 @@ package struct APIServices: Sendable {
         self.firstAdmin = firstAdmin
         self.http = http
         refusals = Refusals(time: time)
+        deviceQuota = DeviceQuota(
+            devicesPerApp: options.devicesPerAppMax, topicsPerDevice: options.topicsPerDeviceMax, time: time)
         usage = KeyUsage(time: time)
         hosts = HostRules(addressRules, webhookRules)
         self.options = options
@@ -76,7 +79,7 @@ package struct APIServices: Sendable {
     }
     var audit: AuditVerbs { AuditVerbs(store: store) }
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
-    var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
+    var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers, quota: deviceQuota) }
     var topics: TopicVerbs { TopicVerbs(store: store) }
     var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
     var routes: RouteVerbs { RouteVerbs(store: store) }
@@ -108,6 +111,8 @@ package struct APIOptions: Sendable {
     package var servesMetrics: Bool
     /// Whether what only admins may do is on a listener of its own.
     package var hasAdminListener = false
+    package var devicesPerAppMax = Limits.devicesPerAppMax
+    package var topicsPerDeviceMax = Limits.topicsPerDeviceMax
     /// How long a traditional ContextPush message can still be cancelled.
     package var contextPushHoldSeconds: Int64
     /// The longest delivery window that ContextPush accepts.

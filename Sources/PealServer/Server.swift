@@ -287,5 +287,7 @@ extension APIOptions {
             requestsPerKeyPerSecond: configuration.requestsPerKeyPerSecond,
             requestsPerAppPerSecond: configuration.requestsPerAppPerSecond)
         hasAdminListener = configuration.adminListener != nil
+        devicesPerAppMax = configuration.devicesPerAppMax
+        topicsPerDeviceMax = configuration.topicsPerDeviceMax
     }
 }

@@ -157,6 +157,12 @@ extension ConfigurationKey {
     static let requestsPerApp = ConfigurationKey(
         "limits.requests.per.app.per.second", .integer(1...1_000_000, unit: "requests per second"),
         default: String(Limits.requestsPerAppPerSecond), "Requests with all keys of one app; further ones get 429")
+    static let devicesPerApp = ConfigurationKey(
+        "limits.devices.per.app", .integer(1...1_000_000_000, unit: "devices"),
+        default: String(Limits.devicesPerAppMax), "Active devices of one app; new ones beyond it get 429")
+    static let topicsPerDevice = ConfigurationKey(
+        "limits.topics.per.device", .integer(1...Limits.topicsPerDeviceMax, unit: "topics"),
+        default: String(Limits.topicsPerDeviceMax), "Topics of one device")
     static let pagesInFlight = ConfigurationKey(
         "delivery.pages.in.flight", .integer(1...256, unit: "pages"), default: String(Limits.pagesInFlightMax),
         "Pages of up to 1,024 devices in flight at once; bounds memory use and what may be sent twice after a crash")
@@ -198,7 +204,7 @@ extension ConfigurationKey {
         ] + ServerNetwork.builtIn.flatMap(\.keys) + [
             caFile, webhookHosts, webhookPorts, messageLife, requestBodyBytes, jsonValues, authenticationFailures,
             requestsPerKey,
-            requestsPerApp, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold,
+            requestsPerApp, devicesPerApp, topicsPerDevice, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold,
             contextPushWindow, richieTopics, richieUsers, logLevel, logFormat,
         ]
 

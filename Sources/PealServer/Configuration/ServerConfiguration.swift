@@ -32,6 +32,8 @@ package struct ServerConfiguration: Sendable {
     package var authenticationFailuresPerMinute: Int
     package var requestsPerKeyPerSecond: Int
     package var requestsPerAppPerSecond: Int
+    package var devicesPerAppMax: Int
+    package var topicsPerDeviceMax: Int
     package var pagesInFlightMax: Int
     package var retentionDays: Int
     package var retiredDeviceDays: Int
@@ -106,6 +108,8 @@ extension ServerConfiguration {
             authenticationFailuresPerMinute: checked.integer(.authenticationFailures),
             requestsPerKeyPerSecond: checked.integer(.requestsPerKey),
             requestsPerAppPerSecond: checked.integer(.requestsPerApp),
+            devicesPerAppMax: checked.integer(.devicesPerApp),
+            topicsPerDeviceMax: checked.integer(.topicsPerDevice),
             pagesInFlightMax: checked.integer(.pagesInFlight),
             retentionDays: checked.integer(.retentionDays),
             retiredDeviceDays: checked.integer(.retiredDeviceDays),
