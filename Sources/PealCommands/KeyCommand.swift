@@ -16,17 +16,16 @@ struct KeyRotateMasterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate-master", abstract: "Replace the master key, and seal every secret under the new one.",
         discussion: """
-            Takes the options and the environment of serve. With SQLite, stop the server first. With PostgreSQL, \
-            --keep-former-key leaves both keys valid, so that servers can be restarted one by one with the new key; \
-            run the command again with the new key to end that. An interrupted run is repeated and goes on; until it \
-            has ended, servers start with either key.
+            Takes the options and the environment of serve. With SQLite, stop the server first. With PostgreSQL, run \
+            it with --prepare, restart the servers one by one, and run it again. An interrupted run is repeated and \
+            goes on; until it has ended, servers start with either key.
             """)
 
     @Option(help: "File with the new key; made if it does not exist. Default: the file of the present key.")
     var toFile: String?
 
-    @Flag(help: "Leave the former key valid.")
-    var keepFormerKey = false
+    @Flag(help: "Only make both keys valid, so that servers can be restarted before the replacement.")
+    var prepare = false
 
     @OptionGroup var options: ServerOptions
 
@@ -34,7 +33,7 @@ struct KeyRotateMasterCommand: AsyncParsableCommand {
         let configuration = try await options.load()
         Surroundings.current.print(
             try await CommandFailure.naming {
-                try await rotateMasterKey(configuration, to: toFile, keepsFormer: keepFormerKey)
+                try await rotateMasterKey(configuration, to: toFile, prepares: prepare)
             })
     }
 }

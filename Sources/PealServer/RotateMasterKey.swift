@@ -6,11 +6,11 @@ internal import PealStore
 /// - Parameters:
 ///   - file: holds the next key, and is made if it does not exist. nil for one beside the present key's file, which it
 ///     replaces in the end.
-///   - keepsFormer: leaves both keys valid, so that servers can be restarted with the next one before the end.
+///   - prepares: only makes both keys valid, so that servers can be restarted before the replacement.
 /// - Returns: lines to print.
 /// - Throws: `ConfigurationFailure` when the present key is not in a file and `file` is nil.
 package func rotateMasterKey(
-    _ configuration: ServerConfiguration, to file: String?, keepsFormer: Bool
+    _ configuration: ServerConfiguration, to file: String?, prepares: Bool
 ) async throws -> String {
     PrivateFiles.fromNowOn()
     let configured = try Storage.checkedKey(configuration)
@@ -18,8 +18,8 @@ package func rotateMasterKey(
     defer { try? engine.close() }
     let rotation = MasterKeyRotation(engine, configured: configured)
     if try await rotation.isUnderWay() {
+        guard !prepares else { return prepared }
         let count = try await rotation.seal(next: configured)
-        guard !keepsFormer else { return kept(count) }
         try await rotation.end(next: configured)
         return "The master key was replaced by the configured one: \(count) secrets sealed."
     }
@@ -29,8 +29,11 @@ package func rotateMasterKey(
     }
     let isThere = FileManager.default.fileExists(atPath: nextFile)
     let next = isThere ? try MasterKey.load(nextFile) : try MasterKey.create(nextFile)
+    if prepares {
+        try await rotation.prepare(next: next)
+        return prepared + "\nThe next key is in \(nextFile)."
+    }
     let count = try await rotation.seal(next: next)
-    guard !keepsFormer else { return kept(count) + " The next key is in \(nextFile)." }
     guard file == nil, let present else {
         try await rotation.end(next: next)
         return """
@@ -50,9 +53,10 @@ package func rotateMasterKey(
         """
 }
 
-private func kept(_ count: Int) -> String {
-    "\(count) secrets sealed. Both keys are valid: restart the servers with the next one, and run the command again."
-}
+private let prepared = """
+    Both keys are valid now. Restart every server, with either key, and run the command again without --prepare.
+    Then restart the servers that have the former key with the next one when it suits you.
+    """
 
 private func defaultFile(_ configuration: ServerConfiguration) -> String? {
     guard case .sqlite(let path) = configuration.store else { return nil }

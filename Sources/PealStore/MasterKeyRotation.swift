@@ -24,12 +24,16 @@ package struct MasterKeyRotation: Sendable {
         return try await engine.read { [configured] in try configured.isNext($0) }
     }
 
+    /// Makes both keys valid, without sealing anything: servers that start from now on know both.
+    package func prepare(next: MasterKey) async throws {
+        guard try await !isUnderWay() else { return }
+        try await engine.write(.control) { [configured] in try configured.begin(next: next, $0) }
+    }
+
     /// Seals everything under `next`. Both keys open the database afterwards.
     /// - Returns: how many secrets were sealed.
     package func seal(next: MasterKey) async throws -> Int {
-        if try await !isUnderWay() {
-            try await engine.write(.control) { [configured] in try configured.begin(next: next, $0) }
-        }
+        try await prepare(next: next)
         var count = 0
         for table in SealedTable.all {
             var last: [SQLValue]?

@@ -62,6 +62,12 @@ package final class SQLStore: Store {
     /// Hashes as the database's keys were hashed, once it was migrated.
     package var hasher: any KeyHasher { context.masterKey }
 
+    /// Learns what the database adds to its key, for whoever does not migrate it.
+    package func learnKey() async throws {
+        guard try await masterKeyMatches() == true else { return }
+        context.key.set(try await engine.read { [context] in try context.masterKey.unlock($0) })
+    }
+
     /// Whether the database was created with this master key; nil when it is not marked yet.
     package func masterKeyMatches() async throws -> Bool? {
         try await engine.read { [context] in try context.masterKey.matches($0) }
