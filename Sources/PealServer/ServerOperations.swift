@@ -67,7 +67,7 @@ struct ServerOperations: Operations {
         members["messages"] = [
             "unfinished": .integer(facts.census.messagesUnfinished),
             "scheduled": .integer(facts.census.messagesScheduled),
-            "oldest_pending_at": facts.census.oldestPendingAt.map { .string($0.description) } ?? .null,
+            "oldest_pending_at": facts.census.oldestPendingAt.map { JSON.string($0.description) } ?? .null,
         ]
         members["quarantined_slices"] = .integer(facts.census.slicesQuarantined)
         members["closed_routes"] = .array(

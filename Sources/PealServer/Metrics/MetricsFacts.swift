@@ -65,14 +65,9 @@ struct ProcessFigures: Sendable {
 
     static var current: ProcessFigures {
         var figures = ProcessFigures()
-        var usage = rusage()
-        #if canImport(Glibc)
-            getrusage(RUSAGE_SELF, &usage)
-        #else
-            getrusage(RUSAGE_SELF, &usage)
-        #endif
-        for time in [usage.ru_utime, usage.ru_stime] {
-            figures.cpuSeconds += Double(time.tv_sec) + Double(time.tv_usec) / 1e6
+        var time = timespec()
+        if clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0 {
+            figures.cpuSeconds = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
         }
         // Linux: sizes in pages (proc(5)).
         if let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) {
