@@ -54,17 +54,17 @@ package struct MasterKey: Sendable {
     /// - Throws: `internal` when it was sealed with another key or place, or was modified.
     func unseal(_ sealed: [UInt8], place: String) throws -> [UInt8] {
         for key in [sealing] + alsoOpening {
-            if let secret = Self.open(sealed, place: place, with: key) { return secret }
+            if let secret = Self.opened(sealed, place: place, with: key) { return secret }
         }
         throw PealError(.internal, "a stored secret cannot be opened: it was sealed under another master key")
     }
 
     /// Whether the secret is sealed under the key that new secrets are sealed under.
     func isCurrent(_ sealed: [UInt8], place: String) -> Bool {
-        Self.open(sealed, place: place, with: sealing) != nil
+        Self.opened(sealed, place: place, with: sealing) != nil
     }
 
-    private static func open(_ sealed: [UInt8], place: String, with key: SymmetricKey) -> [UInt8]? {
+    private static func opened(_ sealed: [UInt8], place: String, with key: SymmetricKey) -> [UInt8]? {
         guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
         return try? Array(AES.GCM.open(box, using: key, authenticating: Array(place.utf8)))
     }
