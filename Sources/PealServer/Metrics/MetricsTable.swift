@@ -1,5 +1,7 @@
+internal import PealAPI
 internal import PealCore
 internal import PealDelivery
+internal import PealReports
 
 extension Metric {
     /// Every metric. Labels contain ids of apps, but no names, users, addresses or texts of providers.
