@@ -155,7 +155,7 @@ class Setup:
             list(pool.map(self.register, range(0, self.options.devices, 1000)))
         took = time.monotonic() - started
         cpu = (cpu_seconds(self.peal.pid) - before) / self.options.devices * 1e6
-        # With the write-ahead log, which is at most a few pages per transaction larger than what it will become.
+        # With the write-ahead log, of up to 256 MiB.
         self.store_bytes = sum(file.stat().st_size for file in self.folder.glob("peal.db*")) / self.options.devices
         print(f"registered {self.options.devices} devices in {took:.1f} s, {cpu:.1f} µs of CPU per device, "
               f"{self.store_bytes:.0f} bytes in the store per device", flush=True)
