@@ -60,7 +60,7 @@ struct PealCommand: AsyncParsableCommand {
                 subcommands: [
                     AppCommand.self, CredentialCommand.self, KeyCommand.self, DeviceCommand.self, TopicCommand.self,
                     ChannelCommand.self, MessageCommand.self, WebhookCommand.self, ImportCommand.self,
-                    ExportCommand.self,
+                    ExportCommand.self, AuditCommand.self, AdminCommand.self,
                 ]),
         ])
 }

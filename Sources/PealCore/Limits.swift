@@ -43,6 +43,7 @@ package enum Limits {
     package static let archiveCharactersMax = 64 * 1024
     package static let secretBytesMax = 1024
     package static let vapidKeysMax = 16
+    package static let adminsMax = 100
     /// How many days before a certificate expires Peal warns.
     package static let expiryWarningDays: [Int64] = [30, 14, 7]
     /// How many credentials of all apps the metrics, `/readyz` and the expiry watch list, the most urgent first.

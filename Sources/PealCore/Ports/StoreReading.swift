@@ -151,6 +151,18 @@ package protocol StoreReading {
     func topicsJoined(app: AppKey, device: DeviceKey) throws -> [String: Timestamp]
     func triggerCount(app: AppKey, geofence: Int64) throws -> Int
 
+    /// Rows of the audit log in descending order of number, starting before `cursor`.
+    func auditRows(_ filter: AuditFilter, before cursor: Int64?, limit: Int) throws -> [AuditRow]
+    /// Rows of the audit log in ascending order of number, starting after `cursor`.
+    func auditRows(_ filter: AuditFilter, after cursor: Int64, limit: Int) throws -> [AuditRow]
+    /// Checks at most `limit` rows after those of `earlier`, which is a `goOn`.
+    func checkAudit(_ earlier: AuditCheck, limit: Int) throws -> AuditCheck
+
+    /// Named admins, ordered by time of creation.
+    func admins() throws -> [Admin]
+    /// The admin whose key's hash begins like that.
+    func storedAdmin(publicHalf: String) throws -> (admin: Admin, secretHash: [UInt8])?
+
     /// Whether requests began changes that `prune` must complete now.
     func hasRemainders(now: Timestamp) throws -> Bool
 }

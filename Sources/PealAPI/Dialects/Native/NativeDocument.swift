@@ -24,7 +24,7 @@ enum NativeDocument {
         return DialectDocument(
             name: "Native", text: "Apps, credentials, keys, devices, messages and their results.",
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
-            operations: apps + credentials + keys(describing) + devices + topics(describing) + messages(describing)
+            operations: apps + audit + admins + credentials + keys(describing) + devices + topics(describing) + messages(describing)
                 + states + channels + webhooks
                 + campaigns + routes,
             webhooks: [event])
