@@ -352,3 +352,14 @@ enum SchemaTrouble {
         "CREATE INDEX slice_quarantined ON slice (app, message) WHERE state = 5",
     ]
 }
+
+/// Named conditions for audiences.
+enum SchemaSegments {
+    static let statements = [
+        """
+        CREATE TABLE segment (
+            app BIGINT NOT NULL, name {text} NOT NULL, condition {bytes} NOT NULL, created_at BIGINT NOT NULL,
+            changed_at BIGINT NOT NULL, PRIMARY KEY (app, name))
+        """
+    ]
+}
