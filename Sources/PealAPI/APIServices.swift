@@ -77,6 +77,7 @@ package struct APIServices: Sendable {
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
     var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
     var topics: TopicVerbs { TopicVerbs(store: store) }
+    var segments: SegmentVerbs { SegmentVerbs(store: store) }
     var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
     var routes: RouteVerbs { RouteVerbs(store: store) }
     var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
