@@ -198,7 +198,7 @@ package protocol ConsoleOperations: Sendable {
     /// Every subsystem, with the reason if it does not work.
     func readiness() async -> [(subsystem: String, failure: String?)]
     /// The keys of the configuration with their values in force and where they came from, secrets masked.
-    func configuration() -> [ConfigurationLine]
+    func configurationLines() -> [ConfigurationLine]
     /// The bytes of the embedded database; nil if the store is elsewhere.
     func storeBytes() -> Int64?
     /// A key was made or revoked here: the API forgets what it has cached of keys.

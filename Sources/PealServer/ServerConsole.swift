@@ -36,7 +36,7 @@ struct ServerConsoleOperations: ConsoleOperations {
 
     func readiness() async -> [(subsystem: String, failure: String?)] { await api.operations.readiness() }
 
-    func configuration() -> [ConfigurationLine] {
+    func configurationLines() -> [ConfigurationLine] {
         configuration.values.map { key, value, isGiven in
             ConfigurationLine(key: key.words, value: value ?? "", origin: isGiven ? "given" : "default")
         }

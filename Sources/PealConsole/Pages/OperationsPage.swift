@@ -19,7 +19,7 @@ enum OperationsPage {
         }
         var settings = ListTable(
             caption: texts[.configuration], columns: [texts[.key], texts[.value], texts[.origin]])
-        settings.rows = operations.configuration().map { line in
+        settings.rows = operations.configurationLines().map { line in
             ["<code>\(line.key)</code>", "<code class=\"long\">\(line.value)</code>", "\(line.origin)"]
         }
         page.body = """
