@@ -68,7 +68,8 @@ extension Visit {
     /// The header that sets the session's cookie; an empty value deletes it.
     func cookieHeader(_ value: String) -> String {
         let age = value.isEmpty ? 0 : Limits.consoleSessionSeconds
-        return "\(cookieName)=\(value); Path=/; Max-Age=\(age); HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
+        return "\(cookieName)=\(value); Path=/; Max-Age=\(age); HttpOnly; SameSite=Strict"
+            + (isSecure ? "; Secure" : "")
     }
 
     /// Where to go without a session. A page asks to come back to it.

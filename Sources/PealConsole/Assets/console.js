@@ -1,7 +1,9 @@
 // What every page does in the browser: local times, questions before something is deleted, files dropped into fields.
 
-const zoned = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
-const exact = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "full", timeStyle: "long" });
+const own = navigator.languages.find((language) => language.startsWith(document.documentElement.lang));
+const locale = own ?? document.documentElement.lang;
+const zoned = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
 
 /** Shows the times below `root` in the viewer's zone; the exact instant stays in the tooltip. */
 export function localizeTimes(root = document) {

@@ -21,7 +21,9 @@ enum CampaignPages {
         }
         var table = ListTable(
             caption: texts[.campaigns],
-            columns: [texts[.campaign], texts[.messages], texts[.devices], texts[.accepted], texts[.received], texts[.opened]],
+            columns: [
+                texts[.campaign], texts[.messages], texts[.devices], texts[.accepted], texts[.received], texts[.opened],
+            ],
             numbers: [1, 2, 3, 4, 5])
         table.rows = shown.map { report in
             [

@@ -90,11 +90,15 @@ struct ComposeForm: Sendable {
 
     private func window(_ until: Timestamp, _ audience: Audience, now: Timestamp) throws(PealError) -> DeliveryWindow {
         guard until > now, until <= now + .seconds(Limits.windowSecondsMax) else {
-            throw .invalid("window_until", "the window must end in the future, at most \(Limits.windowSecondsMax / 86_400) days from now")
+            throw .invalid(
+                "window_until",
+                "the window must end in the future, at most \(Limits.windowSecondsMax / 86_400) days from now")
         }
         guard (1...Limits.momentUsersMax).contains(audience.users.count), audience.devices.isEmpty,
             audience.topics.isEmpty, !audience.includesAll, audience.excludedTopics.isEmpty
-        else { throw .invalid("users", "a message with a delivery window is for 1 to \(Limits.momentUsersMax) users only") }
+        else {
+            throw .invalid("users", "a message with a delivery window is for 1 to \(Limits.momentUsersMax) users only")
+        }
         let method = form["method"].flatMap { DeliveryWindow.Method(rawValue: $0) } ?? .experiment
         return DeliveryWindow(until: until, method: method)
     }
@@ -174,7 +178,8 @@ struct ComposeForm: Sendable {
             throw .invalid(name, "\(text) is not a date and time")
         }
         // The offset that holds then: first as if the wall clock were UTC, then at the instant found.
-        let first = Double(wall.seconds) - Double(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(wall.seconds))))
+        let first =
+            Double(wall.seconds) - Double(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(wall.seconds))))
         let offset = zone.secondsFromGMT(for: Date(timeIntervalSince1970: first))
         return wall - .seconds(offset)
     }

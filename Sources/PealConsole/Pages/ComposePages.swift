@@ -80,7 +80,8 @@ enum ComposePages {
         let texts = visit.texts
         do {
             let count = try await ComposeCheck.count(visit, try form.audience(), form.environment, isExact: false)
-            let counted: HTML = "<p class=\"count\" data-count>\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
+            let counted: HTML =
+                "<p class=\"count\" data-count>\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
             guard form.hasContent, let draft = try? draft(visit, form.withAnybody()) else {
                 return counted + "<p class=\"hint\">\(texts[.previewHint])</p>"
             }
@@ -191,10 +192,16 @@ enum ComposeCheck {
         let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
         let requests = visit.services.preview.requests(draft, app: app, records).filter { $0.counts || $0.isPossible }
         var seen: Set<Platform> = []
-        return HTML.each(requests) { request in
-            let isFirst = seen.insert(request.platform).inserted
-            return isFirst ? card(visit, draft, request) : .empty
-        }
+        let first = requests.filter { seen.insert($0.platform).inserted }
+        let (own, others) = (first.filter(\.counts), first.filter { !$0.counts })
+        guard !own.isEmpty else { return "\(first.map { card(visit, draft, $0) })" }
+        return """
+            \(own.map { card(visit, draft, $0) })
+            \(HTML.when(!others.isEmpty, """
+                <details class="others"><summary>\(visit.texts[.otherPlatforms])</summary>\
+                \(others.map { card(visit, draft, $0) })</details>
+                """))
+            """
     }
 
     private static func card(_ visit: Visit, _ draft: MessageDraft, _ request: MessagePreview.Request) -> HTML {

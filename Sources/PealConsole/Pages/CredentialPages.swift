@@ -92,6 +92,7 @@ enum CredentialPages {
         let texts = visit.texts
         let environments = network.environments
         return HTML.each(network.credentials.kinds) { kind in
+            let scope = "\(network.name.rawValue)-\(kind.name)-"
             let isShown = outcome?.error != nil && visit.form["kind"] == kind.name
             return """
                 <form method="post" class="kind" action="\(visit.link("credentials", network.name.rawValue, environments[0].rawValue))" \
@@ -100,9 +101,11 @@ enum CredentialPages {
                 \(HTML.when(environments.count > 1, Field(
                     name: "environment", label: texts[.environment],
                     kind: .choice(environments.map { ($0.rawValue, $0.rawValue) }),
-                    value: outcome?.environment.rawValue ?? environments[0].rawValue).html))
+                    value: outcome?.environment.rawValue ?? environments[0].rawValue, scope: scope).html))
                 \(HTML.each(kind.members) { member in
-                    field(visit, kind, member, value: isShown ? visit.form.raw(member.name) : "", isShown ? outcome?.error : nil)
+                    field(
+                        visit, member, scope, value: isShown ? visit.form.raw(member.name) : "",
+                        isShown ? outcome?.error : nil)
                 })
                 <button class="primary">\(texts[.save])</button></form>
                 """
@@ -110,13 +113,13 @@ enum CredentialPages {
     }
 
     private static func field(
-        _ visit: Visit, _ kind: CredentialForm.Kind, _ member: CredentialForm.Member, value: String, _ error: PealError?
+        _ visit: Visit, _ member: CredentialForm.Member, _ scope: String, value: String, _ error: PealError?
     ) -> HTML {
         let texts = visit.texts
         var field = Field(
             name: member.name, label: member.name.replacing("_", with: " "),
             error: error?.field?.hasSuffix(member.name) == true ? error?.message : nil, isRequired: member.isRequired,
-            more: " spellcheck=\"false\" autocomplete=\"off\"")
+            scope: scope, more: " spellcheck=\"false\" autocomplete=\"off\"")
         switch member.value {
         case .text, .word, .contact: field.value = value
         case .constant(let text): field.value = value.isEmpty ? text : value

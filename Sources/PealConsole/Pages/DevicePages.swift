@@ -85,7 +85,9 @@ enum DevicePages {
         guard !items.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
         var table = ListTable(
             caption: texts[.devices],
-            columns: [texts[.device], texts[.platform], texts[.user], texts[.topics], texts[.state], texts[.registered]])
+            columns: [
+                texts[.device], texts[.platform], texts[.user], texts[.topics], texts[.state], texts[.registered],
+            ])
         table.rows = items.map { device in
             [
                 "<a class=\"title\" href=\"\(visit.link("devices", device.id.description))\">\(name(device))</a>",
@@ -202,8 +204,8 @@ enum DevicePages {
             \(visit.time(item.message.createdAt))</div>
             <ol class="events">\(HTML.each(events.filter { $0.name != .notMatched }) { event in
                 """
-                <li><i class="dot \(event.name.tone)"></i><span>\(texts.event(event.name))</span> \
-                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(event.detail)</span> "))\(visit.time(event.at))</li>
+                <li><span><i class="dot \(event.name.tone)"></i>\(texts.event(event.name)) \
+                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(event.detail)</span>"))</span> \(visit.time(event.at))</li>
                 """
             })</ol></li>
             """

@@ -15,7 +15,8 @@ enum HomePage {
         let own = visit.holder?.app
         let isAdmin = visit.isAdmin
         let (apps, stopped, ending) = try await visit.services.store.read { store in
-            let apps = try own.map { try store.app(key: $0).map { [$0] } ?? [] } ?? store.apps(after: nil, limit: appsMax)
+            let apps =
+                try own.map { try store.app(key: $0).map { [$0] } ?? [] } ?? store.apps(after: nil, limit: appsMax)
             return (
                 apps, isAdmin ? try store.stoppedCredentials(limit: 20) : [],
                 isAdmin ? try store.endingCredentials(limit: 20) : []
@@ -52,7 +53,8 @@ enum HomePage {
         _ ending: [(app: AppID, record: CredentialRecord)]
     ) -> HTML {
         let names = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.name) })
-        let items = stopped.map { app, record in Attention.item(visit, record, app: names[app] ?? "\(app)", id: app) }
+        let items =
+            stopped.map { app, record in Attention.item(visit, record, app: names[app] ?? "\(app)", id: app) }
             + ending.filter { $0.record.warning(at: visit.now) != nil }.map { app, record in
                 Attention.item(visit, record, app: names[app] ?? "\(app)", id: app)
             }
@@ -103,7 +105,8 @@ enum HomePage {
 /// What somebody should look at.
 enum Attention {
     static func item(_ visit: Visit, _ record: CredentialRecord, app: String?, id: AppID) -> HTML {
-        let place = [app, record.provider.network.title].compactMap(\.self).joined(separator: " · ")
+        let place =
+            [app, record.provider.network.title].compactMap(\.self).joined(separator: " · ")
             + (record.provider.hasEnvironments ? " \(record.environment.rawValue)" : "")
         let link = "/console/apps/\(id)/credentials"
         if case .stopped(let at, let reason) = record.health {

@@ -61,12 +61,15 @@ enum ImportPages {
                 }
             }
             let reply = try await visit.services.devices.register(drafts, app: app, visit.verb) { results in
-                Reply(status: 200, .array(results.map { result in
-                    switch result {
-                    case .success(let result): .string(result.isNew ? "created" : "updated")
-                    case .failure(let error): ["message": .string(error.message)]
-                    }
-                }))
+                Reply(
+                    status: 200,
+                    .array(
+                        results.map { result in
+                            switch result {
+                            case .success(let result): .string(result.isNew ? "created" : "updated")
+                            case .failure(let error): ["message": .string(error.message)]
+                            }
+                        }))
             }
             let results = (try? JSONParser.parse(reply.body))?.arrayValue ?? []
             for (line, result) in zip(batch, results) {
@@ -91,7 +94,8 @@ struct ImportedDevice: Sendable {
             throw PealError(.invalidJSON, "the line is not a JSON object")
         }
         guard let name = json["platform"]?.stringValue, let platform = Platform(rawValue: name) else {
-            throw .invalid("platform", "platform must be one of \(Platform.addressable.map(\.rawValue).joined(separator: ", "))")
+            throw .invalid(
+                "platform", "platform must be one of \(Platform.addressable.map(\.rawValue).joined(separator: ", "))")
         }
         let environment = json["environment"]?.stringValue.flatMap { Environment(alias: $0) } ?? .production
         guard let given = json["address"] else { throw .missing("address") }
@@ -107,7 +111,8 @@ struct ImportedDevice: Sendable {
         registration.detail.osVersion = try word(json, "os_version", max: Limits.nameCharactersMax)
         registration.detail.appVersion = try word(json, "app_version", max: Limits.nameCharactersMax)
         if let topics = json["topics"]?.arrayValue {
-            guard topics.count <= Limits.topicsPerDeviceMax, topics.allSatisfy({ isName($0.stringValue, max: Limits.topicBytesMax) })
+            guard topics.count <= Limits.topicsPerDeviceMax,
+                topics.allSatisfy({ isName($0.stringValue, max: Limits.topicBytesMax) })
             else { throw .invalid("topics", "topics must be a list of names") }
             registration.topics = topics.compactMap(\.stringValue)
         }
@@ -118,7 +123,9 @@ struct ImportedDevice: Sendable {
 
     private func word(_ json: JSON, _ name: String, max: Int) throws(PealError) -> String? {
         guard let value = json[name], !value.isNull else { return nil }
-        guard isName(value.stringValue, max: max) else { throw .invalid(name, "\(name) must be a text without control characters") }
+        guard isName(value.stringValue, max: max) else {
+            throw .invalid(name, "\(name) must be a text without control characters")
+        }
         return value.stringValue
     }
 

@@ -31,7 +31,8 @@ enum KeyPages {
     private static func table(_ visit: Visit, _ keys: [APIKey]) -> HTML {
         let texts = visit.texts
         var table = ListTable(
-            caption: texts[.keys], columns: [texts[.kind], texts[.publicPart], texts[.scopes], texts[.made], texts[.expires], texts[.actions]])
+            caption: texts[.keys],
+            columns: [texts[.kind], texts[.publicPart], texts[.scopes], texts[.made], texts[.expires], texts[.actions]])
         table.rows = keys.map { key in
             let scopes = APIKey.Scope.allCases.filter(key.scopes.contains)
             return [

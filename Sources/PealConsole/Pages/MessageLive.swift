@@ -13,7 +13,8 @@ enum MessageLive {
     private static let streams = Atomic(0)
     private static let interval = Duration.milliseconds(500)
 
-    static func fragment(_ visit: Visit, _ report: MessageReport) -> HTML {
+    /// - Parameter samples: Devices for each reason.
+    static func fragment(_ visit: Visit, _ report: MessageReport, samples: [String: [DeviceID]]) -> HTML {
         let texts = visit.texts
         let total = report.total
         let settled = total.settled
@@ -27,10 +28,17 @@ enum MessageLive {
             <p class="hint rate-text" hidden data-text="\(texts[.ratePerSecond])"></p>
             </section>
             <div class="columns">
-            <section><h2>\(texts[.reasons])</h2>\(reasons(visit, total))</section>
+            <section><h2>\(texts[.reasons])</h2>\(reasons(visit, total, samples))</section>
             <section><h2>\(texts[.platforms])</h2>\(platforms(visit, report))</section>
             </div>
             """
+    }
+
+    /// The devices to show for the report's reasons.
+    static func samples(_ visit: Visit, _ report: MessageReport) async throws -> [String: [DeviceID]] {
+        guard !report.total.reasons.isEmpty else { return [:] }
+        return try await OutcomeSamples(store: visit.services.store).devices(
+            of: report.message.id, app: report.message.app)
     }
 
     private static func figures(_ visit: Visit, _ total: OutcomeCounts, _ report: MessageReport) -> HTML {
@@ -49,12 +57,16 @@ enum MessageLive {
             """
     }
 
-    private static func reasons(_ visit: Visit, _ total: OutcomeCounts) -> HTML {
+    private static func reasons(_ visit: Visit, _ total: OutcomeCounts, _ samples: [String: [DeviceID]]) -> HTML {
         let texts = visit.texts
         guard !total.reasons.isEmpty else { return "<p class=\"none\">\(texts[.noReasons])</p>" }
-        var table = ListTable(caption: texts[.reasons], columns: [texts[.reason], texts[.devices]], numbers: [1])
+        var table = ListTable(
+            caption: texts[.reasons], columns: [texts[.reason], texts[.devices], texts[.samples]], numbers: [1])
         table.rows = total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(50).map { reason, count in
-            ["<code>\(reason)</code>", visit.number(count)]
+            let devices = HTML.each(samples[reason] ?? []) { device in
+                "<a class=\"sample\" href=\"\(visit.link("devices", device.description))\">\(device.description.prefix(8).description)</a> "
+            }
+            return ["<code>\(reason)</code>", visit.number(count), devices]
         }
         return table.html
     }
@@ -62,11 +74,13 @@ enum MessageLive {
     private static func platforms(_ visit: Visit, _ report: MessageReport) -> HTML {
         let texts = visit.texts
         guard !report.platforms.isEmpty else { return "<p class=\"none\">\(texts[.nobody])</p>" }
+        let total = report.total
+        let shown = Outcomes.all.filter { $0.name == "accepted" || total[keyPath: $0.value] > 0 }
         var table = ListTable(
-            caption: texts[.platforms], columns: [texts[.platform]] + Outcomes.all.map { texts[$0.word] },
-            numbers: Set(1...Outcomes.all.count))
+            caption: texts[.platforms], columns: [texts[.platform]] + shown.map { texts[$0.word] },
+            numbers: Set(1...shown.count))
         table.rows = report.platforms.sorted { $0.key.rawValue < $1.key.rawValue }.map { platform, counts in
-            ["\(texts.platform(platform))"] + Outcomes.all.map { visit.number(counts[keyPath: $0.value]) }
+            ["\(texts.platform(platform))"] + shown.map { visit.number(counts[keyPath: $0.value]) }
         }
         return table.html
     }
@@ -86,9 +100,11 @@ enum MessageLive {
             var last: HTML?
             var idle = 0
             while !Task.isCancelled, !Task.isShuttingDownGracefully {
-                guard let report = try await visit.services.store.read({ try $0.report(app: app, id: id) }) else { break }
-                let fragment = fragment(visit, report)
+                guard let report = try await visit.services.store.read({ try $0.report(app: app, id: id) }) else {
+                    break
+                }
                 let isOver = report.message.state.isFinal
+                let fragment = fragment(visit, report, samples: try await samples(visit, report))
                 idle = fragment == last ? idle + 1 : 0
                 if fragment != last || isOver {
                     try await writer.write(event(isOver ? "end" : "progress", fragment))

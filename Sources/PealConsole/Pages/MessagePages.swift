@@ -82,7 +82,8 @@ enum MessagePages {
                 \(HTML.with(item.message.campaignID) { " <span class=\"hint\">\($0)</span>" })
                 """,
                 visit.badge(item.message.state), "\(item.audience.map { texts.audience($0) } ?? "")",
-                visit.number(total.devices),
+                total.devices == 0 && item.message.cutoffAt == nil
+                    ? "<span class=\"none\">–</span>" : visit.number(total.devices),
                 "\(total.devices == 0 ? "–" : texts.percent(total.accepted, of: total.devices))",
                 visit.time(item.message.createdAt),
             ]
@@ -105,7 +106,7 @@ enum MessagePages {
         let isLive = !report.message.state.isFinal
         page.body = """
             <div id="live" class="stack"\(if: isLive, " data-events=\"\(visit.link("messages", id.description, "live"))\"")>
-            \(MessageLive.fragment(visit, report))
+            \(MessageLive.fragment(visit, report, samples: try await MessageLive.samples(visit, report)))
             </div>
             <div class="columns">
             <section><h2>\(texts[.content])</h2>\(draft.map { content(visit, $0) } ?? .empty)</section>
@@ -133,7 +134,8 @@ enum MessagePages {
                 visit.button(texts[.cancelMessage], to: "\(path)/cancel", "danger", confirm: texts[.cancelConfirm]))
         }
         buttons.append(
-            "<a class=\"button\" href=\"\(visit.link("compose"))?from=\(message.id.description)\">\(texts[.duplicate])</a>")
+            "<a class=\"button\" href=\"\(visit.link("compose"))?from=\(message.id.description)\">\(texts[.duplicate])</a>"
+        )
         return "\(buttons)"
     }
 
@@ -185,9 +187,10 @@ enum MessagePages {
             """
     }
 
-    private typealias Step = @Sendable (
-        MessageID, AppKey, VerbCall, @escaping @Sendable (MessageReport) throws -> Reply
-    ) async throws -> Reply
+    private typealias Step =
+        @Sendable (
+            MessageID, AppKey, VerbCall, @escaping @Sendable (MessageReport) throws -> Reply
+        ) async throws -> Reply
 
     private static func move(
         _ visit: Visit, _ notice: String, _ verb: (MessageVerbs) -> Step
@@ -265,7 +268,8 @@ extension Texts {
         if audience.includesAll { parts.append(self[.everybody]) }
         if let topic = audience.topics.first {
             parts.append(
-                audience.topics.count == 1 ? self(.topicNamed, topic) : self(.topicsNamed, topic, number(audience.topics.count - 1)))
+                audience.topics.count == 1
+                    ? self(.topicNamed, topic) : self(.topicsNamed, topic, number(audience.topics.count - 1)))
         }
         if let user = audience.users.first {
             parts.append(audience.users.count == 1 ? self(.userNamed, user) : people(audience.users.count))

@@ -15,7 +15,10 @@ enum OperationsPage {
         facts.add(texts[.serverTime], visit.time(visit.now))
         var table = ListTable(caption: texts[.subsystems], columns: [texts[.name], texts[.state]])
         table.rows = subsystems.map { name, failure in
-            ["\(name)", failure.map { "\(visit.badge(texts[.broken], "bad")) \($0)" } ?? visit.badge(texts[.works], "good")]
+            [
+                "\(name)",
+                failure.map { "\(visit.badge(texts[.broken], "bad")) \($0)" } ?? visit.badge(texts[.works], "good"),
+            ]
         }
         var settings = ListTable(
             caption: texts[.configuration], columns: [texts[.key], texts[.value], texts[.origin]])

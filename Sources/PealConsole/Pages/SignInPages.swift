@@ -61,7 +61,8 @@ enum SignInPages {
         return route
     }
 
-    private static func page(_ visit: Visit, next: String?, _ status: Int = 200, error: String? = nil) -> ConsoleAnswer {
+    private static func page(_ visit: Visit, next: String?, _ status: Int = 200, error: String? = nil) -> ConsoleAnswer
+    {
         let texts = visit.texts
         let field = Field(
             name: "key", label: texts[.key], kind: .secret, hint: texts[.keyHint], error: error, isRequired: true,

@@ -18,7 +18,8 @@ enum WebhookPages {
         }
         var page = Page(visit, texts[.webhooks], .webhooks)
         page.lead = "\(texts[.webhooksLead])"
-        var table = ListTable(caption: texts[.webhooks], columns: [texts[.name], texts[.kind], texts[.url], texts[.state]])
+        var table = ListTable(
+            caption: texts[.webhooks], columns: [texts[.name], texts[.kind], texts[.url], texts[.state]])
         table.rows = webhooks.map { webhook in
             [
                 "<a class=\"title\" href=\"\(visit.link("webhooks", webhook.name))\">\(webhook.name)</a>",
@@ -41,7 +42,9 @@ enum WebhookPages {
 
     private static func form(_ visit: Visit, _ error: PealError?) -> HTML {
         let texts = visit.texts
-        func field(_ name: String, _ label: Word, _ kind: Field.Kind = .text, hint: Word? = nil, required: Bool = false) -> HTML {
+        func field(_ name: String, _ label: Word, _ kind: Field.Kind = .text, hint: Word? = nil, required: Bool = false)
+            -> HTML
+        {
             Field(
                 name: name, label: texts[label], kind: kind, value: visit.form.raw(name), hint: hint.map { texts[$0] },
                 error: error?.field == name ? error?.message : nil, isRequired: required,
@@ -64,7 +67,9 @@ enum WebhookPages {
         do {
             let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
             let kind = visit.form["kind"] ?? ""
-            guard visit.services.options.webhookKinds.contains(kind) else { throw PealError.invalid("kind", "kind is unknown") }
+            guard visit.services.options.webhookKinds.contains(kind) else {
+                throw PealError.invalid("kind", "kind is unknown")
+            }
             let draft = WebhookVerbs.Draft(
                 app: try visit.app.key, name: name, url: visit.form["url"] ?? "", kind: .init(rawValue: kind),
                 authentication: try authentication(visit.form))
@@ -134,7 +139,9 @@ enum WebhookPages {
         guard !deliveries.isEmpty else { return "<p class=\"none\">\(texts[.noDeliveries])</p>" }
         var table = ListTable(
             caption: texts[.deliveries],
-            columns: [texts[.kind], texts[.state], texts[.attempts], texts[.lastAnswer], texts[.made], texts[.actions]],
+            columns: [
+                texts[.kind], texts[.state], texts[.attempts], texts[.lastAnswer], texts[.made], texts[.actions],
+            ],
             numbers: [2])
         table.rows = deliveries.map { delivery in
             let tone = delivery.state == .delivered ? "good" : delivery.state == .failed ? "bad" : "wait"

@@ -146,26 +146,30 @@ struct Field: Sendable {
     var hint: String?
     var error: String?
     var isRequired = false
+    /// Tells apart the fields of that name in several forms of a page.
+    var scope = ""
     /// More attributes of the input.
     var more = HTML.empty
 
+    private var id: String { scope + name }
+
     var html: HTML {
         let described: HTML = """
-            \(if: hint != nil || error != nil, " aria-describedby=\"")\(if: hint != nil, "\(name)-hint ")\
-            \(if: error != nil, "\(name)-error")\(if: hint != nil || error != nil, "\"")\
+            \(if: hint != nil || error != nil, " aria-describedby=\"")\(if: hint != nil, "\(id)-hint ")\
+            \(if: error != nil, "\(id)-error")\(if: hint != nil || error != nil, "\"")\
             \(if: error != nil, " aria-invalid=\"true\"")
             """
         let shared: HTML = """
-            id="\(name)" name="\(name)"\(described)\(if: isRequired, " required")\(more)
+            id="\(id)" name="\(name)"\(described)\(if: isRequired, " required")\(more)
             """
         if case .check = kind {
             return """
                 <div class="field check"><input type="checkbox" \(shared) value="1"\(if: !value.isEmpty, " checked")>\
-                <label for="\(name)">\(label)</label>\(notes)</div>
+                <label for="\(id)">\(label)</label>\(notes)</div>
                 """
         }
         return """
-            <div class="field\(if: error != nil, " wrong")"><label for="\(name)">\(label)</label>\(input(shared))\(notes)</div>
+            <div class="field\(if: error != nil, " wrong")"><label for="\(id)">\(label)</label>\(input(shared))\(notes)</div>
             """
     }
 
@@ -187,8 +191,8 @@ struct Field: Sendable {
 
     private var notes: HTML {
         """
-        \(HTML.with(hint) { "<p class=\"hint\" id=\"\(name)-hint\">\($0)</p>" })\
-        \(HTML.with(error) { "<p class=\"error\" id=\"\(name)-error\">\($0)</p>" })
+        \(HTML.with(hint) { "<p class=\"hint\" id=\"\(id)-hint\">\($0)</p>" })\
+        \(HTML.with(error) { "<p class=\"error\" id=\"\(id)-error\">\($0)</p>" })
         """
     }
 }
