@@ -14,12 +14,17 @@ enum AppPage {
             page.body = visit.empty(.sendOnlyTitle, .sendOnlyText)
             return page.answer()
         }
-        let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
+        let (records, hasDevice) = try await visit.services.store.read { store in
+            (
+                try store.credentialRecords(app: app.key),
+                try !store.devices(app: app.key, DeviceFilter(), after: 0, limit: 1).isEmpty
+            )
+        }
         let items = try await visit.services.routes.list(app: app.key, now: visit.now)
         let messages = try await MessagePages.summaries(visit, MessageFilter(), before: nil, limit: 6)
         page.body = """
             \(Attention.list(visit, attention(visit, app, records)))
-            \(HTML.when(records.isEmpty || messages.isEmpty, steps(visit, records, hasSent: !messages.isEmpty)))
+            \(HTML.when(records.isEmpty || messages.isEmpty, steps(visit, records, hasDevice, hasSent: !messages.isEmpty)))
             <section><h2>\(texts[.ways])</h2>\(ways(visit, items))</section>
             <section><div class="row"><h2>\(texts[.recentMessages])</h2>\
             <a href="\(visit.link("messages"))">\(texts[.allMessages])</a></div>\
@@ -54,12 +59,12 @@ enum AppPage {
     }
 
     /// What is left to do until the first push.
-    private static func steps(_ visit: Visit, _ records: [CredentialRecord], hasSent: Bool) -> HTML {
+    private static func steps(_ visit: Visit, _ records: [CredentialRecord], _ hasDevice: Bool, hasSent: Bool) -> HTML {
         let texts = visit.texts
         let isVerified = records.contains { if case .ok = $0.health { true } else { false } }
         let steps: [(Word, Bool, String)] = [
             (.stepApp, true, visit.link()), (.stepCredential, !records.isEmpty, visit.link("credentials")),
-            (.stepVerify, isVerified, visit.link("credentials")), (.stepDevice, hasSent, visit.link("devices")),
+            (.stepVerify, isVerified, visit.link("credentials")), (.stepDevice, hasDevice, visit.link("devices")),
             (.stepSend, hasSent, visit.link("compose")),
         ]
         return """

@@ -26,6 +26,9 @@ enum DevicePages {
             name: "search", label: texts[.search], value: search ?? "", hint: texts[.searchHint],
             more: " spellcheck=\"false\" autocomplete=\"off\"")
         let isEmpty = items.isEmpty && users.isEmpty
+        let app = try visit.app.key
+        let records = try await visit.services.store.read { try $0.credentialRecords(app: app) }
+        page.scripts = ["browser.js"]
         page.body = """
             <form class="filter" method="get" action="\(visit.path)" role="search">\(field.html)\
             <button>\(texts[.show])</button></form>
@@ -36,6 +39,7 @@ enum DevicePages {
                 """))
             \(isEmpty && search == nil ? visit.empty(.noDevicesTitle, .noDevicesText) : table(visit, items))
             \(visit.pager(next: next))
+            \(BrowserPages.section(visit, records))
             """
         return page.answer()
     }

@@ -11,20 +11,31 @@ enum ImportPages {
         var created = 0
         var updated = 0
         var refused: [(line: Int, message: String)] = []
+
+        var json: JSON {
+            [
+                "created": .integer(created), "updated": .integer(updated),
+                "refused": .array(refused.map { ["line": .integer($0.line), "message": .string($0.message)] }),
+            ]
+        }
     }
 
     private static func page(_ visit: Visit, _ outcome: Outcome?, error: PealError? = nil) -> Page {
         let texts = visit.texts
         var page = Page(visit, texts[.importing], .importing)
         page.lead = "\(texts[.importLead])"
+        page.scripts = ["import.js"]
         let field = Field(
             name: "devices", label: texts[.importRows], kind: .area(rows: 10),
             value: outcome == nil ? visit.form.raw("devices") : "", hint: texts[.importHint], error: error?.message,
             isRequired: true, more: " spellcheck=\"false\" class=\"code\" data-drop")
         page.body = """
             \(HTML.with(outcome) { result(visit, $0) })
-            <form method="post" action="\(visit.link("import"))" class="card">\(visit.formStart)\(field.html)\
+            <form method="post" action="\(visit.link("import"))" class="card" id="import">\(visit.formStart)\(field.html)\
             <button class="primary">\(texts[.importing])</button></form>
+            <section id="import-progress" class="stack" hidden><progress max="1" value="0" aria-label="\(texts[.importing])"></progress>\
+            <p role="status" data-text="\(texts[.importResult])"></p>\
+            \(ListTable(caption: texts[.refusedRows], columns: [texts[.line], texts[.reason]]).html)</section>
             <details><summary>\(texts[.importExample])</summary><pre>\(example)</pre></details>
             """
         return page
@@ -47,9 +58,12 @@ enum ImportPages {
     }
 
     @Sendable private static func run(_ visit: Visit) async throws -> ConsoleAnswer {
+        // The page's script sends a long import in parts.
+        let part = visit.form["first"].flatMap { Int($0) }
+        let first = max(0, part ?? 0)
         let lines = visit.form.raw("devices").split(separator: "\n", omittingEmptySubsequences: false).enumerated()
-            .map { (number: $0.offset + 1, text: String($0.element).trimmed) }.filter { !$0.text.isEmpty }
-        guard !lines.isEmpty else { return page(visit, nil, error: .missing("devices")).answer(400) }
+            .map { (number: $0.offset + 1 + first, text: String($0.element).trimmed) }.filter { !$0.text.isEmpty }
+        guard part != nil || !lines.isEmpty else { return page(visit, nil, error: .missing("devices")).answer(400) }
         var outcome = Outcome()
         let app = try visit.app.key
         for start in stride(from: 0, to: lines.count, by: Limits.devicesPerBatchMax) {
@@ -80,7 +94,8 @@ enum ImportPages {
                 }
             }
         }
-        return page(visit, outcome).answer()
+        guard part != nil else { return page(visit, outcome).answer() }
+        return ConsoleAnswer(text: outcome.json.text, type: "application/json")
     }
 }
 

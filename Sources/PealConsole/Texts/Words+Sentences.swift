@@ -6,6 +6,9 @@ extension Word {
         "Copy the database while the server runs. The master key is not part of the copy: keep it elsewhere.",
         "Die Datenbank lässt sich im laufenden Betrieb kopieren. Der Hauptschlüssel ist nicht dabei: Er "
             + "gehört an einen anderen Ort.")
+    static let browserRefused = Word(
+        "This browser could not be registered.",
+        "Dieser Browser ließ sich nicht registrieren.")
     static let bundleIDHint = Word(
         "The identifier of the app at Apple, such as com.example.app. It can be added later.",
         "Die Kennung der App bei Apple, etwa com.example.app. Sie kann später ergänzt werden.")
@@ -185,6 +188,9 @@ extension Word {
     static let signInHelp = Word(
         "A key's scopes decide what you see. Your session ends after an hour without use.",
         "Die Rechte eines Schlüssels bestimmen, was zu sehen ist. Die Sitzung endet nach einer Stunde ohne Nutzung.")
+    static let thisBrowserText = Word(
+        "Register it as a device of this app, to see pushes as your users will.",
+        "Als Gerät dieser App registrieren, um Nachrichten so zu sehen wie andere.")
     static let tooManyAttempts = Word(
         "Too many failed attempts. Wait a moment, then try again.",
         "Zu viele fehlgeschlagene Versuche. Bitte kurz warten und dann erneut versuchen.")

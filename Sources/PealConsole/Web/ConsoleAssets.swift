@@ -14,6 +14,9 @@ struct ConsoleAssets: Sendable {
         "console.js": File(bytes: PackageResources.console_js, type: "text/javascript; charset=utf-8"),
         "message.js": File(bytes: PackageResources.message_js, type: "text/javascript; charset=utf-8"),
         "compose.js": File(bytes: PackageResources.compose_js, type: "text/javascript; charset=utf-8"),
+        "browser.js": File(bytes: PackageResources.browser_js, type: "text/javascript; charset=utf-8"),
+        "import.js": File(bytes: PackageResources.import_js, type: "text/javascript; charset=utf-8"),
+        "worker.js": File(bytes: PackageResources.worker_js, type: "text/javascript; charset=utf-8"),
         "icon.svg": File(bytes: PackageResources.icon_svg, type: "image/svg+xml"),
     ]
 
@@ -35,6 +38,8 @@ struct ConsoleAssets: Sendable {
         var answer = ConsoleAnswer(bytes: file.bytes, type: file.type)
         answer.headers[.cacheControl] =
             parts.first == Self.version ? "public, max-age=31536000, immutable" : "no-cache"
+        // The worker stands for all pages, although it is in a folder below them.
+        if name == "worker.js" { answer.headers[.named("Service-Worker-Allowed")] = "/console/" }
         return answer
     }
 }
