@@ -253,7 +253,7 @@ struct ShownNotification: Sendable {
                 let text = String(part[part.index(after: end)...])
                 return text.isEmpty ? nil : Self.plain(text)
             }
-            title = texts.first ?? content.headline
+            title = texts.first ?? content.shownTitle
             body = texts.dropFirst().joined(separator: " ")
             return
         }

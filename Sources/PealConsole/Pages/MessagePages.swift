@@ -31,7 +31,7 @@ enum MessagePages {
                 let draft = try store.draft(app: app, id: message.id)
                 return Summary(
                     report: report ?? MessageReport(message: message, platforms: [:]),
-                    title: draft?.content.headline ?? "", audience: draft?.audience)
+                    title: draft?.content.shownTitle ?? "", audience: draft?.audience)
             }
         }
     }
@@ -98,8 +98,8 @@ enum MessagePages {
         }
         guard let report else { throw PealError.notFound("message") }
         let texts = visit.texts
-        let headline = draft?.content.headline ?? ""
-        var page = Page(visit, headline.isEmpty ? texts[.untitled] : headline, .messages)
+        let shownTitle = draft?.content.shownTitle ?? ""
+        var page = Page(visit, shownTitle.isEmpty ? texts[.untitled] : shownTitle, .messages)
         page.trail = [(texts[.messages], visit.link("messages"))]
         page.scripts = ["message.js"]
         page.actions = actions(visit, report.message)
@@ -238,7 +238,7 @@ extension MessagePages.Summary {
 
 extension Content {
     /// The text by which people recognize the message.
-    var headline: String {
+    var shownTitle: String {
         for text in [title, body, subtitle] {
             guard let text else { continue }
             if case .plain(let plain) = text, !plain.isEmpty { return plain }
