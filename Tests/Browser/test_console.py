@@ -4,12 +4,15 @@ Errors on the browser's console, broken content policies and axe's findings fail
 in three widths and both themes, go to `.build/screenshots`.
 """
 
+import json
 import re
+import secrets
 import time
 import uuid
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from conftest import AUTH, P256DH, SUBSCRIPTION
 from console_server import ROOT, World
 from playwright.sync_api import expect
 
@@ -21,7 +24,7 @@ RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "be
 
 @pytest.fixture(scope="session")
 def world(tmp_path_factory):
-    world = World(tmp_path_factory.mktemp("console"))
+    world = World(tmp_path_factory.mktemp("console"), {"PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": "127.0.0.1:9"})
     yield world
     world.stop()
 
@@ -166,9 +169,9 @@ def test_a_message_is_written_reviewed_and_sent(admin, world, cheese):
     page = admin.page
     admin.open(f"apps/{app}/")
     page.get_by_role("link", name="Compose").first.click()
-    page.get_by_label("Title", exact=True).first.fill("Town hall")
-    page.get_by_label("Text", exact=True).first.fill("This Thursday: <b>cheese</b> & you")
-    page.get_by_label("Topics").fill("news")
+    page.get_by_label("Title", exact=True).fill("Town hall")
+    page.get_by_label("Text", exact=True).fill("This Thursday: <b>cheese</b> & you")
+    page.get_by_label("Topics", exact=True).fill("news")
     expect(page.get_by_text("3 devices", exact=True)).to_be_visible()
     expect(page.get_by_text(re.compile(r"\d+ of 4096 bytes"))).to_be_visible()
     admin.shoot("compose")
@@ -177,7 +180,7 @@ def test_a_message_is_written_reviewed_and_sent(admin, world, cheese):
     expect(page.get_by_text("3 devices")).to_be_visible()
     admin.shoot("review")
     page.get_by_role("button", name="Edit").click()
-    expect(page.get_by_label("Title", exact=True).first).to_have_value("Town hall")
+    expect(page.get_by_label("Title", exact=True)).to_have_value("Town hall")
     page.get_by_role("button", name="Review").click()
     page.get_by_role("button", name="Send", exact=True).click()
     page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
@@ -191,11 +194,11 @@ def test_a_refused_message_says_why(admin, cheese):
     app, _ = cheese
     page = admin.page
     admin.open(f"apps/{app}/compose")
-    page.get_by_label("Title", exact=True).first.fill("x")
+    page.get_by_label("Title", exact=True).fill("x")
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_role("alert")).to_contain_text("choose who gets the message")
-    page.get_by_label("Topics").fill("news")
-    page.get_by_label("Text", exact=True).first.fill("y" * 5000)
+    page.get_by_label("Topics", exact=True).fill("news")
+    page.get_by_label("Text", exact=True).fill("y" * 5000)
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_role("alert")).to_contain_text("bytes")
     admin.check()
@@ -287,6 +290,56 @@ def test_rows_are_imported_and_refused(admin, cheese):
     page.get_by_role("button", name="Import").click()
     expect(page.get_by_role("status")).to_contain_text("1 created, 0 updated, 2 refused.")
     admin.shoot("import")
+
+
+def test_a_long_import_shows_its_progress(admin, world):
+    app, _ = world.app("Import", devices=0)
+    rows = [json.dumps({"platform": "ios", "address": secrets.token_hex(32)}) for _ in range(2500)]
+    rows[1200] = "nonsense"
+    page = admin.page
+    admin.open(f"apps/{app}/import")
+    page.get_by_label("Devices", exact=True).first.fill("\n".join(rows))
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("status")).to_have_text("2499 created, 0 updated, 1 refused.", timeout=60_000)
+    expect(page.get_by_role("row").filter(has_text="1201")).to_contain_text("not a JSON object")
+    admin.check()
+
+
+def test_many_devices_need_a_typed_number(admin, world):
+    app, _ = world.app("Many", devices=0)
+    for _ in range(10):
+        world.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+            {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(1000)]})
+    page = admin.page
+    admin.open(f"apps/{app}/compose?topics=all&title=Everybody")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_text("10,000 devices")).to_be_visible()
+    page.get_by_label("Type 10,000 to confirm").fill("9999")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_text("That is not the number of devices.")).to_be_visible()
+    admin.check()
+    page.get_by_label("Type 10,000 to confirm").fill("10,000")
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
+    expect(page.locator("[data-state=sent]")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-count=accepted]")).to_have_text("10,000")
+
+
+def test_this_browser_becomes_a_device(admin, world):
+    app, _ = world.app("Web", devices=0)
+    world.peal.put(f"/apps/{app}/credentials/webpush", {"subject": "mailto:push@example.com"})
+    script = SUBSCRIPTION
+    for name, value in {"ENDPOINT": f"http://127.0.0.1:9/{uuid.uuid4()}", "P256DH": P256DH, "AUTH": AUTH}.items():
+        script = script.replace(name, json.dumps(value))
+    admin.context.grant_permissions(["notifications"], origin=world.peal.url)
+    admin.context.add_init_script(script)
+    page = admin.page
+    admin.open(f"apps/{app}/devices")
+    page.get_by_role("button", name="Register this browser").click()
+    page.wait_for_url("**/devices/*?done=saved")
+    expect(page.get_by_role("heading", name="This browser")).to_be_visible()
+    expect(page.get_by_text("Europe/Berlin")).to_be_visible()
+    assert world.peal.get(f"/apps/{app}/devices")["items"][0]["platform"] == "web"
 
 
 PAGES = [

@@ -62,15 +62,18 @@ enum AppPage {
     private static func steps(_ visit: Visit, _ records: [CredentialRecord], _ hasDevice: Bool, hasSent: Bool) -> HTML {
         let texts = visit.texts
         let isVerified = records.contains { if case .ok = $0.health { true } else { false } }
-        let steps: [(Word, Bool, String)] = [
-            (.stepApp, true, visit.link()), (.stepCredential, !records.isEmpty, visit.link("credentials")),
-            (.stepVerify, isVerified, visit.link("credentials")), (.stepDevice, hasDevice, visit.link("devices")),
-            (.stepSend, hasSent, visit.link("compose")),
+        let (credentials, compose) = (
+            visit.may(.manage) ? visit.link("credentials") : nil, visit.may(.send) ? visit.link("compose") : nil
+        )
+        let steps: [(Word, Bool, String?)] = [
+            (.stepApp, true, nil), (.stepCredential, !records.isEmpty, credentials),
+            (.stepVerify, isVerified, credentials), (.stepDevice, hasDevice, visit.link("devices")),
+            (.stepSend, hasSent, compose),
         ]
         return """
             <section class="card"><h2>\(texts[.firstSteps])</h2><ol class="steps">\(HTML.each(steps) { step in
                 """
-                <li class="\(step.1 ? "done" : "open")"><a href="\(step.2)">\(texts[step.0])</a>\
+                <li class="\(step.1 ? "done" : "open")">\(step.2.map { "<a href=\"\($0)\">\(texts[step.0])</a>" as HTML } ?? "\(texts[step.0])")\
                 \(HTML.when(step.1, " <span class=\"hint\">\(texts[.stepDone])</span>"))</li>
                 """
             })</ol></section>

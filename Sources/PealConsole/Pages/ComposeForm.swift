@@ -295,7 +295,7 @@ struct ComposeFields: Sendable {
     private func translation(_ number: Int) -> HTML {
         """
         <fieldset class="translation"><legend>\(texts(.translation, String(number - 1)))</legend>
-        \(field("locale_\(number)", .locale))\(field("title_\(number)", .title))\(field("body_\(number)", .body, .area(rows: 2)))
+        \(field("locale_\(number)", .locale))\(field("title_\(number)", .translatedTitle))\(field("body_\(number)", .translatedBody, .area(rows: 2)))
         </fieldset>
         """
     }

@@ -194,17 +194,21 @@ enum ComposeCheck {
         var seen: Set<Platform> = []
         let first = requests.filter { seen.insert($0.platform).inserted }
         let (own, others) = (first.filter(\.counts), first.filter { !$0.counts })
-        guard !own.isEmpty else { return "\(first.map { card(visit, draft, $0) })" }
+        let (shown, hidden) = own.isEmpty ? (first, []) : (own, others)
+        let main = shown.first { $0.isPossible }?.platform
         return """
-            \(own.map { card(visit, draft, $0) })
-            \(HTML.when(!others.isEmpty, """
+            \(shown.map { card(visit, draft, $0, isMain: $0.platform == main) })
+            \(HTML.when(!hidden.isEmpty, """
                 <details class="others"><summary>\(visit.texts[.otherPlatforms])</summary>\
-                \(others.map { card(visit, draft, $0) })</details>
+                \(hidden.map { card(visit, draft, $0, isMain: false) })</details>
                 """))
             """
     }
 
-    private static func card(_ visit: Visit, _ draft: MessageDraft, _ request: MessagePreview.Request) -> HTML {
+    /// - Parameter isMain: Whether its size is the one that people look at first.
+    private static func card(
+        _ visit: Visit, _ draft: MessageDraft, _ request: MessagePreview.Request, isMain: Bool
+    ) -> HTML {
         let texts = visit.texts
         let platform = request.platform
         let head: HTML = """
@@ -226,7 +230,7 @@ enum ComposeCheck {
                 <p class="bold">\(shown.title)</p><p>\(shown.body)</p></div>
                 \(HTML.with(limit) { limit in
                     """
-                    <p class="meter"><span>\(texts(.bytesOf, String(bytes), String(limit)))</span>\
+                    <p class="meter"><span>\(texts(isMain ? .bytesOf : .bytesOfOther, String(bytes), String(limit)))</span>\
                     <meter min="0" max="\(limit)" high="\(limit * 9 / 10)" value="\(min(bytes, limit))" \
                     aria-label="\(texts[.size])"></meter></p>
                     """

@@ -69,11 +69,11 @@ enum SignInPages {
             more: " autocomplete=\"current-password\" autofocus spellcheck=\"false\"")
         return ConsoleAnswer(
             status,
-            page: Frame.document(
+            page: PageFrame.document(
                 texts, title: texts[.signIn], scripts: ["console.js"],
                 """
                 <div class="door"><main id="main">
-                <p class="brand">\(Frame.logo)<span>Peal</span></p>
+                <p class="brand">\(PageFrame.logo)<span>Peal</span></p>
                 <h1>\(texts[.signIn])</h1>
                 <form method="post" action="/console/sign-in" class="card">
                 \(visit.formStart)
@@ -93,11 +93,11 @@ enum ErrorPage {
         let (title, text) = explanation(refusal, texts)
         var answer = ConsoleAnswer(
             refusal.code.httpStatus,
-            page: Frame.document(
+            page: PageFrame.document(
                 texts, title: title, scripts: ["console.js"],
                 """
                 <div class="door"><main id="main">
-                <p class="brand">\(Frame.logo)<span>Peal</span></p>
+                <p class="brand">\(PageFrame.logo)<span>Peal</span></p>
                 <h1>\(title)</h1>
                 <p class="lead">\(text)</p>
                 <p><a class="button" href="/console/">\(texts[.toTheConsole])</a></p>

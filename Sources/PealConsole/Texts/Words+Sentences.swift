@@ -13,6 +13,7 @@ extension Word {
         "The identifier of the app at Apple, such as com.example.app. It can be added later.",
         "Die Kennung der App bei Apple, etwa com.example.app. Sie kann später ergänzt werden.")
     static let busyTitle = Word("Not now", "Gerade nicht")
+    static let bytesOfOther = Word("{} / {} bytes", "{} / {} Bytes")
     static let bytesOf = Word("{} of {} bytes", "{} von {} Bytes")
     static let calendarLead = Word(
         "Scheduled messages and the latest ones, by day (UTC).",
@@ -23,6 +24,10 @@ extension Word {
     static let cancelConfirm = Word(
         "Cancel this message? What is not sent yet will not be sent.",
         "Diese Nachricht abbrechen? Was noch nicht gesendet ist, wird nicht mehr gesendet.")
+    static let chartLabel = Word(
+        "{}: {} devices in all, at most {} in one step.",
+        "{}: insgesamt {} Geräte, höchstens {} in einem Schritt.")
+    static let chartTop = Word("at most {}", "höchstens {}")
     static let chooseScope = Word("Choose at least one scope.", "Mindestens ein Recht auswählen.")
     static let collapseKeyHint = Word(
         "A later message with the same key replaces this one on the device.",

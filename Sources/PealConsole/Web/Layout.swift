@@ -31,7 +31,7 @@ struct Page: Sendable {
 
     private var html: HTML {
         let texts = visit.texts
-        return Frame.document(
+        return PageFrame.document(
             texts, title: visit.named.map { "\(title) · \($0.name)" } ?? title, scripts: ["console.js"] + scripts,
             """
             <a class="skip" href="#main">\(texts[.skipToContent])</a>
@@ -64,7 +64,7 @@ struct Page: Sendable {
 }
 
 /// The document around every page.
-enum Frame {
+enum PageFrame {
     static func document(_ texts: Texts, title: String, scripts: [String] = [], _ body: HTML) -> HTML {
         """
         <!doctype html>
@@ -108,11 +108,11 @@ private struct Navigation {
     var html: HTML {
         let texts = visit.texts
         return """
-            <div class="side">
-            <details class="menu"><summary><span class="brand">\(Frame.logo)<span>Peal</span></span>\
+            <header class="side">
+            <details class="menu"><summary><span class="brand">\(PageFrame.logo)<span>Peal</span></span>\
             <span class="menu-label">\(texts[.menu])</span></summary>\(links)</details>
-            <div class="side-wide"><a class="brand" href="/console/">\(Frame.logo)<span>Peal</span></a>\(links)</div>
-            </div>
+            <div class="side-wide"><a class="brand" href="/console/">\(PageFrame.logo)<span>Peal</span></a>\(links)</div>
+            </header>
             """
     }
 
