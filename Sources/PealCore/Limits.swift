@@ -147,6 +147,13 @@ package enum Limits {
 }
 
 extension Limits {
+    // Console
+    package static let consoleIdleSeconds: Int64 = 3600
+    package static let consoleSessionSeconds: Int64 = 12 * 3600
+    package static let consoleFormBytesMax = 4 * 1024 * 1024
+}
+
+extension Limits {
     // Connections to the server
     package static let httpHandshakeSeconds = 10
     package static let httpHeadSeconds = 10

@@ -99,6 +99,8 @@ package protocol StoreReading {
     /// Rows of the delivery log that may contain the device's outcome, oldest first.
     func logRows(app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool) throws
         -> [StoredLogRow]
+    /// The first rows of the message's delivery log, of any route.
+    func logRows(app: AppKey, message: MessageID, limit: Int) throws -> [StoredLogRow]
     /// The number of an unregistered address in the message; nil when the message does not name it.
     func addressNumber(app: AppKey, message: MessageID, address: Address) throws -> DeviceKey?
     /// Slices whose results cannot be stored, of all apps; at most `limit`.
