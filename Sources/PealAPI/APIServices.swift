@@ -63,13 +63,13 @@ package struct APIServices: Sendable {
         receiptGatherer = ReceiptGatherer(store: store)
     }
 
-    var addressRules: AddressRules { hosts.addresses }
-    var webhookRules: WebhookRules { hosts.webhooks }
-    var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
-    var credentials: CredentialVerbs {
+    package var addressRules: AddressRules { hosts.addresses }
+    package var webhookRules: WebhookRules { hosts.webhooks }
+    package var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
+    package var credentials: CredentialVerbs {
         CredentialVerbs(store: store, engine: engine, providers: providers, examinations: examinations)
     }
-    var keys: KeyVerbs {
+    package var keys: KeyVerbs {
         KeyVerbs(
             store: store, hasher: hasher, randomness: randomness, firstAdmin: firstAdmin,
             loneSecretDialects: Dialects.loneSecrets)
@@ -79,15 +79,16 @@ package struct APIServices: Sendable {
     }
     var audit: AuditVerbs { AuditVerbs(store: store) }
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
-    var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers, quota: deviceQuota) }
-    var topics: TopicVerbs { TopicVerbs(store: store) }
+    package var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers, quota: deviceQuota) }
+    package var topics: TopicVerbs { TopicVerbs(store: store) }
+    package var segments: SegmentVerbs { SegmentVerbs(store: store) }
     var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
-    var routes: RouteVerbs { RouteVerbs(store: store) }
-    var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
-    var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
+    package var routes: RouteVerbs { RouteVerbs(store: store) }
+    package var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
+    package var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
     var moments: MomentVerbs { MomentVerbs(store: store, engine: engine) }
-    var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: webhookRules) }
-    var preview: MessagePreview {
+    package var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: webhookRules) }
+    package var preview: MessagePreview {
         MessagePreview(
             providers: providers,
             dialectsNamingPlatforms: Set(Dialects.all.filter(\.authorsNamePlatforms).map(\.name)))

@@ -4,6 +4,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import PealAPI
+internal import PealConsole
 package import PealCore
 internal import PealDelivery
 internal import PealNetwork
@@ -102,8 +103,13 @@ struct Server {
                 failures: failures, http: http, isPaused: isPaused, time: time),
             failures: failures, http: http,
             examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
+        let console = Console(
+            ConsoleServices(
+                services, configuration,
+                ServerConsoleOperations(api: services, configuration: configuration)))
         let listeners = try HTTPListeners(
-            configuration, services: services, connections: connections, group: eventLoopGroup, logger: logger)
+            configuration, services: services, console: console, connections: connections, group: eventLoopGroup,
+            logger: logger)
         // Stopped in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
         var running: [any Service] = [NamedService("lag", LagService())]
         if !isPaused { running.append(NamedService("webhooks", courier)) }

@@ -36,6 +36,7 @@ struct PruningTests {
         "location": "Limits.locationsPerAppMax", "location_group": "Limits.locationGroupsPerAppMax",
         "location_group_place": "Limits.locationGroupLocationsMax for each group",
         "geofence_trigger": "pruned after PEAL_RETENTION_MESSAGES_DAYS",
+        "segment": "Limits.segmentsPerAppMax",
         "route_gate": "one row for each route of an app that was ever closed",
         "remainder": "deleted when its change is complete",
     ]

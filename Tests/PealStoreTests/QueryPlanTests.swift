@@ -33,7 +33,10 @@ struct QueryPlanTests {
     @Test(
         "the statements that matter most use the index made for them",
         arguments: [
-            ("lease", "slice_ready"), ("allStream", "COVERING INDEX device_active"),
+            ("condition.rows", "PRIMARY KEY (app=? AND seq>? AND seq<?)"),
+            ("condition.details", "SEARCH x USING PRIMARY KEY (app=? AND seq=?)"),
+            ("condition.user", "device_user"), ("condition.device", "device_id"), ("segment.find", "(app=? AND name=?)"),
+            ("segment.list", "(app=? AND name>?)"), ("lease", "slice_ready"), ("allStream", "COVERING INDEX device_active"),
             ("plainDevices", "COVERING INDEX device_plain"),
             ("topicStream", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq>? AND seq<?)"),
             ("pageScan", "PRIMARY KEY (app=? AND seq>? AND seq<?)"), ("pagePoint", "PRIMARY KEY (app=? AND seq=?)"),
@@ -143,6 +146,14 @@ private enum HotStatements {
         "route.firstReady": SliceTable.firstReady(active),
         "search.nextCampaign": MessageTable.nextCampaign(after: "", app: 1),
 
+        "condition.rows": DeviceTable.properties(app: 1, 1...2, withDetail: false),
+        "condition.details": DeviceTable.properties(app: 1, 1...2, withDetail: true),
+        "condition.row": once(DeviceTable.properties, (1, 1)),
+        "condition.detail": once(DeviceTable.propertiesWithDetail, (1, 1)),
+        "condition.user": DeviceTable.ofUser("", app: 1, route: .fcm, cutoff: now),
+        "condition.device": DeviceTable.ofID(device, app: 1, route: .fcm, cutoff: now),
+        "condition.locales": WordTable.all(.locale), "segment.find": SegmentTable.find("", app: 1),
+        "segment.list": SegmentTable.list(app: 1, after: "", limit: 1),
         "allStream": DeviceTable.stream(app: 1, .fcm, 1...2, cutoff: now),
         "plainDevices": DeviceTable.plain(app: 1, .fcm, 1...2),
         "topicStream": once(SubscriptionTable.stream, (1, 1, .fcm, 1...2, now)),

@@ -47,6 +47,12 @@ package protocol StoreWriting: StoreReading {
     /// Deletes the topic: it is gone at once, and `prune` deletes its subscriptions. Returns whether it existed.
     func deleteTopic(app: AppKey, name: String, now: Timestamp) throws -> Bool
 
+    /// Creates the segment or replaces its condition.
+    /// - Throws: `conflict` when the app has too many.
+    func putSegment(_ segment: Segment, app: AppKey) throws -> (segment: Segment, isNew: Bool)
+    /// Returns whether it existed.
+    func deleteSegment(app: AppKey, name: String) throws -> Bool
+
     /// Stores the message, in state `scheduled` if it starts later, otherwise in `planning`.
     /// - Throws: `conflict` when the id is taken.
     func insertMessage(_ draft: MessageDraft) throws

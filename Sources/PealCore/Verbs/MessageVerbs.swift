@@ -86,6 +86,7 @@ package struct MessageVerbs: Sendable {
                 throw Self.refusal(message.state, "changed")
             }
             try edit(&draft)
+            if let condition = draft.audience.condition { _ = try store.resolved(condition, app: app) }
             guard try store.replaceDraft(draft, now: call.now) else { throw Self.refusal(message.state, "changed") }
             try store.audit(call, app: app, "message.change", "message \(id)")
             return try Self.report(id, app: app, in: store)

@@ -7,6 +7,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOSSL
 internal import PealAPI
+internal import PealConsole
 internal import PealCore
 internal import ServiceLifecycle
 internal import Synchronization
@@ -21,18 +22,18 @@ struct HTTPListeners {
 
     /// - Parameter connections: counts those of the API.
     init(
-        _ configuration: ServerConfiguration, services api: APIServices, connections: Connections,
+        _ configuration: ServerConfiguration, services api: APIServices, console: Console, connections: Connections,
         group: any EventLoopGroup, logger: Logger
     ) throws {
         let deadlines = configuration.httpDeadlines
         func application(
-            _ name: String, _ router: Router<APIContext>, _ server: HTTPServerBuilder, host: String, port: Int,
-            portFile: String?
+            _ name: String, _ responder: some HTTPResponder<APIContext>, _ server: HTTPServerBuilder, host: String,
+            port: Int, portFile: String?
         ) -> any Service {
             NamedService(
                 name,
                 Application(
-                    router: router, server: server,
+                    responder: responder, server: server,
                     configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "peal"),
                     onServerRunning: Self.announce("\(name) is listening", file: portFile, logger: logger),
                     eventLoopGroupProvider: .shared(group), logger: logger))
@@ -46,14 +47,14 @@ struct HTTPListeners {
         var renewals: [Renewal] = [{ try main.renew(.init($0.httpTLS)) }]
         var services = [
             application(
-                "server", buildRouter(api), main.builder, host: configuration.httpHost, port: configuration.httpPort,
-                portFile: configuration.httpPortFile)
+                "server", Front(api: buildRouter(api).buildResponder(), console: console), main.builder,
+                host: configuration.httpHost, port: configuration.httpPort, portFile: configuration.httpPortFile)
         ]
         if let port = configuration.metricsPort {
             let metrics = try Self.server(.init(nil), deadlines, few())
             services.append(
                 application(
-                    "metrics server", buildOperationsRouter(api), metrics.builder, host: configuration.httpHost,
+                    "metrics server", buildOperationsRouter(api).buildResponder(), metrics.builder, host: configuration.httpHost,
                     port: port, portFile: configuration.metricsPortFile))
         }
         if let admin = configuration.adminListener {
@@ -64,7 +65,7 @@ struct HTTPListeners {
             }
             services.append(
                 application(
-                    "admin server", buildAdminRouter(api), server.builder, host: admin.host, port: admin.port,
+                    "admin server", buildAdminRouter(api).buildResponder(), server.builder, host: admin.host, port: admin.port,
                     portFile: admin.portFile))
         }
         self.services = services

@@ -392,3 +392,14 @@ enum SchemaTrust {
         "ALTER TABLE api_key ADD COLUMN last_used_at BIGINT",
     ]
 }
+
+/// Named conditions for audiences.
+enum SchemaSegments {
+    static let statements = [
+        """
+        CREATE TABLE segment (
+            app BIGINT NOT NULL, name {text} NOT NULL, condition {bytes} NOT NULL, created_at BIGINT NOT NULL,
+            changed_at BIGINT NOT NULL, PRIMARY KEY (app, name))
+        """
+    ]
+}

@@ -72,7 +72,8 @@ extension StoreSession {
         let device = Device(
             id: row.id, key: row.key, address: row.address, userID: row.userID, topics: topics,
             locale: registration.locale, timeZone: registration.timeZone, detail: registration.detail,
-            isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: nil)
+            isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: nil,
+            activeSince: row.since)
         return .init(device: device, isNew: isNew)
     }
 
