@@ -145,10 +145,9 @@ enum ComposePages {
         }
         // A button that is pressed twice sends once.
         let request = IdempotentRequest(
-            scope: visit.services.hasher.hash("console send\n\(visit.holder?.actor ?? "")\n\(draft.app)"),
+            scope: visit.services.hasher.hash("console send\n\(visit.holder?.actor.id ?? "")\n\(draft.app)"),
             key: once, digest: visit.services.hasher.hash(form.identity))
-        let call = VerbCall(actor: visit.verb.actor, now: visit.now, request: request)
-        let reply = try await visit.services.messages.send(draft, call) { accepted in
+        let reply = try await visit.services.messages.send(draft, visit.verb.with(request)) { accepted in
             Reply(status: 202, ["id": .string(accepted.id.description)])
         }
         let id = (try? JSONParser.parse(reply.body))?["id"]?.stringValue ?? draft.id.description

@@ -279,11 +279,18 @@ extension Texts {
         if !audience.addresses.isEmpty {
             parts.append(count(audience.addresses.count, .addressCount, .addressesCount))
         }
+        if let condition = audience.condition { parts.append(self.condition(condition)) }
         var text = parts.joined(separator: " + ")
         if let topic = audience.excludedTopics.first { text += " " + self(.exceptTopic, topic) }
         if let platforms = audience.platforms {
             text += " · " + platforms.map { platform($0) }.sorted().joined(separator: ", ")
         }
         return text
+    }
+
+    /// A segment by its name, anything else as it was written.
+    private func condition(_ condition: Condition) -> String {
+        if case .segment(let name) = condition { return self(.segmentNamed, name) }
+        return condition.json.text
     }
 }
