@@ -94,8 +94,9 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "PealAPI",
-            dependencies: ["PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore, pealWire],
+            dependencies: ["CZlib", "PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore, pealWire],
             swiftSettings: settings),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "PealCore", dependencies: [], swiftSettings: settings),
         // A target of its own: within a module, optimized builds specialize every shape of every request.
         .target(name: "PealShapes", dependencies: ["PealCore"], swiftSettings: settings),

@@ -23,6 +23,7 @@ package struct APIServices: Sendable {
     let quotas: RequestQuotas
     let bodies = BodyBudget()
     let parsing = ParsingTurns()
+    let progressStreams = ProgressStreams()
     private let examinations: CredentialExaminations
     private let receiptGatherer: ReceiptGatherer
 

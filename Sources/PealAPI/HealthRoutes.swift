@@ -15,7 +15,7 @@ struct HealthRoutes: Sendable {
     var all: [Endpoint] {
         [
             Endpoint(.get, "/healthz", .everybody) { _ in Answer(.ok, ["status": "ok"]) },
-            Endpoint(.get, "/readyz", .everybody, ready),
+            Endpoint(.get, "/readyz", .everybody, ready), ErrorPage.endpoint,
         ]
     }
 
@@ -62,7 +62,7 @@ enum OperationsDocument {
     static var document: DialectDocument {
         DialectDocument(
             name: "Operations", text: "Health checks, metrics and this document.", dialect: NativeDialect(),
-            refusal: NativeDocument.refusal, operations: [alive, ready, metrics, openAPI],
+            refusal: NativeDocument.refusal, operations: [alive, ready, metrics, openAPI, ErrorPage.operation],
             schemas: [("OperationsReadiness", readiness)])
     }
 

@@ -74,8 +74,7 @@ package struct ObjectShape<Root: Sendable>: Sendable {
             extra(&root, rest)
         } else if reading.policy.refusesUnknown {
             for name in members.names where !names.contains(name) {
-                let near = Spelling.nearest(to: name, names).map { "; did you mean \($0)?" } ?? ""
-                throw .invalid(reading.path(name), "\(reading.path(name)) is unknown\(near)")
+                throw .unknown(reading.path(name), near: Spelling.nearest(to: name, names))
             }
         }
         for rule in rules where !isChange || rule.isForChanges { try rule.check(root, given, reading) }
@@ -358,8 +357,10 @@ extension JSON {
 }
 
 /// Finds the name that an author probably meant.
-enum Spelling {
-    static func nearest(to name: String, _ names: [String]) -> String? {
+package enum Spelling {
+    /// Compares without letter case, `-` and `_`.
+    /// - Returns: nil when no name is near.
+    package static func nearest(to name: String, _ names: [String]) -> String? {
         let plain = { (text: String) in Array(text.lowercased().utf8.filter { $0 != 0x5F && $0 != 0x2D }) }
         return names.map { ($0, distance(plain(name), plain($0))) }
             .filter { $0.1 <= ($0.0.utf8.count < 4 ? 1 : max(2, $0.0.utf8.count / 4)) }.min { $0.1 < $1.1 }?.0

@@ -13,6 +13,8 @@ struct Call: Sendable {
     let address: ClientAddress
     let body: [UInt8]
     let now: Timestamp
+    /// In the server's log and in `X-Request-Id`.
+    let requestID: String
     /// Set if the request carries `Idempotency-Key`.
     let idempotent: IdempotentRequest?
     let jsonValuesMax: Int

@@ -34,7 +34,7 @@ struct Gate: RouterMiddleware {
         do {
             let address = ClientAddress(context.peer, request.headers, proxies: services.options.trustedProxies)
             answer = try await answered(
-                request, from: address, path: path, query: halves.count > 1 ? halves[1] : "")
+                request, from: address, path: path, query: halves.count > 1 ? halves[1] : "", requestID: requestID)
         } catch let broken as BrokenBody {
             // The connection itself failed: Hummingbird knows how to end it.
             throw broken.cause
@@ -42,7 +42,8 @@ struct Gate: RouterMiddleware {
             let refusal = refusal(for: error, requestID: requestID)
             let raw = halves.first ?? "/"
             answer = Dialects.owner(of: path, raw: raw).envelope.answer(
-                refusal, path: path?.text ?? String(raw), now: services.time.now)
+                refusal, path: path?.text ?? String(raw), now: services.time.now, requestID: requestID)
+            if refusal.field == BodyDecoder.fieldName { answer.headers[.acceptEncoding] = "gzip" }
             if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
         }
         answer.headers[.requestID] = requestID
@@ -64,7 +65,7 @@ struct Gate: RouterMiddleware {
     }
 
     private func answered(
-        _ request: Request, from address: ClientAddress, path: RequestPath?, query: Substring
+        _ request: Request, from address: ClientAddress, path: RequestPath?, query: Substring, requestID: String
     ) async throws -> Answer {
         guard let path else { throw Unmatched.path }
         let match = routes.match(request.method, path)
@@ -95,7 +96,7 @@ struct Gate: RouterMiddleware {
         let idempotent = isRepeatable ? try idempotentRequest(request, path: path, caller: caller, body: body) : nil
         let call = Call(
             method: request.method, path: path, parameters: parameters, query: query, headers: request.headers,
-            caller: caller, address: address, body: body, now: now, idempotent: idempotent,
+            caller: caller, address: address, body: body, now: now, requestID: requestID, idempotent: idempotent,
             jsonValuesMax: services.options.jsonValuesMax, parsing: turn)
         guard let idempotent else { return try await endpoint.handler(call) }
         return try await repetitions.once(idempotent, now: now) { try await endpoint.handler(call) }
@@ -109,12 +110,7 @@ struct Gate: RouterMiddleware {
         admit: ([UInt8]) async throws -> Void
     ) async throws -> [UInt8] {
         guard request.method != .get, request.method != .head else { return [] }
-        let encoding = request.headers[.contentEncoding]?.lowercased() ?? ""
-        guard ["", "identity"].contains(encoding) else {
-            throw PealError(
-                .unsupportedMediaType, "the body must not be compressed: Content-Encoding is not supported",
-                field: "Content-Encoding")
-        }
+        let decoder = try BodyDecoder(request.headers[.contentEncoding])
         let limit = services.options.requestBodyBytesMax
         let tooLarge = PealError(.bodyTooLarge, "the body is larger than \(limit) bytes")
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
@@ -122,15 +118,19 @@ struct Gate: RouterMiddleware {
         var isUnknown = isUnknown
         var buffers = request.body.makeAsyncIterator()
         while let buffer = try await Self.next(&buffers) {
-            guard bytes.count + buffer.readableBytes <= limit else { throw tooLarge }
-            try share.take(buffer.readableBytes, isUnknown: isUnknown)
-            bytes.append(contentsOf: buffer.readableBytesView)
-            if isUnknown, bytes.count > Limits.unknownCallerBodyBytesMax {
-                try await admit(bytes)
-                isUnknown = false
-                share.becomeKnown()
+            decoder.receive(buffer)
+            while let piece = try decoder.next() {
+                guard bytes.count + piece.readableBytes <= limit else { throw tooLarge }
+                try share.take(piece.readableBytes, isUnknown: isUnknown)
+                bytes.append(contentsOf: piece.readableBytesView)
+                if isUnknown, bytes.count > Limits.unknownCallerBodyBytesMax {
+                    try await admit(bytes)
+                    isUnknown = false
+                    share.becomeKnown()
+                }
             }
         }
+        try decoder.end()
         if isUnknown, bytes.count > Limits.parsedAtOnceBytesMax { try await admit(bytes) }
         if !bytes.isEmpty { try MediaType.check(request.headers[.contentType], tolerance: tolerance) }
         return bytes

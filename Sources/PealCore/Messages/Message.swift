@@ -18,11 +18,13 @@ package struct Message: Sendable, Hashable {
     package var failure: String?
     /// The end of its delivery window; nil if it has none and no moments.
     package var windowUntil: Timestamp?
+    /// Whether it is kept out of campaigns and statistics.
+    package var isTest: Bool
 
     package init(
         id: MessageID, app: AppKey, state: State, dialect: DialectName, campaignID: String?, createdAt: Timestamp,
         startAt: Timestamp?, expiresAt: Timestamp, cutoffAt: Timestamp? = nil, firstSentAt: Timestamp? = nil,
-        endedAt: Timestamp? = nil, failure: String? = nil, windowUntil: Timestamp? = nil
+        endedAt: Timestamp? = nil, failure: String? = nil, windowUntil: Timestamp? = nil, isTest: Bool = false
     ) {
         self.id = id
         self.app = app
@@ -37,6 +39,7 @@ package struct Message: Sendable, Hashable {
         self.endedAt = endedAt
         self.failure = failure
         self.windowUntil = windowUntil
+        self.isTest = isTest
     }
 }
 
@@ -94,6 +97,8 @@ package struct MessageDraft: Sendable, Hashable {
     package var source: [UInt8]?
     /// Set if the message is shown at some moment in a delivery window. Its audience then consists only of users.
     package var window: DeliveryWindow?
+    /// Whether the message is kept out of campaigns and statistics. It is stored without its campaign then.
+    package var isTest = false
 
     package init(
         id: MessageID, app: AppKey, dialect: DialectName, campaignID: String? = nil, audience: Audience,
@@ -122,7 +127,7 @@ extension Message {
         self.init(
             id: draft.id, app: draft.app, state: startsLater || draft.window != nil ? .scheduled : .planning,
             dialect: draft.dialect, campaignID: draft.campaignID, createdAt: draft.createdAt, startAt: draft.startAt,
-            expiresAt: draft.expiresAt, windowUntil: draft.window?.until)
+            expiresAt: draft.expiresAt, windowUntil: draft.window?.until, isTest: draft.isTest)
     }
 }
 
@@ -131,6 +136,12 @@ package struct MessageFilter: Sendable, Hashable {
     package var state: Message.State?
     package var campaignID: String?
     package var dialect: DialectName?
+    /// Accepted at this instant or later.
+    package var from: Timestamp?
+    /// Accepted before this instant.
+    package var to: Timestamp?
+    /// A part of the title or the body, in any letter case. Looks at `Limits.searchedRowsMax` messages.
+    package var text: String?
 
     package init(state: Message.State? = nil, campaignID: String? = nil, dialect: DialectName? = nil) {
         self.state = state

@@ -208,7 +208,8 @@ extension Conclusion {
         var settlements: [Settlement] = []
         let rows = log.rows()
         for (range, data) in rows {
-            counts.add(log.counts(range))
+            let added = log.counts(range)
+            counts.add(added)
             counts.pending = pending + log.count - range.upperBound
             let row = Settlement.LogRow(
                 firstKey: log.keys[range.lowerBound], lastKey: log.keys[range.upperBound - 1],
@@ -218,7 +219,7 @@ extension Conclusion {
             var settlement = Settlement(
                 slice: slice.id, owner: owner, term: slice.term, cursorBefore: cursor, cursorAfter: after,
                 counts: counts, logRow: row, next: keep)
-            if slice.id.isMoment { settlement.alerts = range.map(log.entry) }
+            if slice.id.isMoment { settlement.alerts = range.map(log.entry) } else { settlement.added = added }
             settlements.append(settlement)
             cursor = after
         }

@@ -53,7 +53,8 @@ struct NativeDevices: Sendable {
             }
         }
         let reply = try await services.devices.register(registrations, app: try call.app().key, call.verb) { results in
-            Reply(status: 200, ["results": .array(results.enumerated().map { Self.json($1, index: $0) })])
+            let items = results.enumerated().map { Self.json($1, index: $0, requestID: call.requestID) }
+            return Reply(status: 200, ["results": .array(items)])
         }
         return Answer(reply)
     }
@@ -68,12 +69,15 @@ struct NativeDevices: Sendable {
         ) { $0 = $1 }
     }
 
-    private static func json(_ result: DeviceVerbs.BatchResult, index: Int) -> JSON {
+    private static func json(_ result: DeviceVerbs.BatchResult, index: Int, requestID: String) -> JSON {
         switch result {
         case .success(let result):
             ["id": .string(result.device.id.description), "status": result.isNew ? "created" : "updated"]
         case .failure(let error):
-            ["index": .integer(index), "error": NativeEnvelope.json(prefixed(error, index: index))]
+            [
+                "index": .integer(index),
+                "error": NativeEnvelope.json(prefixed(error, index: index), requestID: requestID),
+            ]
         }
     }
 

@@ -10,7 +10,8 @@ enum NativeDocument {
         "NativeError",
         .object([
             .required("code", .component("NativeErrorCode", .words(PealError.Code.self))),
-            .required("message", .text), .optional("field", .text),
+            .required("message", .text), .optional("field", .text), .required("request_id", .text),
+            .required("doc_url", .text),
         ]))
 
     /// The platforms in answers, including those that can no longer be registered.
@@ -26,7 +27,7 @@ enum NativeDocument {
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
             operations: apps + credentials + keys(describing) + devices + topics(describing) + messages(describing)
                 + states + channels + webhooks
-                + campaigns + routes,
+                + campaigns + routes + statistics + progress,
             webhooks: [event])
     }
 

@@ -27,9 +27,12 @@ struct NativeMessages: Sendable {
     }
 
     private func draft(_ call: Call, _ records: [CredentialRecord]) throws(PealError) -> MessageDraft {
-        let given = try call.body(NativeMessageShapes.message.shape)
-        return try reader(records).draft(
+        let json = try call.object()
+        let given = try NativeMessageShapes.message.value(of: json, .strict, now: call.now)
+        var draft = try reader(records).draft(
             given, id: services.newMessageID(at: call.now), app: try call.app().key, now: call.now)
+        draft.source = json.bytes
+        return draft
     }
 
     private func send(_ call: Call) async throws -> Answer {
@@ -40,10 +43,11 @@ struct NativeMessages: Sendable {
         let reply = try await services.messages.send(draft, call.verb) { accepted in
             Reply(
                 status: 202,
-                [
-                    "id": .string(accepted.id.description), "state": .string(accepted.state.name),
-                    "audience_estimate": .integer(accepted.audienceEstimate),
-                ])
+                .compact([
+                    ("id", .string(accepted.id.description)), ("state", .string(accepted.state.name)),
+                    ("audience_estimate", .integer(accepted.audienceEstimate)),
+                    ("empty", accepted.state == .sent ? true : nil), ("request", NativeRequest.json(draft)),
+                ]))
         }
         return Answer(reply)
     }
@@ -62,7 +66,7 @@ struct NativeMessages: Sendable {
             return try store.audienceCount(
                 app: draft.app, draft.audience, environment: draft.options.environment, now: call.now)
         }
-        let report = Self.json(counts, requests)
+        let report = Self.json(counts, requests, requestID: call.requestID)
         guard call.idempotent != nil else { return Answer(.ok, report) }
         let kept = try await services.store.commit(
             .rest, call.verb, reply: { Reply(status: 200, report) }, change: { _ in })
@@ -70,7 +74,9 @@ struct NativeMessages: Sendable {
     }
 
     /// Shows a request that cannot be built only if it makes the message invalid.
-    private static func json(_ counts: [Platform: Int], _ requests: [MessagePreview.Request]) -> JSON {
+    private static func json(
+        _ counts: [Platform: Int], _ requests: [MessagePreview.Request], requestID: String
+    ) -> JSON {
         let named = counts.sorted { $0.key.rawValue < $1.key.rawValue }
         let shown = requests.filter { $0.counts || $0.isPossible }
         let isValid = shown.allSatisfy(\.isPossible)
@@ -80,31 +86,32 @@ struct NativeMessages: Sendable {
                 "devices": .integer(counts.values.reduce(0, +)),
                 "platforms": .object(JSON.Members(named.map { ($0.key.rawValue, .integer($0.value)) })),
             ],
-            "requests": .array(shown.map(\.nativeJSON)),
+            "requests": .array(shown.map { $0.nativeJSON(requestID: requestID) }),
         ]
     }
 
     private func get(_ call: Call) async throws -> Answer {
         let (app, id): (AppKey, MessageID) = (try call.app().key, try call.id("id", of: "message"))
-        guard let report = try await services.store.read({ try $0.report(app: app, id: id) }) else {
-            throw PealError.notFound("message")
-        }
+        let report = try await services.store.read { try MessageVerbs.report(id, app: app, in: $0) }
         return Answer(.ok, report.nativeJSON)
     }
 
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .id)
-        let filter = try Self.filter(call.query)
+        let filter = try Self.filter(call.query, now: call.now)
         let app = try call.app().key
         let reports = try await services.store.read(.heavy) { store in
             try store.messages(app: app, filter, before: list.id(), limit: list.fetchCount).map { message in
-                try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
+                var report =
+                    try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
+                report.overview = try store.overview(app: app, id: message.id)
+                return report
             }
         }
         return list.answer(reports, cursor: \.message.id.bytes, json: \.nativeJSON)
     }
 
-    private static func filter(_ query: Query) throws(PealError) -> MessageFilter {
+    private static func filter(_ query: Query, now: Timestamp) throws(PealError) -> MessageFilter {
         var filter = MessageFilter(campaignID: query["campaign_id"])
         if let name = query["state"] {
             guard let state = Message.State(name: name) else {
@@ -118,6 +125,11 @@ struct NativeMessages: Sendable {
                 throw .invalid("dialect", "dialect must be one of \(keyKindNames.joined(separator: ", "))")
             }
             filter.dialect = DialectName(rawValue: name)
+        }
+        let span = try NativeSpan(query)
+        (filter.from, filter.to) = (span.from, span.to)
+        filter.text = try query["text"].map { text throws(PealError) in
+            try Shape.text().value(of: text, named: "text")
         }
         return filter
     }
@@ -133,6 +145,7 @@ struct NativeMessages: Sendable {
             var given = NativeMessageDraft()
             try NativeMessageShapes.parts.apply(json, to: &given, .strict, now: call.now)
             try reader.apply(given, to: &draft, now: call.now)
+            NativeRequest.apply(json, to: &draft)
             try preview.check(draft, app: app, records, spelling: NativeSpelling.path)
         }
         return Answer(.ok, report.nativeJSON)
@@ -141,7 +154,7 @@ struct NativeMessages: Sendable {
 
 extension MessagePreview.Request {
     /// The request in the answer of `messages:validate`, with `{address}` in place of the device's address.
-    var nativeJSON: JSON {
+    func nativeJSON(requestID: String) -> JSON {
         var members: [(String, JSON?)] = [
             ("platform", .string(platform.rawValue)),
             ("environment", route.provider?.hasEnvironments == true ? .string(route.environment.rawValue) : nil),
@@ -159,7 +172,8 @@ extension MessagePreview.Request {
                 ("warning", notification.warning.map(JSON.string)),
             ]
         case .failure(let refusal):
-            members.append(("error", NativeEnvelope.json(refusal.error(spelling: NativeSpelling.path))))
+            let error = refusal.error(spelling: NativeSpelling.path)
+            members.append(("error", NativeEnvelope.json(error, requestID: requestID)))
         }
         return .compact(members)
     }
