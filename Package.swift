@@ -77,7 +77,7 @@ let package = Package(
         .target(
             name: "PealCommands",
             dependencies: [
-                "PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1,
+                "PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1, nioSSL,
             ],
             swiftSettings: settings),
         .target(
@@ -178,7 +178,7 @@ let package = Package(
         .testTarget(
             name: "PealAPITests",
             dependencies: [
-                "PealAPI", "PealCore", "PealShapes", "PealStore", "PealTesting", crypto, httpTypes, hummingbird,
+                "CZlib", "PealAPI", "PealCore", "PealShapes", "PealStore", "PealTesting", crypto, httpTypes, hummingbird,
                 hummingbirdTesting,
                 logging, nioCore,
             ],

@@ -85,6 +85,8 @@ package enum Limits {
     package static let overviewNamesMax = 5
     /// Characters of a message's texts that are searched.
     package static let searchedTextCharactersMax = 2000
+    /// Messages that one page of a device's timeline looks at.
+    package static let timelineMessagesMax = 2000
     /// Items of a time series.
     package static let statisticsItemsMax = 5000
     /// After this time, minutes are summed up to hours, and hours to days.

@@ -28,7 +28,10 @@ enum AudienceMatch {
     case by(String)
     case no(String)
 
-    init(_ device: Device, in draft: MessageDraft) {
+    /// - Parameters:
+    ///   - joined: when the device joined its topics; a missing one is no obstacle.
+    ///   - cutoff: when the audience was fixed.
+    init(_ device: Device, in draft: MessageDraft, joined: [String: Timestamp] = [:], cutoff: Timestamp? = nil) {
         let audience = draft.audience
         let topics = Set(device.topics)
         if let platforms = audience.platforms, !platforms.contains(device.platform) {
@@ -47,10 +50,14 @@ enum AudienceMatch {
             self = .by("its \(identifier.kind.rawValue)")
         } else if audience.addresses.contains(device.address) {
             self = .by("its address")
-        } else if let topic = audience.topics.first(where: topics.contains) {
+        } else if let topic = audience.topics.first(where: { name in
+            topics.contains(name) && (joined[name].flatMap { at in cutoff.map { at <= $0 } } ?? true)
+        }) {
             self = .by("topic \(topic)")
         } else if audience.includesAll {
             self = .by("all")
+        } else if let topic = audience.topics.first(where: topics.contains) {
+            self = .no("it joined topic \(topic) after sending had started")
         } else {
             self = .no("the audience does not include it")
         }

@@ -96,6 +96,9 @@ package protocol StoreReading {
     func addressNumber(app: AppKey, message: MessageID, address: Address) throws -> DeviceKey?
     /// Slices whose results cannot be stored, of all apps; at most `limit`.
     func quarantinedSlices(limit: Int) throws -> [QuarantinedSlice]
+    /// Why the device's slice of the message is quarantined; nil when it is not.
+    func quarantineReason(app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool) throws
+        -> String?
     /// How much work is waiting, for metrics.
     func census() throws -> StoreCensus
 

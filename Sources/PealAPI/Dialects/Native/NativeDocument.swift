@@ -26,7 +26,7 @@ enum NativeDocument {
             name: "Native", text: "Apps, credentials, keys, devices, messages and their results.",
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
             operations: apps + credentials + keys(describing) + devices + topics(describing) + messages(describing)
-                + states + channels + webhooks
+                + states + deliveries + channels + webhooks
                 + campaigns + routes + statistics + progress,
             webhooks: [event])
     }

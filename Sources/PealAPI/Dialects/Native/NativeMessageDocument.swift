@@ -42,12 +42,6 @@ extension NativeDocument {
     static let states: [APIOperation] = [
         state("cancel", "Cancel a message", "A cancelled message can be cancelled again."),
         state("pause", "Hold a message", nil), state("resume", "Resume a message", nil),
-        APIOperation(
-            id: "listDeliveries", method: .get, path: "\(message)/deliveries", summary: "Explain a delivery",
-            text: "Give exactly one of `device`, `user` and `address`. The oldest event is first.",
-            parameters: page(.number) + [
-                .query("device", .uuid, "The device."), .query("user", .text, "A user, with all devices."),
-            ] + address, answers: [list(of: "NativeEvent", NativeReportSchema.event)], refusals: [.missingField]),
     ]
 
     private static func state(_ verb: String, _ summary: String, _ text: String?) -> APIOperation {
@@ -120,14 +114,6 @@ enum NativeReportSchema {
         "NativeCounts",
         .object(
             ["accepted", "rejected", "retired", "expired", "suppressed", "pending"].map { .required($0, .count) }))
-
-    static let event = Schema.component(
-        "NativeEvent",
-        .object([
-            .required("device", Schema.uuid.orNull), .required("at", .time),
-            .required("event", .component("NativeEventName", .words(DeliveryTrail.Event.Name.self))),
-            .required("detail", .text),
-        ]))
 
     private static let previewRequest = Schema.component(
         "NativePreviewRequest",
