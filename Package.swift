@@ -94,7 +94,9 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "PealAPI",
-            dependencies: ["CZlib", "PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore, pealWire],
+            dependencies: [
+                "CZlib", "PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore, pealWire,
+            ],
             swiftSettings: settings),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "PealCore", dependencies: [], swiftSettings: settings),
@@ -178,7 +180,8 @@ let package = Package(
         .testTarget(
             name: "PealAPITests",
             dependencies: [
-                "CZlib", "PealAPI", "PealCore", "PealShapes", "PealStore", "PealTesting", crypto, httpTypes, hummingbird,
+                "CZlib", "PealAPI", "PealCore", "PealShapes", "PealStore", "PealTesting", crypto, httpTypes,
+                hummingbird,
                 hummingbirdTesting,
                 logging, nioCore,
             ],

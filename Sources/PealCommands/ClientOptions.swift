@@ -19,7 +19,9 @@ struct ClientOptions: ParsableArguments {
     var apiKeyFile: String?
 
     @Option(
-        help: "File with further trusted certificates (PEM), for a server with a private authority. Default: PEAL_CA_FILE.")
+        help:
+            "File with further trusted certificates (PEM), for a server with a private authority. Default: PEAL_CA_FILE."
+    )
     var caFile: String?
 
     @Option(help: "Server, key and app from the profile of this name. Default: PEAL_PROFILE.")

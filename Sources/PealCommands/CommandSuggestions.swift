@@ -10,20 +10,32 @@ enum CommandSuggestions {
         for argument in arguments {
             let commands = command.configuration.subcommands
             guard !commands.isEmpty, !argument.hasPrefix("-"), argument != "help" else { return }
-            if let next = commands.first(where: { names(of: $0).contains(argument) }) {
+            if let next = find(argument, among: commands) {
                 command = next
                 path += " \(argument)"
                 continue
             }
             guard command.configuration.defaultSubcommand == nil else { return }
-            let known = commands.flatMap(names)
-            let near = Spelling.nearest(to: argument, known).map { "; did you mean \($0)?" }
-            let all = commands.compactMap(\.configuration.commandName).joined(separator: ", ")
-            throw .usage("\(path) has no command \(argument)\(near ?? "; commands are \(all)")")
+            var (known, all): ([String], [String]) = ([], [])
+            for command in commands {
+                known += names(of: command)
+                if let name = command.configuration.commandName { all.append(name) }
+            }
+            var advice = "commands are " + all.joined(separator: ", ")
+            if let near = Spelling.nearest(to: argument, known) { advice = "did you mean \(near)?" }
+            throw .usage("\(path) has no command \(argument); \(advice)")
         }
     }
 
+    private static func find(
+        _ name: String, among commands: [any ParsableCommand.Type]
+    ) -> (any ParsableCommand.Type)? {
+        for command in commands where names(of: command).contains(name) { return command }
+        return nil
+    }
+
     private static func names(of command: any ParsableCommand.Type) -> [String] {
-        [command.configuration.commandName].compactMap(\.self) + command.configuration.aliases
+        let configuration = command.configuration
+        return (configuration.commandName.map { [$0] } ?? []) + configuration.aliases
     }
 }

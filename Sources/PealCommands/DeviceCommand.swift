@@ -6,7 +6,8 @@ struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device", abstract: "Register, change, show, list and delete devices.",
         subcommands: [
-            DevicePutCommand.self, DeviceUpdateCommand.self, DeviceDeliveriesCommand.self, ShowCommand<DeviceResource>.self, ListCommand<DeviceResource>.self,
+            DevicePutCommand.self, DeviceUpdateCommand.self, DeviceDeliveriesCommand.self,
+            ShowCommand<DeviceResource>.self, ListCommand<DeviceResource>.self,
             DeleteCommand<DeviceResource>.self,
         ])
 }

@@ -97,7 +97,8 @@ struct ContentOptions: ParsableArguments {
     @Option(name: .customLong("body-in"), help: "Body text for a locale (repeatable).")
     var bodiesIn: [String] = []
 
-    @Option(help: "Locale of --title, --subtitle and --body beside texts for locales, and of other devices. Default: en.")
+    @Option(
+        help: "Locale of --title, --subtitle and --body beside texts for locales, and of other devices. Default: en.")
     var defaultLocale: String?
 
     @Option(name: .customLong("image-url"), help: "https URL of an image.")
@@ -173,7 +174,8 @@ struct SendingOptions: ParsableArguments {
     @Option(help: "Only APNs devices of this environment: production or sandbox.")
     var environment: String?
 
-    @Option(help: "Time to send the message: RFC 3339, or a local time such as '2030-12-24 18:00' with --tz. Default: now.")
+    @Option(
+        help: "Time to send the message: RFC 3339, or a local time such as '2030-12-24 18:00' with --tz. Default: now.")
     var at: String?
 
     @Option(name: .customLong("tz"), help: "Time zone of --at, such as Europe/Vienna.")

@@ -44,7 +44,8 @@ struct ConfirmationOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Ask when there are more devices than this. Default: PEAL_CONFIRM_ABOVE, or \(ConfirmationOptions.aboveDefault)."))
+            "Ask when there are more devices than this. Default: PEAL_CONFIRM_ABOVE, or \(ConfirmationOptions.aboveDefault)."
+        ))
     var confirmAbove: Int64?
 
     private static let aboveDefault: Int64 = 1000
@@ -125,7 +126,8 @@ struct MessageWatch {
         let pending = progress["counts"]?["pending"]?.integerValue ?? 0
         let devices = progress["devices"]?.integerValue ?? 0
         let line = Progress.line(
-            Int(devices - pending), of: Int(devices), "devices", counts.map { "\($1.text) \($0)" }.joined(separator: ", "),
+            Int(devices - pending), of: Int(devices), "devices",
+            counts.map { "\($1.text) \($0)" }.joined(separator: ", "),
             rate: progress["rate"]?.doubleValue ?? 0)
         surroundings.warn("\(progress["state"]?.stringValue ?? ""): \(line)")
     }

@@ -79,21 +79,14 @@ package enum Limits {
     package static let ttlSecondsMax: Int64 = 10 * 365 * 24 * 3600
     package static let imageURLBytesMax = 2048
     package static let testDevicesMax = 100
-    /// Characters of a title in lists.
     package static let overviewCharactersMax = 200
-    /// Topics and users that a list names; more are counted.
     package static let overviewNamesMax = 5
-    /// Characters of a message's texts that are searched.
     package static let searchedTextCharactersMax = 2000
-    /// Messages that one page of a device's timeline looks at.
     package static let timelineMessagesMax = 2000
-    /// Items of a time series.
     package static let statisticsItemsMax = 5000
-    /// After this time, minutes are summed up to hours, and hours to days.
     package static let statisticsMinutesLifeSeconds: Int64 = 2 * 24 * 3600
     package static let statisticsHoursLifeSeconds: Int64 = 90 * 24 * 3600
     package static let statisticsDaysLifeSeconds: Int64 = 5 * 366 * 24 * 3600
-    /// Streams of a message's progress, of the server and of one app.
     package static let progressStreamsMax = 256
     package static let progressStreamsPerAppMax = 32
     package static let progressMilliseconds: Int64 = 500

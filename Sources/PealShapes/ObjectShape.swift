@@ -245,6 +245,13 @@ package struct Entry<Root: Sendable>: Sendable {
         }
     }
 
+    /// A member that only a rule reads, and that the schema leaves out.
+    package init(known name: String) {
+        names = [name]
+        describe = { _ in [] }
+        read = { _, _, _ in }
+    }
+
     /// The member whose word identifies a case of a union (`Shape.tagged`).
     package init(tag name: String, _ word: String) {
         names = [name]

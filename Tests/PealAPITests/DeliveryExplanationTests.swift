@@ -134,7 +134,8 @@ struct DeliveryExplanationTests {
         try await Fixture.open { fixture in
             try await Self.register(fixture)
             let id = try await Self.send(fixture, ["users": ["u"]])
-            try await Self.settle(fixture, [(.moved, "LateAnswer", 1), (.moved, "RouteStopped", 1), (.rejected, "x", 2)])
+            try await Self.settle(
+                fixture, [(.moved, "LateAnswer", 1), (.moved, "RouteStopped", 1), (.rejected, "x", 2)])
             let events = Self.events(try await fixture.admin(.get, "…/messages/\(id)/deliveries?user=u"))
             #expect(
                 events.dropFirst() == [

@@ -86,7 +86,8 @@ struct GzipTests {
             let native = try await Self.send(fixture, Array(Self.body.utf8), encoding)
             #expect(native.status == 415 && native.code == "unsupported_media_type", "\(native.text)")
             #expect(native.header("Accept-Encoding") == "gzip")
-            _ = try await fixture.key("pivotal", [("application_uuid", "a-1"), ("api_key", "a-secret-of-24-characters")])
+            _ = try await fixture.key(
+                "pivotal", [("application_uuid", "a-1"), ("api_key", "a-secret-of-24-characters")])
             let pivotal = try await Self.send(
                 fixture, [0x7B, 0x7D], encoding, to: "/v1/push",
                 authorization: fixture.basic("a-1", "a-secret-of-24-characters"))
@@ -97,7 +98,8 @@ struct GzipTests {
     @Test("are read by every API")
     func everywhere() async throws {
         try await Fixture.open { fixture in
-            _ = try await fixture.key("pivotal", [("application_uuid", "a-1"), ("api_key", "a-secret-of-24-characters")])
+            _ = try await fixture.key(
+                "pivotal", [("application_uuid", "a-1"), ("api_key", "a-secret-of-24-characters")])
             let body = try Self.gzip(Array(#"{"message":{"body":"x"},"target":{"platforms":["ios"]}}"#.utf8))
             let pivotal = try await Self.send(
                 fixture, body, to: "/v1/push", authorization: fixture.basic("a-1", "a-secret-of-24-characters"))

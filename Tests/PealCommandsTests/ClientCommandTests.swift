@@ -79,14 +79,20 @@ import Testing
             (["topic", "list"], "GET", "apps/APP/topics?limit=200", ""),
             (["topic", "delete", "a b"], "DELETE", "apps/APP/topics/a%20b", ""),
             (
-                ["message", "send", "--topic", "news", "--title", "T", "--body", "B", "--badge", "0", "--ttl", "60", "--yes"],
+                [
+                    "message", "send", "--topic", "news", "--title", "T", "--body", "B", "--badge", "0", "--ttl", "60",
+                    "--yes",
+                ],
                 "POST",
                 "apps/APP/messages",
                 #"{"audience":{"topics":["news"]},"content":{"title":"T","body":"B","badge":0},"#
                     + #""options":{"ttl_seconds":60}}"#
             ),
             (
-                ["message", "send", "--all", "--background", "--data", #"{"a":1.0}"#, "--at", "2030-01-01T00:00:00Z", "--yes"],
+                [
+                    "message", "send", "--all", "--background", "--data", #"{"a":1.0}"#, "--at", "2030-01-01T00:00:00Z",
+                    "--yes",
+                ],
                 "POST",
                 "apps/APP/messages",
                 #"{"audience":{"all":true},"content":{"data":{"a":1.0}},"options":{"background":true},"#
@@ -224,7 +230,8 @@ import Testing
     func fileBody() async throws {
         let document = #"{"audience":{"all":true},"content":{"title":"old","body":"kept"}}"#
         let (code, _, seen) = try await run(
-            ["message", "send", "--file", "-", "--title", "new", "--idempotency-key", "k1", "--yes"], files: ["-": document])
+            ["message", "send", "--file", "-", "--title", "new", "--idempotency-key", "k1", "--yes"],
+            files: ["-": document])
         #expect(code == 0)
         #expect(seen.first?.body == #"{"audience":{"all":true},"content":{"title":"new","body":"kept"}}"#)
         #expect(seen.first?.headers["idempotency-key"] == "k1")
@@ -242,7 +249,8 @@ import Testing
     @Test(
         "count a large audience, and need consent",
         arguments: [
-            ([], nil, 2, 1), (["--yes"], nil, 0, 1), (["--count", "5000"], nil, 0, 2), (["--count", "4999"], nil, 2, 1),
+            ([], nil, 2, 1), (["--yes"], nil, 0, 1), (["--count", "5000"], nil, 0, 2),
+            (["--count", "4999"], nil, 2, 1),
             ([], "5000", 0, 2), ([], "5001", 2, 1), (["--confirm-above", "5000"], nil, 0, 2),
             (["--confirm-above", "4999"], nil, 2, 1),
         ] as [([String], String?, Int32, Int)])
@@ -279,7 +287,8 @@ import Testing
         "send nothing in a dry run, and show the request",
         arguments: [
             ["topic", "delete", "news"], ["app", "create", "--name", "x"], ["user", "erase", "u"],
-            ["message", "cancel", "m"], ["topic", "subscribe", "news", "d"], ["message", "update", "m", "--title", "x"],
+            ["message", "cancel", "m"], ["topic", "subscribe", "news", "d"],
+            ["message", "update", "m", "--title", "x"],
         ])
     func dryRun(arguments: [String]) async throws {
         let (code, terminal, seen) = try await run(arguments + ["--dry-run"])

@@ -37,6 +37,7 @@ struct PruningTests {
         "geofence_trigger": "pruned after PEAL_RETENTION_MESSAGES_DAYS",
         "route_gate": "one row for each route of an app that was ever closed",
         "remainder": "deleted when its change is complete",
+        "statistics": "summed up after Limits.statisticsMinutesLifeSeconds, deleted after statisticsDaysLifeSeconds",
     ]
 
     /// Tables whose rows outlive their app: the app itself, the record of its deletion, and what completes it.

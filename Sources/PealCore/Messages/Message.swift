@@ -18,13 +18,11 @@ package struct Message: Sendable, Hashable {
     package var failure: String?
     /// The end of its delivery window; nil if it has none and no moments.
     package var windowUntil: Timestamp?
-    /// Whether it is kept out of campaigns and statistics.
-    package var isTest: Bool
 
     package init(
         id: MessageID, app: AppKey, state: State, dialect: DialectName, campaignID: String?, createdAt: Timestamp,
         startAt: Timestamp?, expiresAt: Timestamp, cutoffAt: Timestamp? = nil, firstSentAt: Timestamp? = nil,
-        endedAt: Timestamp? = nil, failure: String? = nil, windowUntil: Timestamp? = nil, isTest: Bool = false
+        endedAt: Timestamp? = nil, failure: String? = nil, windowUntil: Timestamp? = nil
     ) {
         self.id = id
         self.app = app
@@ -39,7 +37,6 @@ package struct Message: Sendable, Hashable {
         self.endedAt = endedAt
         self.failure = failure
         self.windowUntil = windowUntil
-        self.isTest = isTest
     }
 }
 
@@ -127,7 +124,7 @@ extension Message {
         self.init(
             id: draft.id, app: draft.app, state: startsLater || draft.window != nil ? .scheduled : .planning,
             dialect: draft.dialect, campaignID: draft.campaignID, createdAt: draft.createdAt, startAt: draft.startAt,
-            expiresAt: draft.expiresAt, windowUntil: draft.window?.until, isTest: draft.isTest)
+            expiresAt: draft.expiresAt, windowUntil: draft.window?.until)
     }
 }
 

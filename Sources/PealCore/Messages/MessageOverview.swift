@@ -4,14 +4,16 @@ package struct MessageOverview: Sendable, Hashable {
     package let title: String?
     /// Who gets it, such as `topics news, sport; only ios`.
     package let audience: String
+    package let isTest: Bool
 
-    package init(title: String?, audience: String) {
+    package init(title: String?, audience: String, isTest: Bool) {
         self.title = title
         self.audience = audience
+        self.isTest = isTest
     }
 
     package init(_ draft: MessageDraft) {
-        self.init(title: draft.content.headline, audience: draft.audience.summary)
+        self.init(title: draft.content.headline, audience: draft.audience.summary, isTest: draft.isTest)
     }
 }
 
@@ -31,7 +33,9 @@ extension Content {
         let texts =
             [title, subtitle, body].flatMap { $0.map(Self.texts) ?? [] } + own.compactMap(PlatformTexts.title)
             + own.compactMap(PlatformTexts.body)
-        return String(texts.joined(separator: "\n").lowercased().prefix(Limits.searchedTextCharactersMax))
+        // PostgreSQL's texts cannot contain U+0000.
+        let text = texts.joined(separator: "\n").lowercased().filter { $0 != "\0" }
+        return String(text.prefix(Limits.searchedTextCharactersMax))
     }
 
     private func text(of text: LocalizedText) -> String {
@@ -51,7 +55,7 @@ extension Content {
 
     /// Without line ends and other blanks in a row, and not too long.
     private static func line(_ text: String) -> String {
-        let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let line = text.filter { $0 != "\0" }.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let max = Limits.overviewCharactersMax
         return line.count > max ? line.prefix(max - 1) + "…" : line
     }
@@ -93,7 +97,7 @@ extension Audience {
     /// Few names are shown, many are counted.
     private static func named(_ names: [String], _ noun: String) -> String? {
         guard (1...Limits.overviewNamesMax).contains(names.count) else { return counted(names.count, noun) }
-        return "\(noun)\(names.count == 1 ? "" : "s") " + names.joined(separator: ", ")
+        return "\(noun)\(names.count == 1 ? "" : "s") " + names.joined(separator: ", ").filter { $0 != "\0" }
     }
 
     private static func counted(_ count: Int, _ noun: String, _ plural: String? = nil) -> String? {

@@ -69,8 +69,9 @@ struct SliceRun: Sendable {
         case .conclude: return await conclude()
         case .settle(let next): return await settle(next)
         case .settleRest:
-            var rest = SliceRest(context: context, slice: slice, candidates: candidates, left: unsettled,
-                isTest: work.job.message.isTest)
+            var rest = SliceRest(
+                context: context, slice: slice, candidates: candidates, left: unsettled,
+                isTest: work.job.isTest)
             await rest.settle(.expired, reason: Reason.expired)
             return nil
         case .end: return nil
@@ -181,7 +182,7 @@ struct SliceRun: Sendable {
         if group.contains(where: { $0.page.order.map { $0.flight.snapshot.begun > 0 } ?? false }) {
             settlements[0].triedAt = group[0].page.sentAt
         }
-        if work.job.message.isTest {
+        if work.job.isTest {
             for index in settlements.indices { settlements[index].added = nil }
         }
         return settlements

@@ -34,7 +34,7 @@ struct SliceWorker: Sendable {
         case .settleRest(let outcome, let reason):
             var rest = SliceRest(
                 context: context, slice: slice, candidates: opening.candidates, left: opening.candidates.count,
-                isTest: opening.work.job.message.isTest)
+                isTest: opening.work.job.isTest)
             await rest.settle(outcome, reason: reason)
         case .send(let access, let terms, let provider):
             var run = SliceRun(

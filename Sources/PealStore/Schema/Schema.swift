@@ -365,7 +365,7 @@ enum SchemaStatistics {
             received BIGINT NOT NULL, opened BIGINT NOT NULL, PRIMARY KEY (app, span, at)) {clustered} {updated}
         """,
         "CREATE INDEX statistics_at ON statistics (span, at)",
-        "ALTER TABLE message ADD COLUMN test BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE message_content ADD COLUMN test BIGINT NOT NULL DEFAULT 0",
         "ALTER TABLE message_content ADD COLUMN title {text}",
         "ALTER TABLE message_content ADD COLUMN audience_line {text}",
         "ALTER TABLE message_content ADD COLUMN search {text}",

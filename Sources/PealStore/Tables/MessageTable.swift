@@ -5,7 +5,7 @@ internal import PealCore
 enum MessageTable {
     static let columns: Columns = """
         message, app, state, dialect, campaign_id, created_at, start_at, expires_at, cutoff_at, first_sent_at, \
-        ended_at, failure, window_until, test
+        ended_at, failure, window_until
         """
 
     static func message(_ row: inout RowReader) throws -> Message {
@@ -13,8 +13,7 @@ enum MessageTable {
             id: try row.next(), app: try row.next(), state: try row.next(), dialect: try row.next(),
             campaignID: try row.next(), createdAt: try row.next(), startAt: try row.next(),
             expiresAt: try row.next(), cutoffAt: try row.next(), firstSentAt: try row.next(),
-            endedAt: try row.next(), failure: try row.next(), windowUntil: try row.next(),
-            isTest: try row.next(Int64.self) == 1)
+            endedAt: try row.next(), failure: try row.next(), windowUntil: try row.next())
     }
 
     static func place(_ app: AppKey, _ id: MessageID) -> SQL { "app = \(app) AND message = \(id)" }
@@ -161,7 +160,7 @@ extension StoreSession {
                 "campaign_id": draft.isTest ? nil : draft.campaignID, "created_at": draft.createdAt,
                 "start_at": draft.startAt, "expires_at": draft.expiresAt, "slices_open": 0,
                 "window_until": draft.window?.until, "window_method": draft.window?.method,
-                "window_hold": draft.window?.holdSeconds, "test": draft.isTest ? 1 : 0,
+                "window_hold": draft.window?.holdSeconds,
             ])
             ON CONFLICT DO NOTHING
             """)
@@ -174,7 +173,7 @@ extension StoreSession {
                 "app": draft.app, "message": draft.id, "audience": AudienceCoding.encode(draft.audience),
                 "content": ContentCoding.encode(draft.content), "options": OptionsCoding.encode(draft.options),
                 "source": draft.source, "title": overview.title, "audience_line": overview.audience,
-                "search": draft.content.searchText,
+                "search": draft.content.searchText, "test": draft.isTest ? 1 : 0,
             ])
             """)
         if let window = draft.window { try insertMoments(of: draft, window) }
@@ -214,7 +213,7 @@ extension StoreSession {
         let window = try window(of: message)
         return try connection.first(
             """
-            SELECT audience, content, options, source FROM message_content
+            SELECT audience, content, options, source, test FROM message_content
             WHERE \(MessageTable.place(message.app, message.id))
             """
         ) { row in
@@ -223,7 +222,7 @@ extension StoreSession {
                 audience: try AudienceCoding.decode(row.next()), content: try ContentCoding.decode(row.next()),
                 options: try OptionsCoding.decode(row.next()), startAt: message.startAt,
                 createdAt: message.createdAt, expiresAt: message.expiresAt, source: try row.next(), window: window)
-            draft.isTest = message.isTest
+            draft.isTest = try row.next(Int64.self) == 1
             return draft
         }
     }
@@ -231,11 +230,13 @@ extension StoreSession {
     /// Messages of earlier versions have no stored one.
     func overview(app: AppKey, id: MessageID) throws -> MessageOverview? {
         let stored = try connection.first(
-            "SELECT title, audience_line FROM message_content WHERE \(MessageTable.place(app, id))"
-        ) { row in (title: try row.next(String?.self), audience: try row.next(String?.self)) }
+            "SELECT title, audience_line, test FROM message_content WHERE \(MessageTable.place(app, id))"
+        ) { row in
+            (title: try row.next(String?.self), audience: try row.next(String?.self), test: try row.next(Int64.self))
+        }
         guard let stored else { return nil }
         guard let audience = stored.audience else { return try draft(app: app, id: id).map(MessageOverview.init) }
-        return MessageOverview(title: stored.title, audience: audience)
+        return MessageOverview(title: stored.title, audience: audience, isTest: stored.test == 1)
     }
 
     private func window(of message: Message) throws -> DeliveryWindow? {
@@ -253,11 +254,11 @@ extension StoreSession {
     func job(app: AppKey, id: MessageID) throws -> DeliveryJob? {
         guard let message = try message(app: app, id: id) else { return nil }
         return try connection.first(
-            "SELECT content, options FROM message_content WHERE \(MessageTable.place(app, id))"
+            "SELECT content, options, test FROM message_content WHERE \(MessageTable.place(app, id))"
         ) { row in
             DeliveryJob(
                 message: message, content: try ContentCoding.decode(row.next()),
-                options: try OptionsCoding.decode(row.next()))
+                options: try OptionsCoding.decode(row.next()), isTest: try row.next(Int64.self) == 1)
         }
     }
 }

@@ -31,7 +31,8 @@ extension StoreSession {
     }
 
     private func isTest(_ message: MessageID, app: AppKey) throws -> Bool {
-        try connection.value("SELECT test FROM message WHERE \(MessageTable.place(app, message))", Int64.self) == 1
+        try connection.value("SELECT test FROM message_content WHERE \(MessageTable.place(app, message))", Int64.self)
+            == 1
     }
 
     func receipts(app: AppKey, message: MessageID, device: DeviceKey) throws -> [Receipt] {

@@ -60,7 +60,8 @@ struct NativeCredentialShape: Sendable {
     }
 
     private static func shape(of kind: CredentialForm.Kind, _ form: CredentialForm, name: String) -> Shape<Credential> {
-        ObjectShape(name, [String: String]()) {
+        // An object of the provider's own, such as Google's key file, may have more members.
+        ObjectShape(name, [String: String](), extra: form.object == nil ? nil : { _, _ in }) {
             if case .named(let tag) = form.choice { Entry(tag: tag, kind.name) }
             kind.members.map { $0.entry }
         }.shape.checked { texts, reading in kind.credential(.init(texts: texts, now: reading.now)) }

@@ -65,6 +65,7 @@ extension NativeMessageShapes {
     private static let schedule = ObjectShape("NativeSchedule", NativeSchedule(), rules: [oneStart]) {
         Entry("window", window) { $0.until = $1 }
         Entry("at", start) { $0.at = $1 }
+        Entry(known: "in")
     }
 
     private static let oneStart = Rule<NativeSchedule>(

@@ -33,7 +33,7 @@ extension MessageReport {
         [
             ("id", .string(message.id.description)), ("state", .string(message.state.name)),
             ("dialect", .string(message.dialect.rawValue)), ("campaign_id", message.campaignID.map(JSON.string)),
-            ("test", message.isTest ? true : nil), ("failure", message.failure.map(JSON.string)),
+            ("test", overview?.isTest == true ? true : nil), ("failure", message.failure.map(JSON.string)),
             ("title", overview.map { $0.title.map(JSON.string) ?? .null }),
             ("audience_summary", overview.map { .string($0.audience) }),
             ("created_at", .string(message.createdAt.description)),
