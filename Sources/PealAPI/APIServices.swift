@@ -111,6 +111,9 @@ package struct APIOptions: Sendable {
     package var trustedProxies: [IPAddress]
     package var requestsPerKeyPerSecond: Int
     package var requestsPerAppPerSecond: Int
+    /// The configuration that differs from the defaults, by the names of its variables and without secrets. Only the
+    /// admin sees it.
+    package var shownConfiguration: [String: String] = [:]
 
     package init(
         messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault,

@@ -222,5 +222,6 @@ extension APIOptions {
             trustedProxies: configuration.trustedProxies,
             requestsPerKeyPerSecond: configuration.requestsPerKeyPerSecond,
             requestsPerAppPerSecond: configuration.requestsPerAppPerSecond)
+        shownConfiguration = configuration.shown
     }
 }
