@@ -31,8 +31,8 @@ enum LocalTime {
             second: numbers[5])
         guard let date = calendar.date(from: wanted) else { throw .usage("there is no \(text) in \(zone)") }
         let found = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
-        let fits = [found.year, found.month, found.day, found.hour, found.minute, found.second] == numbers
-        guard fits else { throw .usage("there is no \(text) in \(zone)") }
+        let units = [found.year, found.month, found.day, found.hour, found.minute, found.second]
+        guard units.compactMap(\.self) == numbers else { throw .usage("there is no \(text) in \(zone)") }
         return Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded())).description
     }
 }

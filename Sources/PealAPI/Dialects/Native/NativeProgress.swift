@@ -102,8 +102,7 @@ private struct ProgressStream {
         var (last, lastAt, wroteAt): (MessageReport?, Duration, Duration) = (nil, begun, begun)
         while !streams.isClosed, !Task.isCancelled, time.uptime - begun < .seconds(Limits.progressStreamSeconds) {
             let readAt = time.uptime
-            let found = try await store.read(.heavy) { [app, id] in try $0.report(app: app, id: id) }
-            guard let report = found else { return }
+            guard let report = try await report() else { return }
             if report != last {
                 let rate = last.map { Self.rate(from: $0, to: report, in: readAt - lastAt) } ?? 0
                 try await write(Self.event("progress", Self.json(report, rate: rate, at: time.now)))
@@ -114,11 +113,25 @@ private struct ProgressStream {
                 wroteAt = readAt
             }
             if report.message.state.isFinal, report.total.pending == 0 {
-                return try await write(Self.event("end", report.nativeJSON))
+                let whole = try await store.read { [app, id] in try MessageVerbs.report(id, app: app, in: $0) }
+                return try await write(Self.event("end", whole.nativeJSON))
             }
             // A message that is slow to count is read less often.
             let pause = max(.milliseconds(Limits.progressMilliseconds), (time.uptime - readAt) * 10)
             try await time.sleep(for: pause)
+        }
+    }
+
+    /// - Returns: nil when the message has been deleted.
+    private func report() async throws -> MessageReport? {
+        while true {
+            do {
+                return try await store.read(.heavy) { [app, id] in try $0.report(app: app, id: id) }
+            } catch let error as PealError where error.code == .rateLimited || error.code == .unavailable {
+                // The store has more to do than to count.
+                try await time.sleep(for: .milliseconds(Limits.progressMilliseconds))
+                if streams.isClosed { return nil }
+            }
         }
     }
 
