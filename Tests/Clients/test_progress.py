@@ -15,7 +15,7 @@ class Stream:
 
     def __init__(self, peal, app, message):
         self.connection = http.client.HTTPConnection(urllib.parse.urlsplit(peal.url).netloc, timeout=20)
-        headers = {"Authorization": f"Bearer {peal.token}", "Accept": "text/event-stream"}
+        headers = {"Authorization": f"Bearer {peal.admin_token}", "Accept": "text/event-stream"}
         self.connection.request("GET", f"/peal/v1/apps/{app}/messages/{message}/events", headers=headers)
         self.answer = self.connection.getresponse()
 
@@ -114,7 +114,7 @@ def test_bodies_may_be_compressed(serve):
     body = {"audience": {"topics": ["nobody"]}, "content": {"title": "x" * 1000}}
     connection = http.client.HTTPConnection(urllib.parse.urlsplit(peal.url).netloc, timeout=20)
     headers = {
-        "Authorization": f"Bearer {peal.token}",
+        "Authorization": f"Bearer {peal.admin_token}",
         "Content-Type": "application/json",
         "Content-Encoding": "gzip",
     }
