@@ -106,7 +106,7 @@ package struct Policy: Sendable {
         (self.leavesNull, self.refusesUnknown) = (leavesNull, refusesUnknown)
     }
 
-    package static let strict = Policy(refusesUnknown: true)
+    package static let strict = Policy()
     package static let tolerant = Policy(isTolerant: true)
 
     /// Whether the value counts as absent: null, and "" for tolerant readers.

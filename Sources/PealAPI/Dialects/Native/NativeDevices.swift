@@ -25,11 +25,11 @@ struct NativeDevices: Sendable {
 
     private func put(_ call: Call) async throws -> Answer {
         guard let id = DeviceID(call.parameter("id")) else { throw PealError.invalid("id", "id must be a UUID") }
-        return try await register(call, try call.body(NativeDeviceShapes.draft.shape), id: id)
+        return try await register(call, try call.body(NativeDeviceShapes.draft.shape, .native), id: id)
     }
 
     private func create(_ call: Call) async throws -> Answer {
-        let given = try call.body(NativeDeviceShapes.draftWithID.shape)
+        let given = try call.body(NativeDeviceShapes.draftWithID.shape, .native)
         return try await register(call, given, id: given.id ?? services.newDeviceID())
     }
 
@@ -42,7 +42,7 @@ struct NativeDevices: Sendable {
     }
 
     private func batch(_ call: Call) async throws -> Answer {
-        let registrations = try call.body(Self.batch.shape).enumerated().map { index, item in
+        let registrations = try call.body(Self.batch.shape, .native).enumerated().map { index, item in
             Result { () throws(PealError) -> DeviceRegistration in
                 let given = try item.get()
                 do throws(PealError) {
@@ -120,7 +120,7 @@ struct NativeDevices: Sendable {
             [rules = services.addressRules] device throws(PealError) in
             guard let device else { throw .notFound("device") }
             var given = NativeDeviceDraft(changing: device)
-            try NativeDeviceShapes.change.apply(json, to: &given, .strict, now: call.now)
+            try NativeDeviceShapes.change.apply(json, to: &given, .native, now: call.now)
             return try given.registration(changing: device, rules)
         }
         return Answer(.ok, result.device.nativeJSON(at: call.now))

@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// Peal's own API.
 struct NativeDialect: Dialect {
@@ -24,6 +25,11 @@ struct NativeDialect: Dialect {
 
 extension DialectName {
     static let native: DialectName = "native"
+}
+
+extension Policy {
+    /// Types are strict, and what no shape declares is refused.
+    static let native = Policy(refusesUnknown: true)
 }
 
 extension KeyKind {

@@ -21,7 +21,7 @@ enum NativeDocument {
 
     /// - Parameter now: times that must be in the future are later than this.
     static func document(at now: Timestamp) -> DialectDocument {
-        let describing = Describing(policy: .strict, now: now)
+        let describing = Describing(policy: .native, now: now)
         return DialectDocument(
             name: "Native", text: "Apps, credentials, keys, devices, messages and their results.",
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
@@ -32,7 +32,7 @@ enum NativeDocument {
     }
 
     /// The native API's policy, for schemas without a time that must be in the future.
-    static let strict = Describing(policy: .strict, now: Timestamp(milliseconds: 0))
+    static let strict = Describing(policy: .native, now: Timestamp(milliseconds: 0))
 
     static let app = "/peal/v1/apps/:app"
 

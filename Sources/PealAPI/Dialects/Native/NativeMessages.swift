@@ -28,7 +28,7 @@ struct NativeMessages: Sendable {
 
     private func draft(_ call: Call, _ records: [CredentialRecord]) throws(PealError) -> MessageDraft {
         let json = try call.object()
-        let given = try NativeMessageShapes.message.value(of: json, .strict, now: call.now)
+        let given = try NativeMessageShapes.message.value(of: json, .native, now: call.now)
         var draft = try reader(records).draft(
             given, id: services.newMessageID(at: call.now), app: try call.app().key, now: call.now)
         draft.source = json.bytes
@@ -143,7 +143,7 @@ struct NativeMessages: Sendable {
             try call.id("id", of: "message"), app: app.key, call.verb
         ) { [preview = services.preview] draft throws(PealError) in
             var given = NativeMessageDraft()
-            try NativeMessageShapes.parts.apply(json, to: &given, .strict, now: call.now)
+            try NativeMessageShapes.parts.apply(json, to: &given, .native, now: call.now)
             try reader.apply(given, to: &draft, now: call.now)
             NativeRequest.apply(json, to: &draft)
             try preview.check(draft, app: app, records, spelling: NativeSpelling.path)
