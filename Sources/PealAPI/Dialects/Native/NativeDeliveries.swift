@@ -42,6 +42,7 @@ struct NativeDeliveries: Sendable {
     private static func json(_ entry: DeliveryTrail.Entry) -> JSON {
         [
             "message": .string(entry.message.description), "title": entry.title.map(JSON.string) ?? .null,
+            "device": entry.event.device.map { .string($0.description) } ?? .null,
             "at": .string(entry.event.at.description), "event": .string(entry.event.name.rawValue),
             "detail": .string(entry.event.detail),
         ]
@@ -99,7 +100,8 @@ extension NativeDocument {
     private static let deviceEvent = Schema.component(
         "NativeDeviceEvent",
         .object([
-            .required("message", .uuid), .required("title", Schema.text.orNull), .required("at", .time),
+            .required("message", .uuid), .required("title", Schema.text.orNull),
+            .required("device", Schema.uuid.orNull), .required("at", .time),
             .required("event", eventName), .required("detail", .text),
         ]))
 }
