@@ -61,7 +61,9 @@ struct NativeCredentialShape: Sendable {
 
     private static func shape(of kind: CredentialForm.Kind, _ form: CredentialForm, name: String) -> Shape<Credential> {
         // An object of the provider's own, such as Google's key file, may have more members.
-        ObjectShape(name, [String: String](), extra: form.object == nil ? nil : { _, _ in }) {
+        var passing: (@Sendable (inout [String: String], JSON.Members) -> Void)?
+        if form.object != nil { passing = { _, _ in } }
+        return ObjectShape(name, [String: String](), extra: passing) {
             if case .named(let tag) = form.choice { Entry(tag: tag, kind.name) }
             kind.members.map { $0.entry }
         }.shape.checked { texts, reading in kind.credential(.init(texts: texts, now: reading.now)) }
