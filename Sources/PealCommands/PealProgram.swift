@@ -74,8 +74,9 @@ struct PealCommand: AsyncParsableCommand {
                 name: "Client",
                 subcommands: [
                     AppCommand.self, CredentialCommand.self, KeyCommand.self, DeviceCommand.self, TopicCommand.self,
-                    UserCommand.self, ChannelCommand.self, MessageCommand.self, CampaignCommand.self,
-                    WebhookCommand.self, ImportCommand.self, ExportCommand.self,
+                    UserCommand.self, SegmentCommand.self, AudienceCommand.self, ChannelCommand.self,
+                    MessageCommand.self, CampaignCommand.self, WebhookCommand.self, ImportCommand.self,
+                    ExportCommand.self, AuditCommand.self, AdminCommand.self,
                 ]),
         ])
 }

@@ -8,11 +8,8 @@ struct Answer: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields = [:]
     var body: [UInt8]
-    /// Writes the body piece by piece, in place of `body`.
-    var stream: Stream?
-
-    /// Throws when the client has left.
-    typealias Stream = @Sendable (_ write: (String) async throws -> Void) async throws -> Void
+    /// A body that is written while it is sent, in place of `body`.
+    var stream: ResponseBody?
 
     static let jsonType = "application/json; charset=utf-8"
 
@@ -41,11 +38,14 @@ struct Answer: Sendable {
         headers[.contentType] = type
     }
 
+    /// Writes a body piece by piece. Writing throws when the client has left.
+    typealias Stream = @Sendable (_ write: (String) async throws -> Void) async throws -> Void
+
     /// Whose body is written while the client reads it.
     init(streaming stream: @escaping Stream, type: String) {
         self.init(.ok)
         headers[.contentType] = type
-        self.stream = stream
+        self.stream = Self.body(stream)
     }
 
     init(_ reply: Reply) {
@@ -59,8 +59,8 @@ struct Answer: Sendable {
     func response(isHead: Bool) -> Response {
         var headers = headers
         if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
-        if let stream, !isHead { return Response(status: status, headers: headers, body: Self.body(stream)) }
-        if isHead, stream == nil { headers[.contentLength] = String(body.count) }
+        if let stream { return Response(status: status, headers: headers, body: isHead ? ResponseBody() : stream) }
+        if isHead { headers[.contentLength] = String(body.count) }
         let hasBody = !body.isEmpty && !isHead
         return Response(
             status: status, headers: headers,

@@ -87,7 +87,9 @@ extension Audience {
             Self.named(topics, "topic"), Self.named(users, "user"), Self.counted(devices.count, "device"),
             Self.counted(identifiers.count, "identifier"), Self.counted(addresses.count, "address", "addresses"),
         ].compactMap(\.self)
+        if included.isEmpty, condition != nil { included = ["all devices"] }
         var parts = [included.isEmpty ? "nobody" : included.joined(separator: " or ")]
+        if condition != nil { parts.append("where a condition holds") }
         if let platforms { parts.append("only " + platforms.map(\.rawValue).sorted().joined(separator: ", ")) }
         if interactiveOnly { parts.append("only interactive") }
         if let excluded = Self.named(excludedTopics, "topic") { parts.append("not \(excluded)") }

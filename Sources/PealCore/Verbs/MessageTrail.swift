@@ -83,7 +83,9 @@ struct MessageTrail {
         let recipient = Recipient(device)
         let log = try logged(recipient)
         let reported = try reported(recipient)
-        switch try AudienceMatch(device, in: draft, of: message, joined: joined(device, draft)) {
+        let match = try AudienceMatch(
+            device, in: draft, of: message, where: condition(draft), joined: joined(device, draft))
+        switch match {
         case .no(let reason) where log.isEmpty && reported.isEmpty:
             return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
         case .no: return try matched(recipient, by: "what it was then") + log + rest(recipient, log) + reported
@@ -91,6 +93,12 @@ struct MessageTrail {
             let retirement = try log.isEmpty ? lateRetirement(device) : nil
             return try matched(recipient, by: reason) + log + (retirement ?? rest(recipient, log)) + reported
         }
+    }
+
+    /// The condition that the message was planned with, or that it would be planned with now.
+    private func condition(_ draft: MessageDraft) throws -> Condition? {
+        if let planned = try store.plannedCondition(app: message.app, message: message.id) { return planned }
+        return draft.audience.condition.flatMap { try? store.resolved($0, app: message.app) }
     }
 
     /// When the device joined the topics that decide about it. Reads them only where it may have joined too late.
@@ -232,10 +240,15 @@ struct MessageTrail {
 
 extension AudienceMatch {
     /// Also considers what the message's options and the device's life say.
-    /// - Parameter joined: when the device joined its topics.
-    init(_ device: Device, in draft: MessageDraft, of message: Message, joined: [String: Timestamp]) {
+    /// - Parameters:
+    ///   - condition: the audience's condition without segments.
+    ///   - joined: when the device joined its topics.
+    init(
+        _ device: Device, in draft: MessageDraft, of message: Message, where condition: Condition?,
+        joined: [String: Timestamp]
+    ) {
         let cutoff = message.cutoffAt
-        self.init(device, in: draft, joined: joined, cutoff: cutoff)
+        self.init(device, in: draft, where: condition, joined: joined, cutoff: cutoff)
         guard case .by = self else { return }
         if let wanted = draft.options.audienceEnvironment(in: draft.content), device.environment != wanted,
             device.address.route.otherEnvironment != nil

@@ -21,7 +21,8 @@ struct NativeRoutes: Sendable {
             + NativeMessageStates(services).endpoints(Self.app) + NativeDeliveries(services).endpoints(Self.app)
             + NativeChannels(services).endpoints(Self.app) + NativeWebhooks(services).endpoints(Self.app)
             + NativeCampaigns(services).endpoints(Self.app) + NativeAudit(services).endpoints(Self.app)
-            + NativeRouteStates(services).endpoints(Self.app) + NativeStatistics(services).endpoints(Self.app)
+            + NativeRouteStates(services).endpoints(Self.app) + NativeSegments(services).endpoints(Self.app)
+            + NativeAdmins(services).endpoints + NativeStatistics(services).endpoints(Self.app)
             + NativeProgress(services).endpoints(Self.app)
     }
 }
