@@ -236,5 +236,6 @@ extension APIOptions {
             trustedProxies: configuration.trustedProxies,
             requestsPerKeyPerSecond: configuration.requestsPerKeyPerSecond,
             requestsPerAppPerSecond: configuration.requestsPerAppPerSecond)
+        shownConfiguration = configuration.shown
     }
 }

@@ -190,7 +190,14 @@ enum DevicePages {
         let app = try visit.app.key
         var entries: [HTML] = []
         for item in messages {
-            let events = try await trail.events(of: item.message.id, app: app, subject)
+            let events: [DeliveryTrail.Event]
+            do {
+                events = try await trail.events(
+                    of: item.message.id, app: app, subject, now: visit.now)
+            } catch let error as PealError where error.code == .notFound {
+                // The message is gone meanwhile, or the user has no device.
+                continue
+            }
             let isAddressed = events.contains { $0.name != .notMatched }
             guard isAddressed else { continue }
             entries.append(entry(visit, item, events))
@@ -254,10 +261,10 @@ extension DeliveryTrail.Event.Name {
     var tone: String {
         switch self {
         case .accepted, .received, .opened: "good"
-        case .rejected, .retired: "bad"
+        case .rejected, .retired, .quarantined: "bad"
         case .deferred, .held, .pending: "wait"
-        case .matched, .sent: "live"
-        case .expired, .suppressed, .notMatched: "dim"
+        case .matched, .sent, .healed: "live"
+        case .expired, .suppressed, .notMatched, .leftOut: "dim"
         }
     }
 }
@@ -278,6 +285,9 @@ extension Texts {
         case .received: self[.received]
         case .opened: self[.opened]
         case .notMatched: self[.eventNotMatched]
+        case .healed: self[.eventHealed]
+        case .quarantined: self[.eventQuarantined]
+        case .leftOut: self[.eventLeftOut]
         }
     }
 }

@@ -180,8 +180,14 @@ package struct MessageVerbs: Sendable {
         PealError(.conflict, "the message is \(state.name) and cannot be \(verb)")
     }
 
-    private static func report(_ id: MessageID, app: AppKey, in store: any StoreReading) throws -> MessageReport {
-        guard let report = try store.report(app: app, id: id) else { throw PealError.notFound("message") }
+    /// The message with its overview and its draft.
+    /// - Throws: `not_found`.
+    package static func report(
+        _ id: MessageID, app: AppKey, in store: any StoreReading
+    ) throws -> MessageReport {
+        guard var report = try store.report(app: app, id: id) else { throw PealError.notFound("message") }
+        report.overview = try store.overview(app: app, id: id)
+        report.draft = try store.draft(app: app, id: id)
         return report
     }
 }

@@ -131,6 +131,8 @@ extension StoreSession {
             let ended = try settleMessage(place, change, now: now)
             if let ended { results[change.lastIndex].messageState = ended }
         }
+        try addStatistics(
+            zip(settlements, results).filter(\.1.isApplied).compactMap { Self.counted($0.0, now: now) })
         return results
     }
 
@@ -153,7 +155,12 @@ extension StoreSession {
         _ = try settleMessage(place, change, now: now)
         try retire(settlement, now: now)
         try move(settlement, now: now)
+        if let counted = Self.counted(settlement, now: now) { try addStatistics([counted]) }
         return result
+    }
+
+    private static func counted(_ settlement: Settlement, now: Timestamp) -> (app: AppKey, item: Statistics)? {
+        settlement.added.map { (app: settlement.slice.app, item: Statistics(at: now, $0)) }
     }
 
     private static func waves(_ settlements: [Settlement]) -> [[Int]] {

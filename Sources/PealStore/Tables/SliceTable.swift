@@ -331,6 +331,23 @@ extension StoreSession {
         ).reduce(0, +)
     }
 
+    func quarantineReason(
+        app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool
+    ) throws -> String? {
+        let range: SQL = inAddresses ? "= \(Slice.ID.addressRange)" : "<> \(Slice.ID.addressRange)"
+        let slices = try connection.all(
+            """
+            SELECT keys, fault FROM slice
+            WHERE app = \(app) AND message = \(message) AND state = \(code: Slice.State.quarantined)
+                AND route = \(route) AND window_no \(range) AND key_from <= \(key) AND key_to >= \(key)
+                AND cursor < \(key)
+            """
+        ) { row in
+            (keys: try row.next([UInt8]?.self).map(KeyListCoding.decode), fault: try row.next(String?.self))
+        }
+        return slices.first { $0.keys?.contains(key) ?? true }.map { $0.fault ?? "" }
+    }
+
     func quarantinedSlices(limit: Int) throws -> [QuarantinedSlice] {
         let slices = try connection.all(
             """
