@@ -155,6 +155,7 @@ extension Word {
         "A segment selects devices by their attributes.",
         "Ein Segment wählt Geräte nach ihren Attributen aus.")
     static let noSegmentsTitle = Word("No segments yet", "Noch keine Segmente")
+    static let noStars = Word("Star a device on its page first.", "Zuerst ein Gerät auf seiner Seite markieren.")
     static let noTimeline = Word(
         "None of the latest messages was for it.",
         "Keine der letzten Nachrichten war dafür bestimmt.")
@@ -204,6 +205,7 @@ extension Word {
         "This key may send but not read. Compose a message.",
         "Dieser Schlüssel darf senden, aber nicht lesen. Eine Nachricht lässt sich verfassen.")
     static let sendOnlyTitle = Word("Ready to send", "Bereit zum Senden")
+    static let sendTest = Word("Send test to {}", "Test an {} senden")
     static let sessionsText = Word(
         "End every session of the admin token, also in other browsers. Sessions of a key end when it is revoked.",
         "Beendet alle Sitzungen des Admin-Tokens, auch in anderen Browsern. Sitzungen eines Schlüssels "
