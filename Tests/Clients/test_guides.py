@@ -129,7 +129,8 @@ def test_an_iphone(world):
 def test_an_android_phone(world):
     outputs = world.run("android", REGISTRATION_TOKEN=ANDROID)
     assert "result  accepted" in outputs[0]
-    assert "accepted" in outputs[1]
+    assert "pdt_" in outputs[1] and "android" in outputs[1]
+    assert "accepted" in outputs[2]
     shown, data_only = (item["payload"] for item in world.wait_for(ANDROID, 2))
     assert shown["notification"]["body"] == "It is ready."
     assert "notification" not in data_only and data_only["data"]["story"] == "17"
@@ -139,7 +140,8 @@ def test_a_web_page(world):
     _, subscription = world.simulator.control("POST", "/webpush/subscriptions", {})
     outputs = world.run("web", SUBSCRIPTION=json.dumps(subscription))
     assert "public_key" in outputs[0] and "peald_" in outputs[0]
-    assert "accepted" in outputs[1]
+    assert (world.directory / "peal-worker.js").read_bytes() == (ROOT / "SDK/Web/peal-worker.js").read_bytes()
+    assert "accepted" in outputs[2]
     (item,) = world.simulator.inbox("?provider=webpush")
     assert item["payload"]["title"] == "Cheese" and item["payload"]["data"]["url"] == "https://example.com/cheese/17"
 
