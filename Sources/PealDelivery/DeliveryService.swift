@@ -97,9 +97,11 @@ package final class DeliveryService: DeliveryEngine, Service {
         wake()
     }
 
-    /// Looks at every message in work again, after announcements may have been missed.
-    package func interruptAll() {
+    /// Reads every message, credential and gate again, after announcements may have been missed.
+    package func rereadAll() {
         context.messages.interruptAll()
+        context.access.forgetAll()
+        context.routes.rereadAll()
         wake()
     }
 

@@ -104,6 +104,10 @@ package protocol StoreWriting: StoreReading {
     func quarantine(
         _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp
     ) throws -> Settlement.Result
+    /// Lets work go on with the quarantined slices of a message, at most 1,000. Returns how many there were.
+    func resumeQuarantined(app: AppKey, id: MessageID, now: Timestamp) throws -> Int
+    /// Ends the quarantined slices of messages that have ended, of at most `limit` messages. Returns how many slices.
+    func endQuarantined(limit: Int) throws -> Int
     /// Deletes rows whose retention has ended, and completes what requests began: at most about `limit` rows.
     /// - Returns: how many rows were changed; 0 when nothing is left to do now.
     func prune(now: Timestamp, limit: Int) throws -> Int

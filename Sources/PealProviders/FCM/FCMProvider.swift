@@ -46,7 +46,7 @@ package final class FCMProvider: Provider {
         tokenHosts = configuration.tokenHosts
         tls = try Connector.context(caFile: configuration.caFile)
         client = try OutboundClient(
-            .init(caFile: configuration.caFile, allowsHTTP2: true), group: eventLoopGroup)
+            .init(caFile: configuration.caFile, allowsHTTP2: true), group: eventLoopGroup, time: time)
         group = eventLoopGroup
         settings = ConnectionPool.Settings(connectionsMax: max(1, configuration.connectionsPerPoolMax))
         rates = Pacer.Rates(start: configuration.startRatePerSecond, most: configuration.ratePerSecond)
