@@ -138,8 +138,8 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", argumentParser, asyncHTTPClient, nioCore, nioHPACK, nioHTTP1, pealMoments,
-                pealMomentTraining,
+                "PealCore", "PealProviders", "PealTesting", argumentParser, asyncHTTPClient, nioCore, nioHPACK, nioHTTP1,
+                pealMoments, pealMomentTraining,
             ],
             swiftSettings: settings),
         .target(
@@ -164,7 +164,7 @@ let package = Package(
         .testTarget(
             name: "PealProvidersTests",
             dependencies: [
-                "PealCore", "PealNetwork", "PealProviders", "PealTesting", asyncHTTPClient, crypto, cryptoExtras,
+                "PealCore", "PealNetwork", "PealProviders", "PealStore", "PealTesting", asyncHTTPClient, crypto, cryptoExtras,
                 nioCore, nioEmbedded, nioHPACK, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),

@@ -39,7 +39,8 @@ struct CredentialChangeTests {
             try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
             let new = try await fixture.putCredential(keyID: "ZYXWV98765").fingerprint
             try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
-            #expect(fixture.provider.pages.map(\.fingerprint) == [old, old], "what was read lately is kept for seconds")
+            #expect(
+                fixture.provider.pages.map(\.fingerprint) == [old, old], "what was read lately is kept for seconds")
             service.rereadAll()
             try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
             #expect(fixture.provider.pages.map(\.fingerprint) == [old, old, new])

@@ -56,7 +56,9 @@ struct StoreTroubleTests {
                 // Longer than a lease, and until just before a round of both Rescuers.
                 try await fixture.pass(seconds: 59)
                 for store in severed { store.restore() }
-                try await fixture.drive(isWorkUnderWay: true) {
+                try await fixture.pass(seconds: 3)
+                // Slowly, so that no lease ends before its worker runs on a busy machine.
+                try await fixture.drive(by: .milliseconds(20), isWorkUnderWay: true) {
                     for id in ids where try await fixture.state(id) != .sent { return false }
                     return true
                 }

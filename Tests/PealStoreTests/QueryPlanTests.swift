@@ -115,7 +115,8 @@ private enum HotStatements {
         "settle": SliceTable.settle(settlement(.release(readyAt: nil)), now: now),
         "settleToEnd": SliceTable.settle(settlement(.done), now: now),
         "insertPage": SliceTable.insertPage(logRow, of: settlement(.done)),
-        "insertPart": SliceTable.insertPart(.init(part: 1, keys: [1], attempt: 1, readyAt: now), of: settlement(.done), now: now),
+        "insertPart": SliceTable.insertPart(
+            .init(part: 1, keys: [1], attempt: 1, readyAt: now), of: settlement(.done), now: now),
         "nextReadyRoute": SliceTable.nextRoute(after: 1, 1, .ready),
         "nextEndingRoute": SliceTable.nextRoute(after: 1, 1, .ending), "dueSlices": SliceTable.due(now, limit: 1),
         "nextSliceDue": SliceTable.dueNext(),

@@ -88,7 +88,9 @@ struct SettleTests {
         #expect(next.cursor == slice.cursor)
     }
 
-    @Test("a settlement that waited for the store extends its lease from when it is written", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a settlement that waited for the store extends its lease from when it is written",
+        arguments: StoreUnderTest.allCases)
     func lateLease(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 3000)
         let worker = Worker(fixture: fixture)

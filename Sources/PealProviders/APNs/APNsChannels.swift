@@ -87,6 +87,7 @@ final class APNsChannels: ChannelDirectory {
         _ request: OutboundRequest, isOfChannel: Bool, _ tokens: ProviderTokens
     ) async throws(PealError) -> OutboundReply {
         var request = request
+        await tokens.ready()
         for isLast in [false, true] {
             guard let authorization = tokens.authorization else { break }
             request.headers.replaceOrAdd(

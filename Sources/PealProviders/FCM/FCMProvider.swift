@@ -22,6 +22,8 @@ package final class FCMProvider: Provider {
         var drained: [ConnectionPool] = []
         /// By project, because Google counts the requests of all its service accounts together.
         var paces: [String: Pace] = [:]
+        /// How many servers share each pace.
+        var servers = 1
         var isClosed = false
     }
 
@@ -97,6 +99,13 @@ package final class FCMProvider: Provider {
         account?.pool.drain()
     }
 
+    package func share(among servers: Int) {
+        state.withLock { state in
+            state.servers = servers
+            for pace in state.paces.values { pace.share(among: servers) }
+        }
+    }
+
     package func close() async {
         let (accounts, pools) = state.withLock { state in
             state.isClosed = true
@@ -139,6 +148,7 @@ package final class FCMProvider: Provider {
     private func pace(_ projectID: String, _ state: inout State) -> Pace {
         if let pace = state.paces[projectID] { return pace }
         let pace = Pace(rates)
+        pace.share(among: state.servers)
         state.paces[projectID] = pace
         return pace
     }

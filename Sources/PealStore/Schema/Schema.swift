@@ -352,3 +352,17 @@ enum SchemaTrouble {
         "CREATE INDEX slice_quarantined ON slice (app, message) WHERE state = 5",
     ]
 }
+
+/// What the servers on one database know of each other.
+enum SchemaServers {
+    /// `sealed` is a token for a push network under the master key.
+    static let statements = [
+        """
+        CREATE TABLE live_server (name {text} NOT NULL, seen_at BIGINT NOT NULL, PRIMARY KEY (name)) {updated}
+        """,
+        """
+        CREATE TABLE provider_token (
+            name {text} NOT NULL, issued_at BIGINT NOT NULL, sealed {bytes} NOT NULL, PRIMARY KEY (name)) {updated}
+        """,
+    ]
+}
