@@ -43,7 +43,7 @@ struct FailoverTests {
         for _ in 0..<3 { servers.append(try await fixture.startServer(environment)) }
         let app = try await fixture.makeApp(servers[0])
         try await fixture.registerDevices(servers[0], app: app, count: Int(Self.devices), topic: "all")
-        let start = SuspendingClock.now
+        let start = ContinuousClock.now
         let count = Int(Self.seconds * 5)
         let ids = try await withThrowingTaskGroup(of: String?.self) { [servers] group in
             group.addTask {
@@ -53,7 +53,8 @@ struct FailoverTests {
             }
             for number in 0..<count {
                 group.addTask {
-                    try await Task.sleep(until: start + .seconds(Self.seconds * Double(number) / Double(count)))
+                    let at = start + .seconds(Self.seconds * Double(number) / Double(count))
+                    try await ContinuousClock().sleep(until: at)
                     return try await Self.insist(number, app, servers)
                 }
             }
