@@ -143,7 +143,8 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", "PealTesting", argumentParser, asyncHTTPClient, hummingbird, logging, nioCore,
+                "PealCore", "PealProviders", "PealTesting", argumentParser, asyncHTTPClient, hummingbird, logging,
+                nioCore,
                 nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
             ],
             swiftSettings: settings),
@@ -169,7 +170,8 @@ let package = Package(
         .testTarget(
             name: "PealProvidersTests",
             dependencies: [
-                "PealCore", "PealNetwork", "PealProviders", "PealStore", "PealTesting", asyncHTTPClient, crypto, cryptoExtras,
+                "PealCore", "PealNetwork", "PealProviders", "PealStore", "PealTesting", asyncHTTPClient, crypto,
+                cryptoExtras,
                 nioCore, nioEmbedded, nioHPACK, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),

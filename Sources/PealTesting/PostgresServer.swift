@@ -2,8 +2,8 @@ internal import CPostgreSQL
 internal import Foundation
 internal import Synchronization
 
-/// A PostgreSQL server of this test process: a cluster in a temporary folder, reached over a socket in it. It is stopped
-/// and deleted when the process ends, however it ends.
+/// A PostgreSQL server of this test process: a cluster in a temporary folder, reached over a socket in it. It is
+/// stopped and deleted when the process ends, however it ends.
 package final class PostgresServer: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String

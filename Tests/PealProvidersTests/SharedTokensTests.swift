@@ -36,7 +36,8 @@ struct SharedTokensTests {
         #expect(Set(servers.compactMap { $0.authorization?.value }).count == 1)
     }
 
-    @Test("a server that starts later uses the others' token for as long as they do", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a server that starts later uses the others' token for as long as they do", arguments: StoreUnderTest.allCases)
     func lateServer(_ engine: StoreUnderTest) async throws {
         let test = try await engine.open()
         let first = try servers(1, on: test.store)[0]

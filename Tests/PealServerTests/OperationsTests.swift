@@ -30,7 +30,9 @@ struct OperationsTests {
         func placed(_ command: String) -> String {
             let pattern = "'postgres://peal:secret@db\\.example\\.com/peal[^']*'"
             return command.replacingOccurrences(of: pattern, with: "'\(url)'", options: .regularExpression)
-                .replacing("/var/lib/peal", with: folder).replacing("/etc/peal/master.key", with: "\(folder)/peal.db.key")
+                .replacing("/var/lib/peal", with: folder).replacing(
+                    "/etc/peal/master.key", with: "\(folder)/peal.db.key"
+                )
                 .replacing("template0 peal", with: "template0 \(database)")
         }
 
@@ -44,7 +46,8 @@ struct OperationsTests {
             environment["PGHOST"] = server.host
             environment["PGUSER"] = "peal"
             let shell = try ChildProgram(
-                "/bin/sh", ["-c", placed(command)], environment: environment, outputFile: log, errorFile: "\(log).errors")
+                "/bin/sh", ["-c", placed(command)], environment: environment, outputFile: log,
+                errorFile: "\(log).errors")
             let status = try await shell.waitForExit()
             let output = [log, "\(log).errors"].compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }
             #expect(status == 0, "\(command): \(output.joined())")

@@ -35,8 +35,10 @@ struct QueryPlanTests {
         arguments: [
             ("condition.rows", "PRIMARY KEY (app=? AND seq>? AND seq<?)"),
             ("condition.details", "SEARCH x USING PRIMARY KEY (app=? AND seq=?)"),
-            ("condition.user", "device_user"), ("condition.device", "device_id"), ("segment.find", "(app=? AND name=?)"),
-            ("segment.list", "(app=? AND name>?)"), ("lease", "slice_ready"), ("allStream", "COVERING INDEX device_active"),
+            ("condition.user", "device_user"), ("condition.device", "device_id"),
+            ("segment.find", "(app=? AND name=?)"),
+            ("segment.list", "(app=? AND name>?)"), ("lease", "slice_ready"),
+            ("allStream", "COVERING INDEX device_active"),
             ("plainDevices", "COVERING INDEX device_plain"),
             ("topicStream", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq>? AND seq<?)"),
             ("pageScan", "PRIMARY KEY (app=? AND seq>? AND seq<?)"), ("pagePoint", "PRIMARY KEY (app=? AND seq=?)"),

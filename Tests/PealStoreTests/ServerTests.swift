@@ -23,7 +23,9 @@ struct ServerTests {
         #expect(try await note("c") == 1)
     }
 
-    @Test("servers agree on the first token that is young enough, which is stored sealed", arguments: StoreUnderTest.allCases)
+    @Test(
+        "servers agree on the first token that is young enough, which is stored sealed",
+        arguments: StoreUnderTest.allCases)
     func tokens(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         func agree(_ text: String, youngerThan seconds: Int64) async throws -> String {

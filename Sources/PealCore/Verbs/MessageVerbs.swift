@@ -140,7 +140,7 @@ package struct MessageVerbs: Sendable {
             let state = target(message, call.now)
             let isFreed = try goal == .sending && Self.freeQuarantined(message, call, in: store)
             if isFreed, message.windowUntil != nil || message.state == state {
-                try store.audit(call, app: app, "message.\(verb)", "message \(id)")
+                try store.audit(call, app: app, Self.action(goal), "message \(id)")
             } else if message.windowUntil != nil {
                 try Self.stop(message, to: goal, verb, call, in: store)
             } else if message.state != state {

@@ -5,7 +5,8 @@ internal import PealCore
 /// that limits requests counts those of all servers together.
 struct ServerPresence: Sendable {
     private static let interval: Duration = .seconds(5)
-    /// How long a server counts after it was last seen: longer than three rounds, so that one late write changes nothing.
+    /// How long a server counts after it was last seen: longer than three rounds, so that one late write changes
+    /// nothing.
     private static let life: Duration = .seconds(20)
 
     let context: DeliveryContext
