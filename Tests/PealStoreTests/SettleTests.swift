@@ -44,7 +44,7 @@ struct SettleTests {
     }
 
     @Test(
-        "settlements whose commit was not answered are applied once, and are answered as applied when they are repeated",
+        "settlements whose commit was not answered are applied once, and called applied when they are repeated",
         arguments: StoreUnderTest.allCases)
     func repeated(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 3000)

@@ -80,8 +80,7 @@ struct Sessions: Sendable {
 
     private func mac(_ facts: String, _ holder: Holder) -> String { text("console session\n\(facts)", holder) }
 
-    /// Keyed by the server's secret and the holder's: another admin token, or another key with the same secret, ends
-    /// old sessions.
+    /// Keyed by the server's secret and the holder's: another admin token, or another key with the same secret, ends old sessions.
     private func text(_ facts: String, _ holder: Holder) -> String {
         let own: [UInt8] =
             switch holder {

@@ -50,7 +50,8 @@ extension SliceTable {
             switch settlement.next {
             case .keep:
                 """
-                cursor = \(settlement.cursorAfter) AND state = \(code: Slice.State.leased) AND owner = \(settlement.owner)
+                cursor = \(settlement.cursorAfter) AND state = \(code: Slice.State.leased)
+                    AND owner = \(settlement.owner)
                 """
             case .done, .release:
                 "cursor = \(settlement.cursorAfter) AND state <> \(code: Slice.State.leased)"
