@@ -146,8 +146,9 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", argumentParser, asyncHTTPClient, hummingbird, logging, nioCore, nioHPACK,
-                nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
+                "PealCore", "PealProviders", "PealTesting", argumentParser, asyncHTTPClient, hummingbird, logging,
+                nioCore,
+                nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
             ],
             swiftSettings: settings),
         .target(
@@ -172,7 +173,8 @@ let package = Package(
         .testTarget(
             name: "PealProvidersTests",
             dependencies: [
-                "PealCore", "PealNetwork", "PealProviders", "PealTesting", asyncHTTPClient, crypto, cryptoExtras,
+                "PealCore", "PealNetwork", "PealProviders", "PealStore", "PealTesting", asyncHTTPClient, crypto,
+                cryptoExtras,
                 nioCore, nioEmbedded, nioHPACK, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),

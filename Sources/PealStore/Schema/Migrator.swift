@@ -49,5 +49,6 @@ extension Migration {
         Migration(version: 9, statements: SchemaTrust.audit + SchemaTrust.admins),
         Migration(version: 10, statements: SchemaSegments.statements),
         Migration(version: 11, statements: SchemaStatistics.statements),
+        Migration(version: 12, statements: SchemaServers.statements),
     ]
 }

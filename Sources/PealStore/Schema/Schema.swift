@@ -422,3 +422,17 @@ enum SchemaSegments {
         """
     ]
 }
+
+/// What the servers on one database know of each other.
+enum SchemaServers {
+    /// `sealed` is a token for a push network under the master key.
+    static let statements = [
+        """
+        CREATE TABLE live_server (name {text} NOT NULL, seen_at BIGINT NOT NULL, PRIMARY KEY (name)) {updated}
+        """,
+        """
+        CREATE TABLE provider_token (
+            name {text} NOT NULL, issued_at BIGINT NOT NULL, sealed {bytes} NOT NULL, PRIMARY KEY (name)) {updated}
+        """,
+    ]
+}

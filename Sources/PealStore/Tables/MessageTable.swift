@@ -265,7 +265,8 @@ extension StoreSession {
 
 /// From one state to the next.
 extension StoreSession {
-    /// An expired message that is paused or resumed is found by its expiry again. A resumed message returns to where it was paused: one that has no slices yet is planned, or waits for its start.
+    /// An expired message that is paused or resumed is found by its expiry again. A resumed message returns to where it
+    /// was paused: one that has no slices yet is planned, or waits for its start.
     func moveMessage(
         app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
     ) throws -> Message.State? {
