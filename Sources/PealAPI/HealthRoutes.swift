@@ -19,7 +19,7 @@ struct HealthRoutes: Sendable {
     var all: [Endpoint] {
         [
             Endpoint(.get, "/healthz", .everybody) { _ in Answer(.ok, ["status": "ok"]) },
-            Endpoint(.get, "/readyz", .everybody, ready),
+            Endpoint(.get, "/readyz", .everybody, ready), ErrorPage.endpoint,
         ]
     }
 
@@ -46,6 +46,8 @@ struct HealthRoutes: Sendable {
             members["failures"] = .object(JSON.Members(reasons))
             members["stopped"] = .array(await services.operations.stoppedCredentials().map(Self.json))
             for (name, value) in await services.operations.details().pairs { members[name] = value }
+            let configured = services.options.shownConfiguration.sorted { $0.key < $1.key }
+            members["configuration"] = .object(JSON.Members(configured.map { ($0.key, .string($0.value)) }))
         }
         return Answer(isReady ? .ok : .serviceUnavailable, .object(members))
     }
@@ -67,7 +69,7 @@ enum OperationsDocument {
     static var document: DialectDocument {
         DialectDocument(
             name: "Operations", text: "Health checks, metrics and this document.", dialect: NativeDialect(),
-            refusal: NativeDocument.refusal, operations: [alive, ready, metrics, openAPI],
+            refusal: NativeDocument.refusal, operations: [alive, ready, metrics, openAPI, ErrorPage.operation],
             schemas: [("OperationsReadiness", readiness)])
     }
 
@@ -79,8 +81,8 @@ enum OperationsDocument {
         id: "readyz", method: .get, path: "/readyz", summary: "Check that every subsystem works",
         text:
             """
-            With an admin's token the answer also has `failures`, `stopped` and details. A stopped app does not make \
-            the server unready.
+            With an admin's token the answer also has `failures`, `stopped`, `configuration` and details. A stopped \
+            app does not make the server unready.
             """,
         answers: [
             APIAnswer(200, "Everything works.", .named("OperationsReadiness")),
@@ -105,7 +107,7 @@ enum OperationsDocument {
 
     private static let readiness = Schema.object([
         .required("status", state), .required("subsystems", .map(state)), .required("stopped_apps", .count),
-        .optional("failures", .map(.text)),
+        .optional("failures", .map(.text)), .optional("configuration", .map(.text)),
         .optional(
             "stopped",
             .list(

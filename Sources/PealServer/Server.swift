@@ -80,7 +80,9 @@ struct Server {
         let providers = try ProviderSet(
             networks, configuration,
             // Tokens for push networks are dated by this machine's clock.
-            .init(eventLoopGroup: senders, time: time, randomness: randomness, logger: logger))
+            .init(
+                eventLoopGroup: senders, time: time, randomness: randomness, logger: logger,
+                store: storage.shared == nil ? nil : storage.store))
         let delivery = makeDelivery(storage, providers, clock)
         let shared = storage.shared.map { SharedDelivery(delivery, $0.signals) }
         let transport = ReloadableTransport(try makeTransport(configuration))
@@ -295,5 +297,6 @@ extension APIOptions {
         hasAdminListener = configuration.adminListener != nil
         devicesPerAppMax = configuration.devicesPerAppMax
         topicsPerDeviceMax = configuration.topicsPerDeviceMax
+        shownConfiguration = configuration.shown
     }
 }

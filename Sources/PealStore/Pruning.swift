@@ -25,7 +25,10 @@ extension StoreSession {
     /// the other.
     func prune(now: Timestamp, limit: Int) throws -> Int {
         var count = try completeRemainders(now: now, limit: limit / 2)
-        for step in [pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks]
+        for step in [
+            pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks,
+            pruneStatistics,
+        ]
         where count < limit {
             count += try step(now, limit - count)
         }

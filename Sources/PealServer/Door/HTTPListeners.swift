@@ -47,7 +47,7 @@ struct HTTPListeners {
         var renewals: [Renewal] = [{ try main.renew(.init($0.httpTLS)) }]
         var services = [
             application(
-                "server", Front(api: buildRouter(api).buildResponder(), console: console), main.builder,
+                "server", Front(api: buildRouter(api).buildResponder(), console: console, services: api), main.builder,
                 host: configuration.httpHost, port: configuration.httpPort, portFile: configuration.httpPortFile)
         ]
         if let port = configuration.metricsPort {
