@@ -84,6 +84,9 @@ struct SealedTable: Sendable {
         SealedTable(
             name: "api_key", key: [("id", .bytes), ("app", .int), ("dialect", .text)], column: "shared_secret"
         ) { key in "api_key \(key[1].text) \(key[2].text) \(key[0].text)" },
+        SealedTable(name: "provider_token", key: [("name", .text)], column: "sealed") { key in
+            ServerTable.tokenPlace(key[0].text)
+        },
     ]
 
     /// Seals the secrets of the next rows that are not sealed under the current key.
