@@ -53,6 +53,7 @@ struct Server {
         PrivateFiles.fromNowOn()
         // Until the reload service listens to it, it must not end the process.
         signal(SIGHUP, SIG_IGN)
+        _ = ProcessFigures.startedAt
         let descriptors = DescriptorLimit.raise()
         let storage = try Storage.open(configuration) { [logger] in logger.warning("\($0)") }
         let result = await Result { try await serve(storage, descriptors: descriptors) }

@@ -129,7 +129,7 @@ struct HTTPListeners {
         guard let tls = try encryption.configuration() else {
             let builder = HTTPServerBuilder { responder in
                 DoorChannel(
-                    parts: .init(HTTP1Channel(responder: responder, configuration: requests), surplusTLS: nil),
+                    parts: DoorParts(HTTP1Channel(responder: responder, configuration: requests), surplusTLS: nil),
                     connections: connections, deadlines: deadlines)
             }
             return RenewableServer(builder: builder) { _ in }
