@@ -60,7 +60,7 @@ struct ClientOptions: ParsableArguments {
     /// A client with the key, if there is one.
     func anyClient() throws(CommandFailure) -> APIClient {
         guard try ownKey() ?? value("PEAL_ADMIN_TOKEN") != nil else {
-            return APIClient(base: try base("http://127.0.0.1:8080"), apiKey: "")
+            return APIClient(base: try base("http://127.0.0.1:8080"), apiKey: "", caFile: try trustedFile())
         }
         return try client()
     }
