@@ -9,7 +9,7 @@ enum TopicPages {
 
     private static let itemsPerPage = 50
 
-    @Sendable private static func list(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func list(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let app = try visit.app.key
         let search = visit.query["search"]
@@ -36,7 +36,7 @@ enum TopicPages {
         return page.answer()
     }
 
-    private static func table(_ visit: Visit, _ topics: [Topic]) -> HTML {
+    private static func table(_ visit: PageCall, _ topics: [Topic]) -> HTML {
         let texts = visit.texts
         guard !topics.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
         var table = ListTable(
@@ -51,13 +51,13 @@ enum TopicPages {
         return table.html
     }
 
-    private static func writeLink(_ visit: Visit, _ topic: Topic) -> HTML {
+    private static func writeLink(_ visit: PageCall, _ topic: Topic) -> HTML {
         """
         <a class="button small" href="\(visit.link("compose"))?topics=\(URLPath.encode(topic.name))">\(visit.texts[.write])</a>
         """
     }
 
-    private static func deleteForm(_ visit: Visit, _ topic: Topic) -> HTML {
+    private static func deleteForm(_ visit: PageCall, _ topic: Topic) -> HTML {
         """
         <form method="post" action="\(visit.link("topics", "delete"))" data-confirm="\(visit.texts[.deleteTopicConfirm])">\
         \(visit.formStart)<input type="hidden" name="topic" value="\(topic.name)">\
@@ -65,7 +65,7 @@ enum TopicPages {
         """
     }
 
-    @Sendable private static func delete(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
         let name = visit.form.raw("topic")
         try await visit.services.topics.delete(name, app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("topics") + "?done=deleted")
