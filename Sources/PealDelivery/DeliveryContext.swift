@@ -43,7 +43,7 @@ final class DeliveryContext: Sendable {
         self.randomness = randomness
         self.logger = logger
         owner = "peal-" + Hex.encode(randomness.bytes(8))
-        gate = options.gate
+        gate = options.gate ?? AppGate(store: store, time: time)
         health = StoreHealth(time: time)
         stop = StopSwitch(time: time, drain: options.drain)
         settler = Settler(

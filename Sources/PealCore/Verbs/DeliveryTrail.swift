@@ -160,9 +160,17 @@ package struct DeliveryTrail: Sendable {
                     app: message.app, message: message.id, route: route, key: recipient.key,
                     inAddresses: recipient.device == nil)
             }
-            return try rows.flatMap { stored in
-                try DeliveryLog.find(recipient.key, in: stored.row.data).map { events(recipient, stored, $0) } ?? []
+            var events = try rows.flatMap { stored in
+                try DeliveryLog.find(recipient.key, in: stored.row.data).map { self.events(recipient, stored, $0) } ?? []
             }
+            if let last = events.last, last.name == .held,
+                let due = try store.dueAt(
+                    app: message.app, message: message.id, route: recipient.route, key: recipient.key)
+            {
+                events[events.count - 1] = Event(
+                    device: last.device, at: last.at, name: .held, detail: "\(last.detail), until \(due)")
+            }
+            return events
         }
 
         /// The device's own reports.
@@ -178,6 +186,9 @@ package struct DeliveryTrail: Sendable {
 
         private func events(_ recipient: Recipient, _ stored: StoredLogRow, _ entry: DeliveryLogEntry) -> [Event] {
             let (row, route) = (stored.row, stored.slice.route)
+            if entry.outcome == .moved, HoldReason(rawValue: entry.reason) != nil {
+                return [Event(device: recipient.device, at: row.sentAt, name: .held, detail: entry.reason)]
+            }
             var events: [Event] = []
             if entry.attempt > 0 {
                 let locale = entry.locale.map { ", rendered in \($0)" } ?? ""

@@ -70,12 +70,12 @@ extension SliceRun {
         do {
             guard let deadline = try await deadline() else { return (nil, .lostLease) }
             let (slice, candidates, now, gate) = (slice, candidates, context.time.now, context.gate)
+            let needs = try await gate.needs(of: work.job, in: slice.id)
             let page = try await context.store.read {
                 try $0.page(
-                    of: slice, candidates: candidates, after: key, limit: limit, now: now,
-                    withPeople: gate.needsPeople)
+                    of: slice, candidates: candidates, after: key, limit: limit, now: now, withPeople: needs.people)
             }
-            let rulings = gate.rule(on: page, of: work.job, at: now)
+            let rulings = try await gate.rule(on: page, of: work.job, in: slice.id, isSorting: false, at: now)
             let choice = try await variants.choose(for: page, store: context.store)
             locales = choice.variants.map(\.locale)
             // Once more: a page under the replaced credential would reopen connections that have just been drained.

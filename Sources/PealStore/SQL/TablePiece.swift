@@ -78,6 +78,7 @@ extension TablePiece {
     static let detail = TablePiece("device_detail", ["app": .int, "seq": .int])
     static let device = TablePiece("device", ["app": .int, "seq": .int])
     static let topic = TablePiece("topic", ["app": .int, "topic": .int])
+    static let frequency = TablePiece("frequency", ["app": .int, "seq": .int, "message": .bytes])
     static let segment = TablePiece("segment", ["app": .int, "name": .text])
     static let webhook = TablePiece("webhook", ["app": .int, "webhook": .int])
     static let outbox = TablePiece("outbox", ["app": .int, "webhook": .int, "created_at": .int, "id": .bytes])
@@ -105,7 +106,7 @@ extension TablePiece {
     /// `remainder`. What is sent or would begin goes first.
     static let ofApp: [TablePiece] = [
         slice, moment, message, outbox, webhookDelivery, webhook, apiKey, credential, content, predicate, keys,
-        address, logPage, receipt, receiptCount, member, subscription, identifier, detail, device, topic, segment,
+        address, logPage, receipt, receiptCount, member, subscription, identifier, detail, frequency, device, topic, segment,
         trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup, location,
         experimentArm, experiment, routeGate,
     ]

@@ -363,3 +363,15 @@ enum SchemaSegments {
         """
     ]
 }
+
+/// What devices got lately, for frequency caps.
+enum SchemaFrequency {
+    static let statements = [
+        """
+        CREATE TABLE frequency (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, message {bytes} NOT NULL, at BIGINT NOT NULL,
+            PRIMARY KEY (app, seq, message)) {clustered}
+        """,
+        "CREATE INDEX frequency_at ON frequency (at)",
+    ]
+}

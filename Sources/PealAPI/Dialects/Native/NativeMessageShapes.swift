@@ -24,6 +24,8 @@ extension NativeMessageShapes {
     struct Options: Sendable {
         var shared = PlatformOptions()
         var lostAnswer = MessageOptions.LostAnswer.resend
+        var isTransactional = false
+        var ratePerSecond: Int64?
 
         var options: MessageOptions {
             var options = MessageOptions()
@@ -33,15 +35,18 @@ extension NativeMessageShapes {
             options.isBackground = shared.isBackground ?? false
             options.environment = shared.environment
             options.lostAnswer = lostAnswer
+            options.isTransactional = isTransactional
+            options.ratePerSecond = ratePerSecond
             return options
         }
     }
 
     static let options = ObjectShape("NativeOptions", Options()) {
-        Entry(unsupported: "rate_per_second")
         Entry(unsupported: "unreachable")
         Entry(including: platformOptions, \.shared)
         Entry("lost_answer", .words("NativeLostAnswer")) { $0.lostAnswer = $1 ?? .resend }
+        Entry("transactional", .flag) { $0.isTransactional = $1 ?? false }
+        Entry("rate_per_second", .integer(1...Limits.ratePerSecondMax)) { $0.ratePerSecond = $1 }
     }
 
     static let platformOptions = ObjectShape(
@@ -61,7 +66,10 @@ extension NativeMessageShapes {
 
     private static let schedule = ObjectShape("NativeSchedule", NativeSchedule(), rules: [oneStart]) {
         Entry("window", window) { $0.until = $1 }
-        Entry("at", start) { $0.at = $1 }
+        Entry("at", start) { ($0.at, $0.reading) = ($1?.instant, $1?.reading) }
+        Entry("in", .words("NativeScheduleZone", [("recipient_time_zone", true)])) {
+            $0.isInRecipientTimeZone = $1 ?? false
+        }
     }
 
     private static let oneStart = Rule<NativeSchedule>(
@@ -76,17 +84,25 @@ extension NativeMessageShapes {
                 let (window, other) = (reading.path("window"), reading.path(name))
                 throw .invalid(other, "give either \(window) or \(other), not both")
             }
-        } else if given.has("in") {
-            throw .unsupported(reading.path("in"))
         } else if !given.has("at") {
             throw .missing(reading.path("at"))
         }
     }
 
-    private static let start = Shape.time.checked { start, reading throws(PealError) in
-        guard start <= reading.now + .seconds(Limits.ttlSecondsMax) else { throw reading.refusal("is too far ahead") }
-        return start
-    }.described("A time in the past means now.")
+    /// A start, and what a clock shows then by the offset in which it is written.
+    private static let start = Shape<(instant: Timestamp, reading: Timestamp)>(
+        read: { json, reading throws(PealError) in
+            let start = try Shape.time.read(json, &reading)
+            guard start <= reading.now + .seconds(Limits.ttlSecondsMax) else {
+                throw reading.refusal("is too far ahead")
+            }
+            let shown = json.stringValue.flatMap { Timestamp(rfc3339: "\($0.prefix(while: Self.isClock))Z") }
+            return (start, shown ?? start)
+        }, describe: { Shape.time.describe($0) }
+    ).described("A time in the past means now.")
+
+    /// Whether the character is part of the date and the time, not of the offset. The date has hyphens too.
+    private static func isClock(_ character: Character) -> Bool { true }
 
     private static let window = ObjectShape("NativeWindow", Timestamp(milliseconds: 0)) {
         Entry(required: "until", windowEnd) { $0 = $1 }
