@@ -164,6 +164,15 @@ struct SendingOptions: ParsableArguments {
     @Option(help: "Time (RFC 3339) to send the message. Default: now.")
     var at: String?
 
+    @Flag(help: "Send when each recipient's clock shows the time of --at.")
+    var inRecipientTimeZone = false
+
+    @Flag(help: "Pass the app's quiet hours and frequency cap.")
+    var transactional = false
+
+    @Option(name: .customLong("rate"), help: "Notifications in a second at most.")
+    var ratePerSecond: Int64?
+
     @Option(name: .customLong("campaign"), help: "Your own id of the campaign.")
     var campaignID: String?
 
@@ -171,9 +180,12 @@ struct SendingOptions: ParsableArguments {
         .filled([
             ("priority", .text(priority)), ("ttl_seconds", .whole(ttlSeconds)), ("expires_at", .text(expiresAt)),
             ("collapse_key", .text(collapseKey)), ("background", .flag(background)),
-            ("environment", .text(environment)),
+            ("environment", .text(environment)), ("transactional", .flag(transactional)),
+            ("rate_per_second", .whole(ratePerSecond)),
         ])
     }
 
-    var schedule: JSON? { .filled([("at", .text(at))]) }
+    var schedule: JSON? {
+        .filled([("at", .text(at)), ("in", inRecipientTimeZone ? .string("recipient_time_zone") : nil)])
+    }
 }

@@ -21,6 +21,7 @@ final class DeliveryContext: Sendable {
     /// Devices in flight in small messages to several devices.
     let directBudget: PageBudget
     let gate: any PageGate
+    let rates = RateBoard()
     let health: StoreHealth
     let load = DispatchLoad()
     let settler: Settler

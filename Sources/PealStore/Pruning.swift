@@ -25,8 +25,10 @@ extension StoreSession {
     /// the other.
     func prune(now: Timestamp, limit: Int) throws -> Int {
         var count = try completeRemainders(now: now, limit: limit / 2)
-        for step in [pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks]
-        where count < limit {
+        for step in [
+            pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks,
+            pruneFrequency,
+        ] where count < limit {
             count += try step(now, limit - count)
         }
         if count < limit { count += try completeRemainders(now: now, limit: limit - count) }
@@ -96,6 +98,12 @@ extension StoreSession {
 
     private func pruneAudit(_ now: Timestamp, _ limit: Int) throws -> Int {
         try connection.execute(Pruning.audit(now - .seconds(context.retention.auditSeconds), limit: limit))
+    }
+
+    /// Rows that no frequency cap counts.
+    private func pruneFrequency(_ now: Timestamp, _ limit: Int) throws -> Int {
+        try TablePiece.frequency.delete(
+            where: FrequencyTable.over(now - .seconds(Limits.frequencyHoursMax * 3600)), limit: limit, connection)
     }
 
     /// Deliveries past their retention, and events that never became a request.

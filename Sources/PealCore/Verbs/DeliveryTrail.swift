@@ -135,10 +135,17 @@ package struct DeliveryTrail: Sendable {
                 return [Event(device: recipient.device, at: ended, name: .suppressed, detail: "MessageFailed")]
             case .expired: return [Event(device: recipient.device, at: ended, name: .expired, detail: "Expired")]
             case .scheduled, .planning, .sending, .paused:
-                let detail = try [message.state.name, stop(of: recipient.route)].compactMap(\.self).joined(
+                let detail = try [message.state.name, stop(of: recipient.route), rate()].compactMap(\.self).joined(
                     separator: "; ")
                 return [Event(device: recipient.device, at: begun, name: .pending, detail: detail)]
             }
+        }
+
+        /// The limits under which the device waits for its turn.
+        private func rate() throws -> String? {
+            let ofApp = try store.app(key: message.app)?.settings.rules.ratePerSecond
+            guard let rate = [draft.options.ratePerSecond, ofApp].compactMap(\.self).min() else { return nil }
+            return "\(HoldReason.rateLimit.rawValue): at most \(rate) a second"
         }
 
         /// Why nothing is sent over the route now; nil when no reason is known.

@@ -43,6 +43,12 @@ final class AppGate: PageGate {
         return GateNeeds(people: needs, sorting: needs)
     }
 
+    func rates(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateRates {
+        guard !slice.isMoment else { return GateRates() }
+        return GateRates(
+            ofApp: try await rules(of: job.message.app).ratePerSecond, ofMessage: job.options.ratePerSecond)
+    }
+
     private func quietHours(for job: DeliveryJob) async throws -> QuietHours? {
         guard !job.options.isTransactional else { return nil }
         return try await rules(of: job.message.app).quietHours

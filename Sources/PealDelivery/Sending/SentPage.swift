@@ -5,6 +5,9 @@ internal import PealCore
 protocol PageGate: Sendable {
     func needs(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateNeeds
 
+    /// The rates that limit the message.
+    func rates(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateRates
+
     /// - Parameter isSorting: The devices may be sent to later than now: only rules about time decide.
     /// - Returns: The devices that are not sent to now, each once; everybody else is.
     func rule(
@@ -18,6 +21,18 @@ struct GateNeeds: Sendable, Hashable {
     var people = false
     /// That key ranges are sorted by instants before they are sent (`SortPass`), because many devices may wait.
     var sorting = false
+}
+
+/// Notifications in a second, of all messages of an app and of one message; nil for no limit.
+struct GateRates: Sendable, Hashable {
+    var ofApp: Int64?
+    var ofMessage: Int64?
+
+    var isLimited: Bool { ofApp != nil || ofMessage != nil }
+}
+
+extension PageGate {
+    func rates(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateRates { GateRates() }
 }
 
 /// What a gate decided about one device of a page.

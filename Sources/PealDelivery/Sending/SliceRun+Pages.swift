@@ -17,7 +17,13 @@ extension SliceRun {
     mutating func begin(after key: DeviceKey, isFirst: Bool) async -> SliceLife.Event {
         await context.health.untilWriting(context.stop)
         if let reason = reasonToHalt() { return .halted(reason) }
-        let limit = isBulk ? Limits.pageDevicesMax : Limits.directPageDevicesMax
+        let usual = isBulk ? Limits.pageDevicesMax : Limits.directPageDevicesMax
+        let limit: Int
+        switch await allowed(usual, isFirst: isFirst) {
+        case .now(let count): limit = count
+        case .halted(let reason): return .halted(reason)
+        case .crowded: return .crowded
+        }
         // A single device needs no slot: it never waits for others.
         guard isBulk || !isSingle else { return await enter(after: key, limit: limit, nil) }
         let budget = isBulk ? context.budget : context.directBudget
@@ -51,6 +57,39 @@ extension SliceRun {
         if page.order != nil { page.slot = slot }
         pages.append(page)
         return .began(SliceLife.Page(through: page.through, isLast: page.isLast, isProbe: page.isProbe))
+    }
+
+    private enum Allowance {
+        case now(Int)
+        case halted(SliceLife.Halt)
+        case crowded
+    }
+
+    /// How long a worker waits for its rate; a slice that must wait longer is released.
+    private static let rateWaitMax: Duration = .seconds(1)
+
+    /// How many devices the rates of message and app allow now.
+    private func allowed(_ usual: Int, isFirst: Bool) async -> Allowance {
+        let (app, message, wanted) = (slice.id.app, slice.id.message, max(1, min(usual, unsettled)))
+        while true {
+            if let reason = reasonToHalt() { return .halted(reason) }
+            do {
+                let rates = try await context.gate.rates(of: work.job, in: slice.id)
+                guard rates.isLimited else { return .now(usual) }
+                let now = context.time.now
+                let grant = try await context.store.write(.settle) {
+                    try $0.takeRate(app: app, message: message, ofApp: rates.ofApp, wanted: wanted, now: now)
+                }
+                if grant.count > 0 { return .now(min(usual, grant.count)) }
+                // Answers of other pages are settled meanwhile.
+                guard isFirst else { return .crowded }
+                let delay = context.rates.delay(app, grant.readyAt - now, now: context.time.uptime)
+                guard delay <= Self.rateWaitMax else { return .halted(.closed(until: context.time.now + delay)) }
+                try await context.time.sleep(for: delay)
+            } catch {
+                return .halted(.unreadable)
+            }
+        }
     }
 
     private func reasonToHalt() -> SliceLife.Halt? {

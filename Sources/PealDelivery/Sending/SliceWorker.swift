@@ -37,6 +37,12 @@ struct SliceWorker: Sendable {
             await rest.settle(outcome, reason: reason)
         case .send(let access, let terms, let provider):
             guard try await !isSorted(opening, slice, terms.life) else { return }
+            let isRated = slice.lane == .bulk && opening.work.job.options.ratePerSecond != nil
+            guard !isRated || context.rates.enter(slice.id.message) else {
+                let spread = Int64(context.randomness.next() % 4000)
+                return await release(slice, readyAt: context.time.now + .milliseconds(2000 + spread))
+            }
+            defer { if isRated { context.rates.leave(slice.id.message) } }
             var run = SliceRun(
                 context: context, slice: slice, opening: opening, access: access, terms: terms, provider: provider,
                 control: control)

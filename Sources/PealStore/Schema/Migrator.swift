@@ -47,6 +47,6 @@ extension Migration {
         Migration(version: 7, statements: SchemaPruning.statements),
         Migration(version: 8, statements: SchemaTrouble.statements),
         Migration(version: 9, statements: SchemaSegments.statements),
-        Migration(version: 10, statements: SchemaFrequency.statements),
+        Migration(version: 10, statements: SchemaRules.statements),
     ]
 }

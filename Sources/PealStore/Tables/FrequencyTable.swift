@@ -2,10 +2,10 @@ internal import PealCore
 
 /// `frequency`: which messages devices got lately, in apps with a frequency cap. One row a device and message.
 enum FrequencyTable {
-    /// The message's own row, or the newest ones that count, newest first.
+    /// The newest rows that count, newest first.
     static let latest = Statement<(app: AppKey, key: DeviceKey, since: Timestamp, limit: Int64)>(
         """
-        SELECT seq, at, message FROM frequency WHERE app = $1 AND seq = $2 AND at > $3 ORDER BY at DESC LIMIT $4
+        SELECT seq, at FROM frequency WHERE app = $1 AND seq = $2 AND at > $3 ORDER BY at DESC LIMIT $4
         """
     ) { [.int($0.app), .int($0.key), .time($0.since), .int($0.limit)] }
 
@@ -15,12 +15,12 @@ enum FrequencyTable {
 
     static func insert(_ key: DeviceKey, app: AppKey, message: MessageID, now: Timestamp) -> SQL {
         """
-        INSERT INTO frequency (app, seq, message, at) VALUES (\(app), \(key), \(message), \(now))
-        ON CONFLICT (app, seq, message) DO NOTHING
+        INSERT INTO frequency (app, seq, at, message) VALUES (\(app), \(key), \(now), \(message))
+        ON CONFLICT DO NOTHING
         """
     }
 
-    static func over(_ end: Timestamp) -> SQL { "at < \(end)" }
+    static func over(_ earliest: Timestamp) -> SQL { "at <= \(earliest) ORDER BY at" }
 }
 
 extension StoreSession {

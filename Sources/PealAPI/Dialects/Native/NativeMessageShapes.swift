@@ -49,6 +49,15 @@ extension NativeMessageShapes {
         Entry("rate_per_second", .integer(1...Limits.ratePerSecondMax)) { $0.ratePerSecond = $1 }
     }
 
+    /// The new rate in a change that contains nothing else, which is possible while the message is being sent.
+    static func rateAlone(_ json: JSON, now: Timestamp) throws(PealError) -> MessageVerbs.RateChange? {
+        let name = "rate_per_second"
+        guard json.objectValue?.names == ["options"], json["options"]?.objectValue?.names == [name] else { return nil }
+        var draft = NativeMessageDraft()
+        try parts.apply(json, to: &draft, .strict, now: now)
+        return MessageVerbs.RateChange(perSecond: draft.options?.ratePerSecond)
+    }
+
     static let platformOptions = ObjectShape(
         "NativePlatformOptions", PlatformOptions(), rules: [.notBoth("expires_at", "ttl_seconds")]
     ) {
@@ -76,7 +85,10 @@ extension NativeMessageShapes {
         "Give either `at` or `window`.",
         violation: { describing in
             let (at, window) = (JSON.present(["at"], describing), JSON.present(["window"], describing))
-            return ["anyOf": [["allOf": [at, window]], ["not": ["anyOf": [at, window]]]]]
+            let zone = JSON.present(["in"], describing)
+            return [
+                "anyOf": [["allOf": [at, window]], ["allOf": [zone, window]], ["not": ["anyOf": [at, window]]]]
+            ]
         }
     ) { _, given, reading throws(PealError) in
         if given.has("window") {
@@ -96,13 +108,11 @@ extension NativeMessageShapes {
             guard start <= reading.now + .seconds(Limits.ttlSecondsMax) else {
                 throw reading.refusal("is too far ahead")
             }
-            let shown = json.stringValue.flatMap { Timestamp(rfc3339: "\($0.prefix(while: Self.isClock))Z") }
+            // 2026-12-24T18:00:00, whatever fraction and offset follow.
+            let shown = json.stringValue.flatMap { Timestamp(rfc3339: "\($0.prefix(19))Z") }
             return (start, shown ?? start)
         }, describe: { Shape.time.describe($0) }
-    ).described("A time in the past means now.")
-
-    /// Whether the character is part of the date and the time, not of the offset. The date has hyphens too.
-    private static func isClock(_ character: Character) -> Bool { true }
+    ).described("A time in the past means now. With `in`, every recipient's clock shows it, whatever its offset.")
 
     private static let window = ObjectShape("NativeWindow", Timestamp(milliseconds: 0)) {
         Entry(required: "until", windowEnd) { $0 = $1 }
