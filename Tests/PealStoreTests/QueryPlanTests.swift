@@ -33,6 +33,10 @@ struct QueryPlanTests {
     @Test(
         "the statements that matter most use the index made for them",
         arguments: [
+            ("frequency.latest", "PRIMARY KEY (app=? AND seq=? AND at>?)"),
+            ("frequency.ofMessage", "PRIMARY KEY (app=? AND seq=?)"),
+            ("rate.find", "PRIMARY KEY (app=? AND message=?)"),
+            ("slice.waitingFor", "PRIMARY KEY (app=? AND message=? AND route=?)"),
             ("condition.rows", "PRIMARY KEY (app=? AND seq>? AND seq<?)"),
             ("condition.details", "SEARCH x USING PRIMARY KEY (app=? AND seq=?)"),
             ("condition.user", "device_user"), ("condition.device", "device_id"), ("segment.find", "(app=? AND name=?)"),
@@ -146,6 +150,10 @@ private enum HotStatements {
         "route.firstReady": SliceTable.firstReady(active),
         "search.nextCampaign": MessageTable.nextCampaign(after: "", app: 1),
 
+        "frequency.latest": once(FrequencyTable.latest, (1, 1, now, 1)),
+        "frequency.ofMessage": once(FrequencyTable.ofMessage, (1, 1, slice.message)),
+        "rate.find": RateTable.find(1, slice.message),
+        "slice.waitingFor": SliceTable.waiting(for: 1, app: 1, message: slice.message, route: .fcm),
         "condition.rows": DeviceTable.properties(app: 1, 1...2, withDetail: false),
         "condition.details": DeviceTable.properties(app: 1, 1...2, withDetail: true),
         "condition.row": once(DeviceTable.properties, (1, 1)),
