@@ -55,7 +55,8 @@ struct RulesTests {
             func send(_ schedule: String, _ options: String = "{}") async throws -> Fixture.Reply {
                 try await fixture.adminText(
                     .post, "…/messages",
-                    #"{"audience":{"topics":["t"]},"content":{"body":"b"},"schedule":\#(schedule),"options":\#(options)}"#)
+                    #"{"audience":{"topics":["t"]},"content":{"body":"b"},"schedule":\#(schedule),"options":\#(options)}"#
+                )
             }
             for text in ["2027-01-02T09:00:00Z", "2027-01-02T09:00:00+01:00", "2027-01-02T09:00:00.000-05:00"] {
                 let reply = try await send(#"{"at":"\#(text)","in":"recipient_time_zone"}"#, #"{"ttl_seconds":3600}"#)

@@ -35,7 +35,8 @@ package struct RateBucket: Sendable, Hashable {
         let least = min(Double(wanted), max(1, (block / interval).rounded(.down)))
         // Clocks have milliseconds: half a microsecond is no difference.
         guard room + 0.5 >= least * interval else {
-            return RateGrant(count: 0, readyAt: now + .milliseconds(Int64(((least * interval - room) / 1000).rounded(.up))))
+            return RateGrant(
+                count: 0, readyAt: now + .milliseconds(Int64(((least * interval - room) / 1000).rounded(.up))))
         }
         return RateGrant(count: min(wanted, Int(((room + 0.5) / interval).rounded(.down))), readyAt: now)
     }

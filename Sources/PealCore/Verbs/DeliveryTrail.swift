@@ -168,7 +168,8 @@ package struct DeliveryTrail: Sendable {
                     inAddresses: recipient.device == nil)
             }
             var events = try rows.flatMap { stored in
-                try DeliveryLog.find(recipient.key, in: stored.row.data).map { self.events(recipient, stored, $0) } ?? []
+                try DeliveryLog.find(recipient.key, in: stored.row.data).map { self.events(recipient, stored, $0) }
+                    ?? []
             }
             if let last = events.last, last.name == .held,
                 let due = try store.dueAt(

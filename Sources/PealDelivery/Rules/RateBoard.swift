@@ -9,10 +9,16 @@ final class RateBoard: Sendable {
     private static let turn: Duration = .milliseconds(100)
     private static let turnsMax = 1024
 
+    /// Whose rate is used up.
+    enum Key: Hashable {
+        case app(AppKey)
+        case message(MessageID)
+    }
+
     private struct State {
         var working: [MessageID: Int] = [:]
-        /// By app: when the last one who was told to wait may ask again.
-        var turns: [AppKey: Duration] = [:]
+        /// When the last one who was told to wait may ask again.
+        var turns: [Key: Duration] = [:]
     }
 
     private let state = Mutex(State())
@@ -34,11 +40,11 @@ final class RateBoard: Sendable {
     }
 
     /// How long to wait before asking again, where the rate has room after `wait`.
-    func delay(_ app: AppKey, _ wait: Duration, now: Duration) -> Duration {
+    func delay(_ key: Key, _ wait: Duration, now: Duration) -> Duration {
         state.withLock { state in
             if state.turns.count >= Self.turnsMax { state.turns = state.turns.filter { $0.value > now } }
-            let turn = max(now + wait, (state.turns[app] ?? .zero) + Self.turn)
-            state.turns[app] = turn
+            let turn = max(now + wait, (state.turns[key] ?? .zero) + Self.turn)
+            state.turns[key] = turn
             return turn - now
         }
     }

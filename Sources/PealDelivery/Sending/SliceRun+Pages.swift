@@ -83,7 +83,8 @@ extension SliceRun {
                 if grant.count > 0 { return .now(min(usual, grant.count)) }
                 // Answers of other pages are settled meanwhile.
                 guard isFirst else { return .crowded }
-                let delay = context.rates.delay(app, grant.readyAt - now, now: context.time.uptime)
+                let key = rates.ofApp == nil ? RateBoard.Key.message(message) : .app(app)
+                let delay = context.rates.delay(key, grant.readyAt - now, now: context.time.uptime)
                 guard delay <= Self.rateWaitMax else { return .halted(.closed(until: context.time.now + delay)) }
                 try await context.time.sleep(for: delay)
             } catch {

@@ -107,8 +107,10 @@ extension TablePiece {
     /// `remainder`. What is sent or would begin goes first.
     static let ofApp: [TablePiece] = [
         slice, moment, message, outbox, webhookDelivery, webhook, apiKey, credential, content, predicate, keys,
-        address, logPage, receipt, receiptCount, member, subscription, identifier, detail, frequency, device, topic, segment,
-        trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup, location,
+        address, logPage, receipt, receiptCount, member, subscription, identifier, detail, frequency, device, topic,
+        segment,
+        trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup,
+        location,
         experimentArm, experiment, routeGate, rate,
     ]
 

@@ -116,7 +116,8 @@ enum NativeAppShapes {
         "([01][0-9]|2[0-3]):[0-5][0-9]", "must be a time such as 22:00"
     ) { QuietHours.minute($0) != nil }
 
-    private static let someHours = Rule<JSON.Members>("`from` and `to` differ.") { given, _, reading throws(PealError) in
+    private static let someHours = Rule<JSON.Members>("`from` and `to` differ.") {
+        given, _, reading throws(PealError) in
         guard given["from"] == given["to"] else { return }
         throw .invalid(reading.path("to"), "\(reading.path("to")) must differ from from")
     }

@@ -104,14 +104,14 @@ extension NativeMessageShapes {
     /// A start, and what a clock shows then by the offset in which it is written.
     private static let start = Shape<(instant: Timestamp, reading: Timestamp)>(
         read: { json, reading throws(PealError) in
-            let start = try Shape.time.read(json, &reading)
+            let start = try Shape<Timestamp>.time.read(json, &reading)
             guard start <= reading.now + .seconds(Limits.ttlSecondsMax) else {
                 throw reading.refusal("is too far ahead")
             }
             // 2026-12-24T18:00:00, whatever fraction and offset follow.
             let shown = json.stringValue.flatMap { Timestamp(rfc3339: "\($0.prefix(19))Z") }
             return (start, shown ?? start)
-        }, describe: { Shape.time.describe($0) }
+        }, describe: { Shape<Timestamp>.time.describe($0) }
     ).described("A time in the past means now. With `in`, every recipient's clock shows it, whatever its offset.")
 
     private static let window = ObjectShape("NativeWindow", Timestamp(milliseconds: 0)) {
@@ -196,12 +196,17 @@ extension NativeMessageShapes {
                 ]
             }
             let all: JSON = ["required": ["all"], "properties": ["all": ["const": true]]]
-            return ["not": ["anyOf": .array([.present(["channel"], describing), .present(["where"], describing), all] + lists)]]
+            return [
+                "not": [
+                    "anyOf": .array([.present(["channel"], describing), .present(["where"], describing), all] + lists)
+                ]
+            ]
         }
     ) { given, _, reading throws(PealError) in
         guard given.audience.isEmpty, given.addresses.isEmpty, given.channel == nil else { return }
         throw PealError(
-            .missingField, "\(reading.path) must contain at least one of all, devices, users, topics, addresses and where",
+            .missingField,
+            "\(reading.path) must contain at least one of all, devices, users, topics, addresses and where",
             field: reading.path)
     }
 }
