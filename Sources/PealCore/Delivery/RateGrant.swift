@@ -11,8 +11,8 @@ package struct RateGrant: Sendable, Hashable {
     }
 }
 
-/// A rate limit (GCRA, ITU-T I.371): notifications are let through at even intervals, in blocks worth 100 ms. At most
-/// the rate and one block are let through in any second.
+/// A rate limit (GCRA, ITU-T I.371): notifications are let through at even intervals, in blocks worth 100 ms. Who asks
+/// late by at most a block catches up. At most the rate and two blocks are let through in any second.
 package struct RateBucket: Sendable, Hashable {
     private static let blockMicroseconds = 100_000.0
 
@@ -30,8 +30,7 @@ package struct RateBucket: Sendable, Hashable {
 
     /// How many of `wanted` may be sent now. Fewer than a block are only granted where fewer are wanted.
     package func room(for wanted: Int, at now: Timestamp) -> RateGrant {
-        let start = max(busyUntil, now.milliseconds * 1000)
-        let room = Double(now.milliseconds * 1000 - start) + block
+        let room = Double(now.milliseconds * 1000 - start(at: now)) + block
         let least = min(Double(wanted), max(1, (block / interval).rounded(.down)))
         // Clocks have milliseconds: half a microsecond is no difference.
         guard room + 0.5 >= least * interval else {
@@ -42,6 +41,12 @@ package struct RateBucket: Sendable, Hashable {
     }
 
     package mutating func take(_ count: Int, at now: Timestamp) {
-        busyUntil = max(busyUntil, now.milliseconds * 1000) + Int64((Double(count) * interval).rounded())
+        busyUntil = start(at: now) + Int64((Double(count) * interval).rounded())
+    }
+
+    /// From where the next ones count: now, if nothing was let through lately.
+    private func start(at now: Timestamp) -> Int64 {
+        let now = now.milliseconds * 1000
+        return busyUntil < now - Int64(block) ? now : busyUntil
     }
 }
