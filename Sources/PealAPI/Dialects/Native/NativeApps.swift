@@ -106,7 +106,8 @@ enum NativeAppShapes {
     }
 
     private static let quietHours: Shape<JSON> = ObjectShape(
-        "NativeQuietHours", JSON.Members(), "In the device's time zone; they may span midnight.", rules: [someHours]
+        "NativeQuietHours", JSON.Members(), "In the device's time zone; they may span midnight.",
+        rules: [.noOthers(["from", "to"]), someHours]
     ) {
         Entry(required: "from", clock) { $0["from"] = .string($1) }
         Entry(required: "to", clock) { $0["to"] = .string($1) }
@@ -122,7 +123,9 @@ enum NativeAppShapes {
         throw .invalid(reading.path("to"), "\(reading.path("to")) must differ from from")
     }
 
-    private static let frequencyCap: Shape<JSON> = ObjectShape("NativeFrequencyCap", JSON.Members()) {
+    private static let frequencyCap: Shape<JSON> = ObjectShape(
+        "NativeFrequencyCap", JSON.Members(), rules: [.noOthers(["messages", "hours"])]
+    ) {
         Entry(required: "messages", .integer(1...Limits.frequencyMessagesMax)) { $0["messages"] = .integer($1) }
         Entry(required: "hours", .integer(1...Limits.frequencyHoursMax)) { $0["hours"] = .integer($1) }
     }.shape.map { .object($0) }
