@@ -17,7 +17,7 @@ final class RateBoard: Sendable {
 
     private struct State {
         var working: [MessageID: Int] = [:]
-        /// When the last one who was told to wait may ask again.
+        /// When the last one who waits may ask again.
         var turns: [Key: Duration] = [:]
     }
 

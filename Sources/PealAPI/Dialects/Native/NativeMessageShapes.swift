@@ -128,7 +128,7 @@ extension NativeMessageShapes {
 
 extension NativeMessageShapes {
     static let audience = ObjectShape(
-        "NativeAudience", NativeAudience(), rules: [.noOthers(others + ["channel"]), channelAlone, somebody]
+        "NativeAudience", NativeAudience(), rules: [channelAlone, somebody]
     ) {
         Entry("channel", channel) { $0.channel = $1 }
         Entry("all", .flag) { $0.audience.includesAll = $1 ?? false }
