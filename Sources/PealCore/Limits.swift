@@ -43,6 +43,7 @@ package enum Limits {
     package static let archiveCharactersMax = 64 * 1024
     package static let secretBytesMax = 1024
     package static let vapidKeysMax = 16
+    package static let adminsMax = 100
     /// How many days before a certificate expires Peal warns.
     package static let expiryWarningDays: [Int64] = [30, 14, 7]
     /// How many credentials of all apps the metrics, `/readyz` and the expiry watch list, the most urgent first.
@@ -148,6 +149,13 @@ package enum Limits {
     // Writer
     package static let writerItemsWaitingMax = 4096
     package static let writerItemsPerCommitMax = 512
+}
+
+extension Limits {
+    // Console
+    package static let consoleIdleSeconds: Int64 = 3600
+    package static let consoleSessionSeconds: Int64 = 12 * 3600
+    package static let consoleFormBytesMax = 4 * 1024 * 1024
 }
 
 extension Limits {

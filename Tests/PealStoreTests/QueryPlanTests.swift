@@ -208,7 +208,7 @@ private enum HotStatements {
 
         "prune.next": RemainderTable.next(now), "prune.isDue": RemainderTable.isDue(now),
         "prune.messages": Pruning.messages(now, limit: 1), "prune.devices": Pruning.devices(now, limit: 1),
-        "prune.topics": Pruning.topics(now, limit: 1), "prune.audit": Pruning.audit(now, limit: 1),
+        "prune.topics": Pruning.topics(now, limit: 1), "prune.audit": Pruning.audit(limit: 1),
         "prune.answers": TablePiece.answer.keys(where: Pruning.answers(now), limit: 1),
         "prune.tombstones": TablePiece.geofenceTombstone.keys(where: Pruning.geofenceTombstones(now), limit: 1),
         "prune.triggers": TablePiece.trigger.keys(where: Pruning.triggers(now), limit: 1),
@@ -223,6 +223,12 @@ private enum HotStatements {
         "prune.userDevices": DeviceTable.devices(of: "", app: 1, registeredBefore: now, limit: 1),
         "prune.forgetDeleted": SubscriptionTable.forgetDeleted(app: 1, device: 1),
         "prune.lastOfCampaign": MessageTable.first(of: "", app: 1),
+
+        "audit.pending": AuditTable.pending(limit: 1), "audit.timeOf": AuditTable.time(ofNumberFrom: 1),
+        "audit.first": AuditTable.ends(true), "audit.last": AuditTable.ends(false),
+        "audit.backwards": AuditTable.rows("number > 0 AND number < 9 ORDER BY number DESC", limit: 1),
+        "audit.ofApp": AuditTable.rows(
+            "number > 0 AND app_id = \(AppID(high: 1, low: 1)) AND number < 9 ORDER BY number DESC", limit: 1),
 
         "moment.change": MomentTable.change(moment, to: moment, dueAt: now),
         "moment.leave": MomentTable.deleteOpen(moment.place), "moment.one": MomentTable.find(moment.place),

@@ -65,11 +65,18 @@ package struct Network: Sendable {
         package let collapsesWindows: Bool
         /// Bodies with more bytes may be refused or cut after the network has accepted them; nil for no such limit.
         package let bodyBytesAdvised: Int?
+        /// The largest payload of an ordinary notification, for people who write one. The provider checks each kind of
+        /// notification exactly.
+        package let payloadBytesMax: Int?
 
-        package init(namesExpiry: Bool = false, collapsesWindows: Bool = false, bodyBytesAdvised: Int? = nil) {
+        package init(
+            namesExpiry: Bool = false, collapsesWindows: Bool = false, bodyBytesAdvised: Int? = nil,
+            payloadBytesMax: Int? = nil
+        ) {
             self.namesExpiry = namesExpiry
             self.collapsesWindows = collapsesWindows
             self.bodyBytesAdvised = bodyBytesAdvised
+            self.payloadBytesMax = payloadBytesMax
         }
     }
 

@@ -103,6 +103,8 @@ package protocol StoreReading {
     /// Rows of the delivery log that may contain the device's outcome, oldest first.
     func logRows(app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool) throws
         -> [StoredLogRow]
+    /// The first rows of the message's delivery log, of any route.
+    func logRows(app: AppKey, message: MessageID, limit: Int) throws -> [StoredLogRow]
     /// The number of an unregistered address in the message; nil when the message does not name it.
     func addressNumber(app: AppKey, message: MessageID, address: Address) throws -> DeviceKey?
     /// Slices whose results cannot be stored, of all apps; at most `limit`.
@@ -163,6 +165,18 @@ package protocol StoreReading {
     /// A device's topics, each with the instant at which the device joined it.
     func topicsJoined(app: AppKey, device: DeviceKey) throws -> [String: Timestamp]
     func triggerCount(app: AppKey, geofence: Int64) throws -> Int
+
+    /// Rows of the audit log in descending order of number, starting before `cursor`.
+    func auditRows(_ filter: AuditFilter, before cursor: Int64?, limit: Int) throws -> [AuditRow]
+    /// Rows of the audit log in ascending order of number, starting after `cursor`.
+    func auditRows(_ filter: AuditFilter, after cursor: Int64, limit: Int) throws -> [AuditRow]
+    /// Checks at most `limit` rows after those of `earlier`, which is a `goOn`.
+    func checkAudit(_ earlier: AuditCheck, limit: Int) throws -> AuditCheck
+
+    /// Named admins, ordered by time of creation.
+    func admins() throws -> [Admin]
+    /// The admin whose key's hash begins like that.
+    func storedAdmin(publicHalf: String) throws -> (admin: Admin, secretHash: [UInt8])?
 
     /// Whether requests began changes that `prune` must complete now.
     func hasRemainders(now: Timestamp) throws -> Bool

@@ -208,8 +208,12 @@ package protocol StoreWriting: StoreReading {
     func keepAnswer(_ answer: KeptAnswer, to request: IdempotentRequest, now: Timestamp) throws
 
     func audit(_ entry: AuditEntry) throws
-    /// Entries of one app, or of all, newest first, starting before the number `cursor`.
-    func auditEntries(app: AppKey?, before cursor: Int64?, limit: Int) throws -> [(number: Int64, entry: AuditEntry)]
+
+    func insertAdmin(_ admin: Admin, publicHalf: String, secretHash: [UInt8]) throws
+    /// - Returns: the admin that was deleted.
+    func deleteAdmin(_ id: AdminID) throws -> Admin?
+    /// Stores when keys and admins were last used, unless a later time is stored.
+    func noteUse(keys: [KeyID: Timestamp], admins: [AdminID: Timestamp]) throws
 }
 
 extension StoreWriting {

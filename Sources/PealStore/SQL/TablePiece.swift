@@ -101,7 +101,6 @@ extension TablePiece {
         "experiment_arm", ["app": .int, "campaign_id": .text, "user_id": .text])
     static let routeGate = TablePiece("route_gate", ["app": .int, "route": .int])
     static let answer = TablePiece("idempotency", ["scope": .bytes, "request_key": .text])
-    static let audit = TablePiece("audit", ["number": .int])
 
     /// Every table with rows of an app, except `app` itself, the audit log, which records the deletion too, and
     /// `remainder`. What is sent or would begin goes first.

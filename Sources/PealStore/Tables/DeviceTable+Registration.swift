@@ -206,7 +206,7 @@ extension StoreSession {
         try move(old, to: row, topics, app: app, now: now)
         try audit(
             AuditEntry(
-                at: now, app: app, actor: "delivery", action: "device.environment",
+                at: now, actor: Actor("delivery"), app: try self.app(key: app)?.id, action: "device.environment",
                 object: "device \(row.id): \(old.route.environment.rawValue) to \(route.environment.rawValue)"))
     }
 

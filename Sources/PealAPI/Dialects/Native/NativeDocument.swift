@@ -24,8 +24,8 @@ enum NativeDocument {
         return DialectDocument(
             name: "Native", text: "Apps, credentials, keys, devices, messages and their results.",
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
-            operations: apps + credentials + keys(describing) + devices + topics(describing) + segments
-                + messages(describing)
+            operations: apps + audit + admins + credentials + keys(describing) + devices + topics(describing)
+                + segments + messages(describing)
                 + states + channels + webhooks
                 + campaigns + routes,
             webhooks: [event])

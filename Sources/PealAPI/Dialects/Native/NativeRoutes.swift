@@ -17,5 +17,6 @@ struct NativeRoutes: Sendable {
             + NativeChannels(services).endpoints(Self.app) + NativeWebhooks(services).endpoints(Self.app)
             + NativeCampaigns(services).endpoints(Self.app) + NativeAudit(services).endpoints(Self.app)
             + NativeRouteStates(services).endpoints(Self.app) + NativeSegments(services).endpoints(Self.app)
+            + NativeAdmins(services).endpoints
     }
 }
