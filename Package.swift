@@ -77,7 +77,7 @@ let package = Package(
         .target(
             name: "PealCommands",
             dependencies: [
-                "PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1,
+                "PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1, nioSSL,
             ],
             swiftSettings: settings),
         .target(
@@ -95,8 +95,11 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "PealAPI",
-            dependencies: ["PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore, pealWire],
+            dependencies: [
+                "CZlib", "PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore, pealWire,
+            ],
             swiftSettings: settings),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "PealConsole",
             dependencies: ["PealCore", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, serviceLifecycle],
@@ -143,8 +146,9 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", argumentParser, asyncHTTPClient, hummingbird, logging, nioCore, nioHPACK,
-                nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
+                "PealCore", "PealProviders", "PealTesting", argumentParser, asyncHTTPClient, hummingbird, logging,
+                nioCore,
+                nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
             ],
             swiftSettings: settings),
         .target(
@@ -169,7 +173,8 @@ let package = Package(
         .testTarget(
             name: "PealProvidersTests",
             dependencies: [
-                "PealCore", "PealNetwork", "PealProviders", "PealTesting", asyncHTTPClient, crypto, cryptoExtras,
+                "PealCore", "PealNetwork", "PealProviders", "PealStore", "PealTesting", asyncHTTPClient, crypto,
+                cryptoExtras,
                 nioCore, nioEmbedded, nioHPACK, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
@@ -182,7 +187,8 @@ let package = Package(
         .testTarget(
             name: "PealAPITests",
             dependencies: [
-                "PealAPI", "PealCore", "PealShapes", "PealStore", "PealTesting", crypto, httpTypes, hummingbird,
+                "CZlib", "PealAPI", "PealCore", "PealShapes", "PealStore", "PealTesting", crypto, httpTypes,
+                hummingbird,
                 hummingbirdTesting,
                 logging, nioCore,
             ],

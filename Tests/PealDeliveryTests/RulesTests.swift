@@ -39,7 +39,7 @@ struct RulesTests {
             #expect(fixture.now - start < .seconds(10))
             #expect(Set(fixture.provider.sent(id).keys) == [1, 4])
             let trail = try await DeliveryTrail(store: fixture.store).events(
-                of: id, app: fixture.app, .device(DeliveryFixture.deviceID(2)))
+                of: id, app: fixture.app, .device(DeliveryFixture.deviceID(2)), now: fixture.now)
             #expect(trail.last?.name == .held)
             #expect(trail.last?.detail == "QuietHours, until 2026-11-21T06:00:00Z")
             try await fixture.drive(by: .seconds(10)) { fixture.provider.sentCount(id) > 2 }

@@ -41,6 +41,7 @@ struct PruningTests {
         "rate_bucket": "one row for each app and message with a rate; goes with its message",
         "route_gate": "one row for each route of an app that was ever closed",
         "remainder": "deleted when its change is complete",
+        "statistics": "summed up after Limits.statisticsMinutesLifeSeconds, deleted after statisticsDaysLifeSeconds",
     ]
 
     /// Tables whose rows outlive their app: the app itself, the record of its deletion, and what completes it.

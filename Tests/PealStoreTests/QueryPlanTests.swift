@@ -51,7 +51,8 @@ struct QueryPlanTests {
             ("nextExpiry", "message_expiring"), ("list.state", "message_state (app=? AND state=? AND message<?)"),
             ("list.dialect", "message_dialect (app=? AND dialect=? AND message<?)"),
             ("list.campaign", "message_campaign"), ("list.all", "PRIMARY KEY (app=? AND message<?)"),
-            ("route.changed", "route_gate_change"), ("route.closed", "route_gate_closed"),
+            ("route.changed", "route_gate_change"), ("route.parkedCount", "slice_ready (app=? AND route=?)"),
+            ("slices.endedInQuarantine", "slice_quarantined"), ("route.closed", "route_gate_closed"),
             ("route.nextMessage", "PRIMARY KEY (app=? AND message>?)"), ("route.slices", "PRIMARY KEY (app=?)"),
             ("route.leaseOne", "PRIMARY KEY (app=? AND message=? AND route=?"), ("dueMessages", "message_due"),
             ("planningMessages", "message_planning"), ("findUser", "COVERING INDEX device_user"),
@@ -122,7 +123,8 @@ private enum HotStatements {
         "settle": SliceTable.settle(settlement(.release(readyAt: nil)), now: now),
         "settleToEnd": SliceTable.settle(settlement(.done), now: now),
         "insertPage": SliceTable.insertPage(logRow, of: settlement(.done)),
-        "insertPart": SliceTable.insertPart(.init(part: 1, keys: [1], attempt: 1, readyAt: now), of: settlement(.done)),
+        "insertPart": SliceTable.insertPart(
+            .init(part: 1, keys: [1], attempt: 1, readyAt: now), of: settlement(.done), now: now),
         "nextReadyRoute": SliceTable.nextRoute(after: 1, 1, .ready),
         "nextEndingRoute": SliceTable.nextRoute(after: 1, 1, .ending), "dueSlices": SliceTable.due(now, limit: 1),
         "nextSliceDue": SliceTable.dueNext(),
@@ -148,6 +150,8 @@ private enum HotStatements {
         "route.nextMessage": SliceTable.nextMessage(after: message, app: 1),
         "route.leaseOne": SliceTable.leaseOne(of: message, active, owner: "", until: now, .sqlite),
         "route.slices": SliceTable.ofApp(1, limit: 1), "route.parkedCount": SliceTable.parkedCount(active),
+        "settledEarlier": SliceTable.applied(settlement(.done)),
+        "slices.endedInQuarantine": SliceTable.endedInQuarantine(limit: 1),
         "route.firstReady": SliceTable.firstReady(active),
         "search.nextCampaign": MessageTable.nextCampaign(after: "", app: 1),
 

@@ -100,6 +100,7 @@ extension TablePiece {
     static let experimentArm = TablePiece(
         "experiment_arm", ["app": .int, "campaign_id": .text, "user_id": .text])
     static let routeGate = TablePiece("route_gate", ["app": .int, "route": .int])
+    static let statistics = TablePiece("statistics", ["app": .int, "span": .int, "at": .int])
     static let answer = TablePiece("idempotency", ["scope": .bytes, "request_key": .text])
 
     /// Every table with rows of an app, except `app` itself, the audit log, which records the deletion too, and
@@ -107,10 +108,8 @@ extension TablePiece {
     static let ofApp: [TablePiece] = [
         slice, moment, message, outbox, webhookDelivery, webhook, apiKey, credential, content, predicate, keys,
         address, logPage, receipt, receiptCount, member, subscription, identifier, detail, frequency, device, topic,
-        segment,
-        trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup,
-        location,
-        experimentArm, experiment, routeGate, rate,
+        segment, trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup,
+        location, experimentArm, experiment, routeGate, statistics, rate,
     ]
 
     /// Every table with rows of a message, except `message` itself.

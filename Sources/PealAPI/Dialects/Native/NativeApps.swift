@@ -19,7 +19,7 @@ struct NativeApps: Sendable {
     }
 
     private func create(_ call: Call) async throws -> Answer {
-        let given = try call.body(NativeAppShapes.draft.shape)
+        let given = try call.body(NativeAppShapes.draft.shape, .native)
         var app = given.app
         app.id = given.id ?? services.randomness.timeOrderedIdentifier(at: call.now)
         app.createdAt = call.now
@@ -41,7 +41,7 @@ struct NativeApps: Sendable {
     private func change(_ call: Call) async throws -> Answer {
         let json = try call.object()
         let app = try await services.apps.change(try call.app().key, call.verb) { app throws(PealError) in
-            try NativeAppShapes.facts.apply(json, to: &app, .strict, now: call.now)
+            try NativeAppShapes.facts.apply(json, to: &app, .native, now: call.now)
         }
         return Answer(.ok, Self.json(app))
     }
@@ -107,7 +107,7 @@ enum NativeAppShapes {
 
     private static let quietHours: Shape<JSON> = ObjectShape(
         "NativeQuietHours", JSON.Members(), "In the device's time zone; they may span midnight.",
-        rules: [.noOthers(["from", "to"]), someHours]
+        rules: [someHours]
     ) {
         Entry(required: "from", clock) { $0["from"] = .string($1) }
         Entry(required: "to", clock) { $0["to"] = .string($1) }
@@ -124,7 +124,7 @@ enum NativeAppShapes {
     }
 
     private static let frequencyCap: Shape<JSON> = ObjectShape(
-        "NativeFrequencyCap", JSON.Members(), rules: [.noOthers(["messages", "hours"])]
+        "NativeFrequencyCap", JSON.Members()
     ) {
         Entry(required: "messages", .integer(1...Limits.frequencyMessagesMax)) { $0["messages"] = .integer($1) }
         Entry(required: "hours", .integer(1...Limits.frequencyHoursMax)) { $0["hours"] = .integer($1) }

@@ -23,7 +23,7 @@ enum NativeConditionShapes {
     private static let one: Shape<Condition> = ObjectShape(
         "NativeCondition", Draft(),
         "At most \(Limits.conditionsMax) conditions, \(Limits.conditionDepthMax) inside each other.",
-        rules: [.noOthers(members), single]
+        rules: [single]
     ) {
         Entry("and", parts) { $0.add($1.map(Condition.and)) }
         Entry("or", parts) { $0.add($1.map(Condition.or)) }
@@ -76,7 +76,7 @@ extension NativeConditionShapes {
 
     private static let attribute: Shape<Tests> = ObjectShape(
         "NativeAttributeCondition", Tests(), "Several tests are joined by and.",
-        rules: [.noOthers(["name"] + tests), someTest]
+        rules: [someTest]
     ) {
         Entry(required: "name", .text()) { $0.name = $1 }
         for test in ConditionTest.Operator.allCases {
@@ -85,14 +85,12 @@ extension NativeConditionShapes {
     }.shape
 
     private static let version: Shape<Tests> = ObjectShape(
-        "NativeVersionCondition", Tests(), "Several tests are joined by and.", rules: [.noOthers(tests), someTest]
+        "NativeVersionCondition", Tests(), "Several tests are joined by and.", rules: [someTest]
     ) {
         for test in ConditionTest.Operator.allCases {
             Entry(test.rawValue, value(of: test, versionText, ordered: versionText)) { $0.add(test, $1) }
         }
     }.shape
-
-    private static let tests = ConditionTest.Operator.allCases.map(\.rawValue)
 
     private static let someTest = Rule<Tests>.some(
         of: ConditionTest.Operator.allCases.map(\.rawValue),
@@ -131,12 +129,12 @@ extension NativeConditionShapes {
         VersionNumber($0) != nil
     }.map { JSON.string($0) }
 
-    private static let seen = ObjectShape("NativeSeenCondition", Int64(1), rules: [.noOthers(["within_days"])]) {
+    private static let seen = ObjectShape("NativeSeenCondition", Int64(1)) {
         Entry(required: "within_days", .integer(1...Limits.conditionDaysMax)) { $0 = $1 }
     }.shape
 
     private static let registered = ObjectShape(
-        "NativeRegisteredCondition", Timestamp(milliseconds: 0), rules: [.noOthers(["after"])]
+        "NativeRegisteredCondition", Timestamp(milliseconds: 0)
     ) {
         Entry(required: "after", .time) { $0 = $1 }
     }.shape
@@ -145,16 +143,6 @@ extension NativeConditionShapes {
 extension NativeConditionShapes.Tests {
     fileprivate mutating func add(_ test: ConditionTest.Operator, _ value: JSON?) {
         if let value { tests.append(ConditionTest(test, value)) }
-    }
-}
-
-extension Rule {
-    /// Refuses members that would change who gets a message, or when, if they were ignored.
-    static func noOthers(_ names: [String]) -> Rule {
-        Rule { _, given, reading throws(PealError) in
-            guard let other = given.members.names.first(where: { !names.contains($0) }) else { return }
-            throw .invalid(reading.path(other), "\(reading.path(other)) is unknown")
-        }
     }
 }
 
