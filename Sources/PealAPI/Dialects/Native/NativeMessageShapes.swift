@@ -57,7 +57,7 @@ extension NativeMessageShapes {
         let name = "rate_per_second"
         guard json.objectValue?.names == ["options"], json["options"]?.objectValue?.names == [name] else { return nil }
         var draft = NativeMessageDraft()
-        try parts.apply(json, to: &draft, .strict, now: now)
+        try parts.apply(json, to: &draft, .native, now: now)
         return MessageVerbs.RateChange(perSecond: draft.options?.ratePerSecond)
     }
 
