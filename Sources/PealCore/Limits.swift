@@ -142,6 +142,11 @@ package enum Limits {
     package static let messagesCachedMax = 64
     package static let oneAttemptSeconds: Int64 = 900
 
+    package static let ratePerSecondMax: Int64 = 1_000_000
+    package static let frequencyMessagesMax: Int64 = 1000
+    /// 30 days.
+    package static let frequencyHoursMax: Int64 = 720
+
     // Deletion
     package static let deletedAppWatchSeconds: Int64 = 60
     package static let expiredTopicLifeSeconds: Int64 = 24 * 3600

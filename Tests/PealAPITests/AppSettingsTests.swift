@@ -55,8 +55,6 @@ import Testing
             (#"{"contextpush":{"share":1.5}}"#, "settings.contextpush.share", .invalidField),
             (#"{"contextpush":{"share":"x"}}"#, "settings.contextpush.share", .invalidField),
             (#"{"contextpush":{"share":1e999}}"#, "settings.contextpush.share", .invalidField),
-            (#"{"quiet_hours":{}}"#, "settings.quiet_hours", .notSupported),
-            (#"{"rate_per_second":5}"#, "settings.rate_per_second", .notSupported),
         ])
     func wrong(text: String, field: String, code: PealError.Code) throws {
         var settings = AppSettings()

@@ -13,16 +13,12 @@ package struct AppSettings: Sendable, Hashable {
 
     /// Applies the settings in `given` and writes out every one of `declared`, defaults included. Ignores unknown
     /// members and nulls.
-    /// - Throws: `invalid_field` for a value of the wrong type; `not_supported` for a limit that Peal does not
-    ///   implement.
+    /// - Throws: `invalid_field` for a value of the wrong type.
     package mutating func apply(
         _ given: JSON, declared: [any DeclaredSetting], path: String = "settings"
     ) throws(PealError) {
         guard given.objectValue != nil else {
             throw .invalid(path, "\(path) must be an object, not \(given.typeName)")
-        }
-        for name in ["quiet_hours", "frequency_cap", "rate_per_second"] {
-            if let value = given[name], !value.isNull { throw .unsupported("\(path).\(name)") }
         }
         for setting in declared {
             let value = try Self.value(given, setting, path) ?? json[setting.section]?[setting.name]

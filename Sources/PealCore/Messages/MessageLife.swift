@@ -75,6 +75,18 @@ extension MessageOptions.Life {
     }
 }
 
-extension Message {
-    package var life: MessageLife { MessageLife(start: startAt ?? createdAt, end: expiresAt) }
+extension DeliveryJob {
+    /// In recipients' time zones, a lifetime in seconds counts from the start in the last zone.
+    package var life: MessageLife {
+        let start = options.recipientsTime.map { MessageLife.lastStart(of: $0) } ?? message.startAt
+        return MessageLife(start: max(start ?? message.createdAt, message.createdAt), end: message.expiresAt)
+    }
+}
+
+extension MessageLife {
+    /// When clocks first show `reading` anywhere (UTC+14).
+    package static func firstStart(of reading: Timestamp) -> Timestamp { reading - .seconds(14 * 3600) }
+
+    /// When they show it in the last zone (UTC-12).
+    package static func lastStart(of reading: Timestamp) -> Timestamp { reading + .seconds(12 * 3600) }
 }

@@ -85,6 +85,10 @@ package protocol StoreReading {
     ) throws -> DevicePage
     /// The name of a number in `DevicePage.locales`.
     func locale(_ number: Int32) throws -> String?
+    /// The name of a number in `DevicePage.Person.zone`.
+    func timeZone(_ number: Int32) throws -> String?
+    /// When the device that waits in a list of the message is due; nil if it does not wait.
+    func dueAt(app: AppKey, message: MessageID, route: Route, key: DeviceKey) throws -> Timestamp?
     /// Routes with slices that can be leased, starting behind `start` and going around once. Closed routes are left
     /// out until they may be probed. Looks at no more than `stepsMax` routes.
     func readyRoutes(after start: ActiveRoute?, stepsMax: Int, now: Timestamp) throws -> ReadyRoutes

@@ -72,6 +72,19 @@ package protocol StoreWriting: StoreReading {
     /// The same for a message that this transaction inserted, which need not be read again.
     func plan(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan
 
+    /// Counts the message for each of the devices, once, unless a device got as many as the cap allows.
+    /// - Returns: until when the other devices must wait.
+    func reserve(
+        _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
+    ) throws -> [DeviceKey: Timestamp]
+
+    /// Takes what the rates of the message and its app (`ofApp`) allow now; with neither, all that is wanted.
+    func takeRate(
+        app: AppKey, message: MessageID, ofApp: Int64?, wanted: Int, now: Timestamp
+    ) throws -> RateGrant
+    /// Changes the rate of a message that may be under way; nil removes it.
+    func setRate(_ perSecond: Int64?, app: AppKey, message: MessageID) throws
+
     /// Moves messages whose start has passed to `planning`. Returns at most `limit` messages in that state.
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)]
     /// Makes waiting slices that are due ready. Returns how many.

@@ -78,6 +78,8 @@ extension TablePiece {
     static let detail = TablePiece("device_detail", ["app": .int, "seq": .int])
     static let device = TablePiece("device", ["app": .int, "seq": .int])
     static let topic = TablePiece("topic", ["app": .int, "topic": .int])
+    static let frequency = TablePiece("frequency", ["app": .int, "seq": .int, "at": .int, "message": .bytes])
+    static let rate = TablePiece("rate_bucket", ["app": .int, "message": .bytes])
     static let segment = TablePiece("segment", ["app": .int, "name": .text])
     static let webhook = TablePiece("webhook", ["app": .int, "webhook": .int])
     static let outbox = TablePiece("outbox", ["app": .int, "webhook": .int, "created_at": .int, "id": .bytes])
@@ -105,14 +107,13 @@ extension TablePiece {
     /// `remainder`. What is sent or would begin goes first.
     static let ofApp: [TablePiece] = [
         slice, moment, message, outbox, webhookDelivery, webhook, apiKey, credential, content, predicate, keys,
-        address, logPage, receipt, receiptCount, member, subscription, identifier, detail, device, topic, segment,
-        trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup,
-        location,
-        experimentArm, experiment, routeGate, statistics,
+        address, logPage, receipt, receiptCount, member, subscription, identifier, detail, frequency, device, topic,
+        segment, trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup,
+        location, experimentArm, experiment, routeGate, statistics, rate,
     ]
 
     /// Every table with rows of a message, except `message` itself.
     static let ofMessage: [TablePiece] = [
-        logPage, receipt, receiptCount, address, keys, predicate, content, moment, slice,
+        logPage, receipt, receiptCount, address, keys, predicate, content, moment, slice, rate,
     ]
 }

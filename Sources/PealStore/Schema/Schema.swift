@@ -436,3 +436,20 @@ enum SchemaServers {
         """,
     ]
 }
+
+/// What devices got lately, for frequency caps, and how far rates are used.
+enum SchemaRules {
+    static let statements = [
+        """
+        CREATE TABLE frequency (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, message {bytes} NOT NULL, at BIGINT NOT NULL,
+            PRIMARY KEY (app, seq, at, message)) {clustered}
+        """,
+        "CREATE INDEX frequency_at ON frequency (at)",
+        """
+        CREATE TABLE rate_bucket (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, busy_until BIGINT NOT NULL, PRIMARY KEY (app, message))
+            {clustered} {updated}
+        """,
+    ]
+}

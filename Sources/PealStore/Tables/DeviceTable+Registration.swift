@@ -298,7 +298,7 @@ extension StoreSession {
         let mine: SQL = "app = \(app) AND seq = \(device)"
         let reports = try piece(of: [.receipt, .trigger], Self.reportsAtOnce) { _ in mine }
         if !reports.isComplete { try leave(.device, app: app, object: device, now: now) }
-        return try ["device_topic", "device_identifier", "device_detail", "device"].reduce(reports.rows) {
+        return try ["device_topic", "device_identifier", "device_detail", "frequency", "device"].reduce(reports.rows) {
             count, table in
             try count + connection.execute("DELETE FROM \(name: table) WHERE \(mine)")
         }

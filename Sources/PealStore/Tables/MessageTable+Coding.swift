@@ -65,6 +65,9 @@ enum OptionsCoding {
         var json = json(common(options))
         if case .object(var members) = json {
             members["lost_answer"] = .string(options.lostAnswer.rawValue)
+            if options.isTransactional { members["transactional"] = true }
+            members["rate"] = options.ratePerSecond.map { .integer($0) }
+            members["recipients_time"] = options.recipientsTime.map { .integer($0.milliseconds) }
             json = .object(members)
         }
         return json.bytes
@@ -80,6 +83,9 @@ enum OptionsCoding {
         options.isBackground = common.isBackground ?? false
         options.environment = common.environment
         options.lostAnswer = json["lost_answer"]?.stringValue.flatMap(MessageOptions.LostAnswer.init) ?? .resend
+        options.isTransactional = json["transactional"]?.boolValue ?? false
+        options.ratePerSecond = json["rate"]?.integerValue
+        options.recipientsTime = json["recipients_time"]?.integerValue.map { Timestamp(milliseconds: $0) }
         return options
     }
 

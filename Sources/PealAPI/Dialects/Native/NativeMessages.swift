@@ -159,7 +159,8 @@ struct NativeMessages: Sendable {
         let records = try await services.credentialRecords(app)
         let reader = reader(records)
         let report = try await services.messages.change(
-            try call.id("id", of: "message"), app: app.key, call.verb
+            try call.id("id", of: "message"), app: app.key, call.verb,
+            onlyRate: try NativeMessageShapes.rateAlone(json, now: call.now)
         ) { [preview = services.preview] draft throws(PealError) in
             var given = NativeMessageDraft()
             try NativeMessageShapes.parts.apply(json, to: &given, .native, now: call.now)
