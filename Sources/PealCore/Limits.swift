@@ -68,6 +68,7 @@ package enum Limits {
     package static let topicsPerBatchMax = 1024
     package static let topicLifeSecondsMin: Int64 = 60
     package static let topicsPerDeviceMax = 1024
+    package static let devicesPerAppMax = 10_000_000
 
     // Addresses
     package static let apnsTokenCharactersMin = 16

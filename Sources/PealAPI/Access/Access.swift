@@ -31,6 +31,9 @@ struct Access: Sendable {
     /// Whether the body may name the caller.
     var isInBody: Bool { if case .parameter = authentication?.scheme { true } else { false } }
 
+    /// Whether only admins may call it.
+    var isAdmins: Bool { if case .admin = role { true } else { false } }
+
     /// Whether callers must prove who they are.
     var isGuarded: Bool { authentication != nil }
 

@@ -116,6 +116,8 @@ package protocol StoreReading {
         -> String?
     /// How much work is waiting, for metrics.
     func census() throws -> StoreCensus
+    /// The bytes of the database; nil when unknown.
+    func size() throws -> Int?
 
     func moment(_ place: Moment.Place) throws -> Moment?
     /// The moment with that name, among all that the app ever had.

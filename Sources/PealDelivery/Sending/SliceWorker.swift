@@ -198,7 +198,7 @@ struct SliceRest: Sendable {
                 return context.leases.lose(slice.id, term: slice.term)
             }
             context.leases.renew(slice.id, term: slice.term, askedAt: askedAt)
-            context.count(slice.counts, since: earlier, slice.id.route.provider)
+            context.count(slice.counts, since: earlier, app: slice.id.app, slice.id.route.provider)
         }
     }
 

@@ -140,6 +140,8 @@ extension StoreSession {
             """)
     }
 
+    func size() throws -> Int? { try connection.value(SQL(text: context.dialect.size, values: [])) }
+
     /// The next number of a series, counted from 1. Numbers may be skipped but are never reused.
     func nextNumber(_ series: String) throws -> Int64 {
         guard let number = try connection.number(in: Self.counter(series)) else {
