@@ -218,6 +218,23 @@ package struct Entry<Root: Sendable>: Sendable {
         }
     }
 
+    /// A required member that may be "" even for tolerant readers.
+    package init<Value>(
+        present name: String, _ shape: Shape<Value>, set: @escaping @Sendable (inout Root, Value) -> Void
+    ) {
+        names = [name]
+        describe = { describing in
+            [.required(name, shape.describe(describing).withLineEnds(describing.policy))]
+        }
+        read = { given, reading, root throws(PealError) in
+            guard let json = given.members[name], !json.isNull else { throw .missing(reading.path(name)) }
+            reading.enter(name)
+            let value = try shape.read(given.policy.trimmed(json), &reading)
+            reading.leave()
+            set(&root, value)
+        }
+    }
+
     package init<Value>(
         required name: String, _ shape: Shape<Value>, set: @escaping @Sendable (inout Root, Value) -> Void
     ) {

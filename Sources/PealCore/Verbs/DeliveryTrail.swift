@@ -17,6 +17,7 @@ package struct DeliveryTrail: Sendable {
             case matched, held, sent, deferred, accepted, rejected, retired, expired, suppressed, pending, received,
                 opened
             case notMatched = "not_matched"
+            case contentOpened = "content_opened"
         }
     }
 
@@ -166,6 +167,8 @@ package struct DeliveryTrail: Sendable {
                 switch receipt.kind {
                 case .received: Event(device: recipient.device, at: receipt.at, name: .received, detail: "")
                 case .opened: Event(device: recipient.device, at: receipt.at, name: .opened, detail: "")
+                case .contentOpened:
+                    Event(device: recipient.device, at: receipt.at, name: .contentOpened, detail: "")
                 case .heartbeat: nil
                 }
             }

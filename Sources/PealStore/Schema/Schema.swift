@@ -352,3 +352,23 @@ enum SchemaTrouble {
         "CREATE INDEX slice_quarantined ON slice (app, message) WHERE state = 5",
     ]
 }
+
+/// Keys that serve several apps, repetitions of a moment's request, alerts to all devices of a user, and identifiers
+/// whose letter case is insignificant.
+enum SchemaDialects {
+    /// `waiting` has the devices whose alerts have not ended.
+    static let statements = [
+        """
+        CREATE TABLE api_key_app (
+            app BIGINT NOT NULL, id {bytes} NOT NULL, PRIMARY KEY (app, id)) {clustered}
+        """,
+        "CREATE INDEX api_key_app_key ON api_key_app (id)",
+        "ALTER TABLE moment ADD COLUMN request_digest {bytes}",
+        "ALTER TABLE moment ADD COLUMN requested_at BIGINT",
+        "ALTER TABLE moment ADD COLUMN waiting {bytes}",
+        """
+        UPDATE device_identifier SET value = LOWER(value)
+        WHERE kind IN ('idfa', 'idfv', 'advertising_id', 'android_id')
+        """,
+    ]
+}

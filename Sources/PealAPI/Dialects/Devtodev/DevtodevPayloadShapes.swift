@@ -97,7 +97,12 @@ enum DevtodevPartShapes {
 }
 
 enum DevtodevAppleShapes {
-    static let visible = ["title", "text", "title-loc-key", "loc-key", "attachment", "interactive"]
+    /// What a hidden push must not have: everything except `data`, and the badge and sound that the vendor's clients
+    /// send.
+    static let visible = [
+        "title", "text", "title-loc-key", "title-loc-args", "action-loc-key", "loc-key", "loc-args", "launch-image",
+        "attachment", "action", "interactive",
+    ]
 
     static let shown = ObjectShape("DevtodevAppleShown", DevtodevApplePayload(), rules: [hasText]) {
         for (name, key) in [
@@ -198,7 +203,7 @@ enum DevtodevAppleShapes {
 }
 
 enum DevtodevAndroidShapes {
-    static let visible = ["title", "text", "image", "interactive"]
+    static let visible = ["title", "text", "image", "action", "interactive"]
 
     static let shown = ObjectShape("DevtodevAndroidShown", DevtodevAndroidPayload(), rules: [hasText]) {
         Entry(including: payload, \.self)

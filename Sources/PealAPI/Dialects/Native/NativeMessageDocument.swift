@@ -87,7 +87,10 @@ enum NativeReportSchema {
             .required(
                 "receipts",
                 .component(
-                    "NativeReceipts", .object([.required("received", .count), .required("opened", .count)]))),
+                    "NativeReceipts", .object([
+                        .required("received", .count), .required("opened", .count),
+                        .required("content_opened", .count),
+                    ]))),
             .required("reasons", reasons),
             .required(
                 "timings",
@@ -133,7 +136,7 @@ enum NativeReportSchema {
         "NativeCampaign",
         .object(
             [.required("id", .text)]
-                + ["messages", "audience", "accepted", "failed", "pending", "received", "opened"].map {
+                + ["messages", "audience", "accepted", "failed", "pending", "received", "opened", "content_opened"].map {
                     .required($0, .count)
                 } + [.required("reasons", reasons)]))
 }

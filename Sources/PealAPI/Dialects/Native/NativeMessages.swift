@@ -19,17 +19,18 @@ struct NativeMessages: Sendable {
     }
 
     /// - Parameter records: the app's credentials.
-    private func reader(_ records: [CredentialRecord]) -> MessageReader {
+    private func reader(_ app: App, _ records: [CredentialRecord]) -> MessageReader {
         MessageReader(
             rules: services.addressRules,
             check: AddressCheck(providers: services.providers, keys: ApplicationServerKeys(records)),
-            lifeSecondsMax: services.options.messageLifeSeconds)
+            lifeSecondsMax: services.options.messageLifeSeconds, graceSeconds: app.settings[.windowGrace].seconds)
     }
 
     private func draft(_ call: Call, _ records: [CredentialRecord]) throws(PealError) -> MessageDraft {
         let given = try call.body(NativeMessageShapes.message.shape)
-        return try reader(records).draft(
-            given, id: services.newMessageID(at: call.now), app: try call.app().key, now: call.now)
+        let app = try call.app()
+        return try reader(app, records).draft(
+            given, id: services.newMessageID(at: call.now), app: app.key, now: call.now)
     }
 
     private func send(_ call: Call) async throws -> Answer {
@@ -126,7 +127,7 @@ struct NativeMessages: Sendable {
         let json = try call.object()
         let app = try call.app()
         let records = try await services.credentialRecords(app)
-        let reader = reader(records)
+        let reader = reader(app, records)
         let report = try await services.messages.change(
             try call.id("id", of: "message"), app: app.key, call.verb
         ) { [preview = services.preview] draft throws(PealError) in

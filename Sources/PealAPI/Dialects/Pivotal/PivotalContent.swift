@@ -91,21 +91,35 @@ enum PivotalMessageShapes {
 /// network.
 enum PivotalContent {
     /// - Parameter receipt: the `receiptId` of payloads; nil to leave it out.
-    static func content(_ message: PivotalMessage, receipt: String?) -> Content {
+    /// - Returns: the content, and warnings about members that were left out.
+    static func content(
+        _ message: PivotalMessage, receipt: String?
+    ) -> (content: Content, warnings: [String]) {
         var content = Content()
+        var warnings: [String] = []
         content.body = message.body.map(LocalizedText.plain)
         let custom = message.custom
         content.platforms[.ios] = PivotalApple.content(custom.ios, body: message.body, receipt: receipt)
-        content.platforms[.android] = androidContent(custom.android, body: message.body, receipt: receipt)
-        content.platforms[.windows] = PivotalWindows.windows(custom.windows, body: message.body)
+        content.platforms[.android] = androidContent(
+            custom.android, body: message.body, receipt: receipt, &warnings)
+        content.platforms[.windows] = PivotalWindows.windows(custom.windows, body: message.body, &warnings)
         content.platforms[.windowsPhone] = PivotalWindows.phone(custom.phone, body: message.body)
-        return content
+        // Without a body, a push has content only for the platforms that it names.
+        if message.body == nil {
+            let named: [(Platform, Bool)] = [
+                (.ios, custom.ios != nil), (.android, custom.android != nil), (.windows, custom.windows != nil),
+                (.windowsPhone, custom.phone != nil),
+            ]
+            content.absentPlatforms = Set(Platform.allCases).subtracting(named.filter(\.1).map(\.0))
+            for platform in content.absentPlatforms { content.platforms[platform] = nil }
+        }
+        return (content, warnings)
     }
 
     /// Every member becomes app data and a string, because FCM accepts nothing else. The body becomes `message` unless
     /// the push has that member.
     private static func androidContent(
-        _ android: JSON.Members?, body: String?, receipt: String?
+        _ android: JSON.Members?, body: String?, receipt: String?, _ warnings: inout [String]
     ) -> Content.PlatformContent {
         var options = PlatformOptions()
         var data = JSON.Members()
@@ -113,6 +127,7 @@ enum PivotalContent {
         for (name, value) in android?.pairs.map({ ($0, $1) }) ?? [] where !value.isNull {
             data[name] = .string(value.scalarText ?? value.text)
         }
+        warnings += FCMContent.removeReserved(from: &data, "message.custom.android")
         if case .string(let key)? = data["collapse_key"], !key.isEmpty {
             options.collapseKey = key
             data["collapse_key"] = nil
@@ -159,7 +174,9 @@ enum PivotalWindows {
     private static let toastTemplate = "ToastText01"
 
     /// - Parameter body: the message's body, for a push without Windows content.
-    static func windows(_ custom: JSON.Members?, body: String?) -> Content.PlatformContent? {
+    static func windows(
+        _ custom: JSON.Members?, body: String?, _ warnings: inout [String]
+    ) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { _ in
                 Content.PlatformContent(WNSContent(type: "toast", template: toastTemplate))
@@ -170,27 +187,62 @@ enum PivotalWindows {
         let given = custom.given("template_fields")?.objectValue ?? .init()
         let type = word(custom, "type")
         own[.type] = type.map(JSON.string)
+        let isToast = type == nil || type == "toast"
+        let options = windowsOptions(
+            custom.given("options")?.objectValue ?? .init(), isToast: isToast, &own, &warnings)
         if type == "badge" {
             own[.value] = custom.given("value") ?? given["value"] ?? given.pairs.map { $0.1 }.first
             own[.template] = nil
-            return Content.PlatformContent(own)
+            return Content.PlatformContent(own, options: options)
         }
         own[.template] = custom.given("template_name", "template")
-        let isToast = type == nil || type == "toast"
         // A toast without its own text shows the message's body. Other templates decide about their texts themselves.
         if !given.isEmpty { own[.fields] = templateFields(given, text: isToast ? body : nil) }
         if isToast, ["template", "fields", "xml", "value"].allSatisfy({ own.members[$0] == nil }) {
             own[.type] = "toast"
             own[.template] = .string(toastTemplate)
         }
-        return Content.PlatformContent(own)
+        return Content.PlatformContent(own, options: options)
+    }
+
+    /// `options` of a Windows push: the headers of every notification, and the attributes of a toast. Unusable values
+    /// are left out with a warning.
+    /// - Returns: the lifetime, if `ttl` states one.
+    private static func windowsOptions(
+        _ given: JSON.Members, isToast: Bool, _ own: inout WNSContent, _ warnings: inout [String]
+    ) -> PlatformOptions {
+        var options = PlatformOptions()
+        func take<Value>(_ name: String, _ read: (JSON) -> Value?) -> Value? {
+            guard let value = given.given(name) else { return nil }
+            let read = read(value)
+            if read == nil { warnings.append("message.custom.windows8.options.\(name) is not usable") }
+            return read
+        }
+        let ttl = take("ttl") { $0.tolerantInteger.flatMap { (0...Limits.ttlSecondsMax).contains($0) ? $0 : nil } }
+        options.life = ttl.map(MessageOptions.Life.seconds)
+        own[.tag] = take("tag", \.scalarText).map(JSON.string) ?? own[.tag]
+        own[.cachePolicy] = take("cachePolicy") { value in
+            value.scalarText.flatMap { ["cache", "no-cache"].contains($0.lowercased()) ? .string($0.lowercased()) : nil }
+        }
+        guard isToast else { return options }
+        own[.launch] = take("launch", \.scalarText).map(JSON.string) ?? own[.launch]
+        own[.duration] = take("duration") { value in
+            value.scalarText.flatMap { ["long", "short"].contains($0.lowercased()) ? .string($0.lowercased()) : nil }
+        }
+        let audio: [(String, JSON?)] = [
+            ("src", take("audioSrc", \.scalarText).map(JSON.string)),
+            ("loop", take("audioLoop", \.tolerantFlag).map(JSON.bool)),
+            ("silent", take("audioSilent", \.tolerantFlag).map(JSON.bool)),
+        ]
+        if audio.contains(where: { $0.1 != nil }) { own[.audio] = .compact(audio) }
+        return options
     }
 
     private static func word(_ custom: JSON.Members, _ name: String) -> String? {
         custom.given(name)?.scalarText?.lowercased()
     }
 
-    /// `textFieldN` has index N − 1 in the texts and `imageFieldN` in the images. Indexes without a field are null.
+    /// `textFieldN` has index N − 1 in the texts, and `imgSrcN` (or `imageFieldN`) in the images. Indexes without a field are null.
     /// Members with other names follow the texts, sorted by name.
     /// - Parameter text: the only text, if the members contain none.
     private static func templateFields(_ given: JSON.Members, text fallback: String?) -> JSON {
@@ -198,7 +250,7 @@ enum PivotalWindows {
         for (name, value) in given.pairs {
             if let index = index(name, prefix: "textfield") {
                 put(text(value), at: index, in: &texts)
-            } else if let index = index(name, prefix: "imagefield") {
+            } else if let index = index(name, prefix: "imagefield") ?? index(name, prefix: "imgsrc") {
                 put(value, at: index, in: &images)
             } else {
                 others.append((name, value))
@@ -246,10 +298,29 @@ enum PivotalWindows {
         default:
             own[.type] = "tile"
             own[.template] = template == "tile" ? nil : custom.given("template", "type")
-            own[.fields] = given.map { .object(JSON.Members($0.pairs.map { ($0.0, text($0.1)) })) }
+            own[.fields] = given.map(tile)
         }
         return Content.PlatformContent(own)
     }
+
+    /// The tile's elements by name. `tileId` is the tile, and `cycleImages` are the images of a cycle tile.
+    private static func tile(_ given: JSON.Members) -> JSON {
+        var members = JSON.Members()
+        for (name, value) in given.pairs {
+            switch name.lowercased() {
+            case "tileid": members["id"] = value.isNull ? nil : text(value)
+            case "cycleimages":
+                for (index, image) in (value.arrayValue ?? [value]).prefix(cycleImagesMax).enumerated() {
+                    members["CycleImage\(index + 1)"] = text(image)
+                }
+            default: members[name] = text(value)
+            }
+        }
+        return .object(members)
+    }
+
+    /// The images of a cycle tile (Microsoft: "Cycle Tile template for Windows Phone 8").
+    private static let cycleImagesMax = 9
 
     private static func toast(_ given: JSON.Members, body: String?) -> JSON {
         var members = ["title", "subtitle", "parameter"].map { name in (name, given[name].map(text)) }
