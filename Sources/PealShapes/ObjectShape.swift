@@ -173,8 +173,9 @@ package struct Entry<Root: Sendable>: Sendable {
         let names = [name] + aliases
         self.names = names
         describe = { describing in
-            let schema = describing.optional(Self.schema(shape, aliases, describing))
-            return [.optional(name, isVerbatim ? schema : schema.withLineEnds(describing.policy))]
+            let schema = describing.optional(shape.describe(describing))
+            let own = isVerbatim ? schema : schema.withLineEnds(describing.policy)
+            return [.optional(name, own)] + Self.properties(aliases, like: name, own)
         }
         read = { given, reading, root throws(PealError) in
             if let (name, json) = given.find(names, isVerbatim: isVerbatim) {
@@ -194,15 +195,16 @@ package struct Entry<Root: Sendable>: Sendable {
         self.init(name, is: shape, set: set)
     }
 
-    /// A required member.
+    /// A required member, which has no aliases: a schema could not require one of several names in a form that client
+    /// generators understand.
     package init<Value>(
-        required name: String, or aliases: String..., is shape: Shape<Value>, isVerbatim: Bool = false,
+        required name: String, is shape: Shape<Value>, isVerbatim: Bool = false,
         set: @escaping @Sendable (inout Root, Value) -> Void
     ) {
-        let names = [name] + aliases
+        let names = [name]
         self.names = names
         describe = { describing in
-            let schema = Self.schema(shape, aliases, describing)
+            let schema = shape.describe(describing)
             return [.required(name, isVerbatim ? schema : schema.withLineEnds(describing.policy))]
         }
         read = { given, reading, root throws(PealError) in
@@ -298,12 +300,8 @@ package struct Entry<Root: Sendable>: Sendable {
         }
     }
 
-    private static func schema<Value>(
-        _ shape: Shape<Value>, _ aliases: [String], _ describing: Describing
-    ) -> Schema {
-        let schema = shape.describe(describing)
-        guard !aliases.isEmpty else { return schema }
-        return schema.described("Also \(aliases.map { "`\($0)`" }.joined(separator: ", ")).")
+    private static func properties(_ aliases: [String], like name: String, _ schema: Schema) -> [Property] {
+        aliases.map { .optional($0, schema.described("The same as `\(name)`, which takes precedence.")) }
     }
 }
 
