@@ -359,10 +359,10 @@ enum SchemaDialects {
     /// `waiting` has the devices whose alerts have not ended.
     static let statements = [
         """
-        CREATE TABLE api_key_app (
+        CREATE TABLE key_grant (
             app BIGINT NOT NULL, id {bytes} NOT NULL, PRIMARY KEY (app, id)) {clustered}
         """,
-        "CREATE INDEX api_key_app_key ON api_key_app (id)",
+        "CREATE INDEX key_grant_key ON key_grant (id)",
         "ALTER TABLE moment ADD COLUMN request_digest {bytes}",
         "ALTER TABLE moment ADD COLUMN requested_at BIGINT",
         "ALTER TABLE moment ADD COLUMN waiting {bytes}",

@@ -22,13 +22,13 @@ enum KeyTable {
 
     /// Keys that were granted to the app, its own included.
     static func granted(to app: AppKey) -> SQL {
-        "SELECT id FROM api_key_app WHERE app = \(app)"
+        "SELECT id FROM key_grant WHERE app = \(app)"
     }
 
     /// The apps that a key was granted to. Deleted apps are left out.
     static func apps(of key: KeyID) -> SQL {
         """
-        SELECT a.app, a.id FROM api_key_app g JOIN app a ON a.app = g.app WHERE g.id = \(key) ORDER BY a.app
+        SELECT a.app, a.id FROM key_grant g JOIN app a ON a.app = g.app WHERE g.id = \(key) ORDER BY a.app
         """
     }
 
@@ -94,15 +94,15 @@ extension StoreSession {
             """)
         guard count == 1 else { throw PealError(.conflict, "a key with that public half exists") }
         for app in key.apps {
-            try connection.execute("INSERT INTO api_key_app (app, id) VALUES (\(app.key), \(key.id))")
+            try connection.execute("INSERT INTO key_grant (app, id) VALUES (\(app.key), \(key.id))")
         }
     }
 
     func deleteKey(_ id: KeyID, app: AppKey) throws -> Bool {
         guard try connection.execute("DELETE FROM api_key WHERE id = \(id) AND app = \(app)") == 1 else {
-            return try connection.execute("DELETE FROM api_key_app WHERE id = \(id) AND app = \(app)") == 1
+            return try connection.execute("DELETE FROM key_grant WHERE id = \(id) AND app = \(app)") == 1
         }
-        try connection.execute("DELETE FROM api_key_app WHERE id = \(id)")
+        try connection.execute("DELETE FROM key_grant WHERE id = \(id)")
         return true
     }
 }

@@ -199,11 +199,15 @@ struct MomentTransitionTests {
     func repetition() {
         var moment = Self.open()
         let first = Moment.Request(digest: [1], at: Self.start)
-        #expect(!moment.isRepeated(by: first))
+        func isRepeated(_ digest: UInt8, after seconds: Int64) -> Bool {
+            moment.isRepeated(by: Moment.Request(digest: [digest], at: Self.start + .seconds(seconds)))
+        }
+        #expect(isRepeated(1, after: 0) == false)
         moment.request = first
-        #expect(moment.isRepeated(by: .init(digest: [1], at: Self.start + .seconds(86_399))))
-        #expect(!moment.isRepeated(by: .init(digest: [1], at: Self.start + .seconds(86_400))))
-        #expect(!moment.isRepeated(by: .init(digest: [2], at: Self.start)) && !moment.isRepeated(by: nil))
+        #expect(isRepeated(1, after: 86_399))
+        #expect(isRepeated(1, after: 86_400) == false)
+        #expect(isRepeated(2, after: 0) == false)
+        #expect(moment.isRepeated(by: nil) == false)
     }
 
     @Test("every arrow that is taken is one that is drawn", arguments: Moment.State.allCases)

@@ -128,9 +128,10 @@ enum DevtodevAppleShapes {
         Entry("data", DevtodevPartShapes.data) { $0.data = $1 }
     }
 
-    private static let hasText = Rule<DevtodevApplePayload>.text(
-        ["text", "title", "loc-key", "title-loc-key"]
-    ) { payload in
+    /// One of them is required unless the push is hidden.
+    static let texts = ["text", "title", "loc-key", "title-loc-key"]
+
+    private static let hasText = Rule<DevtodevApplePayload>.text(texts) { payload in
         ["title", "body", "title-loc-key", "loc-key"].contains { payload.alert[$0] != nil }
     }
 
@@ -237,7 +238,10 @@ enum DevtodevAndroidShapes {
         Entry("interactive", interactive) { $0.buttons = $1 ?? [] }
     }
 
-    private static let hasText = Rule<DevtodevAndroidPayload>.text(["text", "title"]) { payload in
+    /// One of them is required unless the push is hidden.
+    static let texts = ["text", "title"]
+
+    private static let hasText = Rule<DevtodevAndroidPayload>.text(texts) { payload in
         payload.keys["alert"] != nil || payload.keys["title"] != nil
     }
 
