@@ -138,8 +138,8 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", argumentParser, asyncHTTPClient, nioCore, nioHPACK, nioHTTP1, pealMoments,
-                pealMomentTraining,
+                "PealCore", "PealProviders", argumentParser, asyncHTTPClient, hummingbird, logging, nioCore, nioHPACK,
+                nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
             ],
             swiftSettings: settings),
         .target(
