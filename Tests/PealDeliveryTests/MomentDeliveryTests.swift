@@ -113,7 +113,8 @@ struct MomentDeliveryTests {
             let counts = try await fixture.counts(draft.id)
             #expect(counts.accepted == 1 && counts.devices == 1)
             #expect(try await Self.state(fixture, draft) == .sent)
-            #expect(try await fixture.store.read { try $0.moments(app: draft.app, message: draft.id).first?.device } == 2)
+            #expect(
+                try await fixture.store.read { try $0.moments(app: draft.app, message: draft.id).first?.device } == 2)
         }
     }
 

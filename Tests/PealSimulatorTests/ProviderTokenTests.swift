@@ -29,7 +29,8 @@ struct ProviderTokenTests {
         arguments: [
             ("\(now - 3_600)", nil), ("\(now - 3_601)", .expiredProviderToken), ("\(now + 60)", nil),
             ("\(now + 61)", .invalidProviderToken), ("\"\(now)\"", nil),
-            ("\"\(now - 3_601)\"", .expiredProviderToken), ("\"x\"", .invalidProviderToken), ("\"\"", .invalidProviderToken),
+            ("\"\(now - 3_601)\"", .expiredProviderToken), ("\"x\"", .invalidProviderToken),
+            ("\"\"", .invalidProviderToken),
             ("null", .invalidProviderToken), ("1e300", .invalidProviderToken),
             ("-9223372036854775808", .invalidProviderToken),
         ] as [(String, APNsReason?)])

@@ -94,7 +94,9 @@ enum WNSRendering {
             .init("x-wns-ttl", String(life)),
         ]
         let given: WNSCachePolicy? = try fields.word(.cachePolicy)
-        if let policy = given?.rawValue ?? type.cachePolicy(isKept: life > 0) { headers.append(.init("x-wns-cache-policy", policy)) }
+        if let policy = given?.rawValue ?? type.cachePolicy(isKept: life > 0) {
+            headers.append(.init("x-wns-cache-policy", policy))
+        }
         if let tag = try tag(order, type, fields) { headers.append(.init("x-wns-tag", tag)) }
         if let group = try label(.group, fields) { headers.append(.init("x-wns-group", group)) }
         headers.append(.init("x-wns-priority", priority(order.options)))

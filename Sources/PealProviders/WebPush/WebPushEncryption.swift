@@ -53,7 +53,8 @@ enum WebPushEncryption {
         let nonce = HKDF<SHA256>.expand(
             pseudoRandomKey: extracted, info: Array("Content-Encoding: nonce\0".utf8), outputByteCount: 12)
         let sealed = try AES.GCM.seal(
-            plaintext + [lastRecordDelimiter] + padding(of: plaintext, isPadded), using: key, nonce: nonce.withUnsafeBytes { try AES.GCM.Nonce(data: $0) })
+            plaintext + [lastRecordDelimiter] + padding(of: plaintext, isPadded), using: key,
+            nonce: nonce.withUnsafeBytes { try AES.GCM.Nonce(data: $0) })
         var body = salt
         body.reserveCapacity(salt.count + 5 + senderKey.count + sealed.ciphertext.count + sealed.tag.count)
         for shift in [24, 16, 8, 0] { body.append(UInt8(truncatingIfNeeded: recordBytes >> UInt32(shift))) }

@@ -20,7 +20,8 @@ struct WebPushExchange: RequestExchange {
     ///   - keys: the app's keys, the newest last.
     ///   - isPadded: whether payloads are padded.
     init(
-        keys: [Credential.VAPIDKey], isPadded: Bool = true, rules: AddressRules, tokens: VAPIDTokens, hosts: GuardedHosts,
+        keys: [Credential.VAPIDKey], isPadded: Bool = true, rules: AddressRules, tokens: VAPIDTokens,
+        hosts: GuardedHosts,
         time: any TimeSource, randomness: any Randomness
     ) {
         self.rules = rules

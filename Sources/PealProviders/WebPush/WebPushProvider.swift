@@ -82,7 +82,8 @@ package final class WebPushProvider: RequestProvider {
     func makePool(_ order: PageOrder) -> RequestPool? {
         guard let keys = order.credential.webPush, !keys.isEmpty, let client = try? client() else { return nil }
         let exchange = WebPushExchange(
-            keys: keys, isPadded: configuration.isPadded, rules: configuration.addressRules, tokens: tokens, hosts: hosts, time: time,
+            keys: keys, isPadded: configuration.isPadded, rules: configuration.addressRules, tokens: tokens,
+            hosts: hosts, time: time,
             randomness: randomness)
         return RequestPool(client: client, exchange: exchange, group: group, time: time, logger: logger)
     }

@@ -190,7 +190,8 @@ struct APNsService: PushService {
     }
 
     private func outcome(
-        of request: PushRequest, id: String, _ milliseconds: Int64, _ check: () throws(APNsRefusal) -> (device: String, warning: String?)
+        of request: PushRequest, id: String, _ milliseconds: Int64,
+        _ check: () throws(APNsRefusal) -> (device: String, warning: String?)
     ) -> Judgement {
         let isBroadcast = BroadcastJudge.concerns(request)
         var headers = [(name: isBroadcast ? "apns-request-id" : "apns-id", value: id)]

@@ -58,7 +58,8 @@ package final class ProviderKeys: Sendable {
             key.publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8))
         else { throw APNsRefusal(.invalidProviderToken) }
         return ProviderClaims(
-            keyID: keyID, teamID: teamID, issuedAtSeconds: time.seconds, isTimeText: time.isText, bundleIDs: key.bundleIDs,
+            keyID: keyID, teamID: teamID, issuedAtSeconds: time.seconds, isTimeText: time.isText,
+            bundleIDs: key.bundleIDs,
             environment: key.environment)
     }
 

@@ -104,7 +104,8 @@ extension TablePiece {
     /// Every table with rows of an app, except `app` itself, the audit log, which records the deletion too, and
     /// `remainder`. What is sent or would begin goes first.
     static let ofApp: [TablePiece] = [
-        slice, moment, message, outbox, webhookDelivery, webhook, keyGrant, apiKey, credential, content, predicate, keys,
+        slice, moment, message, outbox, webhookDelivery, webhook, keyGrant, apiKey, credential, content, predicate,
+        keys,
         address, logPage, receipt, receiptCount, member, subscription, identifier, detail, device, topic, trigger,
         geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup, location,
         experimentArm, experiment, routeGate,

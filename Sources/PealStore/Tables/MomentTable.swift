@@ -311,7 +311,9 @@ extension StoreSession {
         for moment in moments {
             if users.remove(ExactText(moment.userID)) != nil {
                 let terms = window.terms(try arm(of: moment.userID, in: draft, window, now: now), now: now)
-                guard try apply(.supersede(terms, request: window.request), to: moment, now: now) != nil else { throw Self.overtaken }
+                guard try apply(.supersede(terms, request: window.request), to: moment, now: now) != nil else {
+                    throw Self.overtaken
+                }
             } else {
                 guard try connection.execute(MomentTable.deleteOpen(moment.place)) == 1 else {
                     throw Self.overtaken

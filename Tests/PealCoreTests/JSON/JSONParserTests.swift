@@ -72,8 +72,10 @@ import Testing
     @Test(
         "leniently accepts nothing else that is invalid",
         arguments: [
-            "[,]", "{,}", "[1,,]", "{\"a\":1,,}", "{\"a\" 1,}", "[1,", "{\"a\":1,", "[1,}", "1,", "[12-3]", "[1\"", "1 2",
-            "[truefalse]", "{\"a\":1 b:2}", "{\"a\":1 2}", "{\"a\":1 {}}", "{a:1}", "['a']", "/* [1]", "[1] /*/", "[1 / 2]",
+            "[,]", "{,}", "[1,,]", "{\"a\":1,,}", "{\"a\" 1,}", "[1,", "{\"a\":1,", "[1,}", "1,", "[12-3]", "[1\"",
+            "1 2",
+            "[truefalse]", "{\"a\":1 b:2}", "{\"a\":1 2}", "{\"a\":1 {}}", "{a:1}", "['a']", "/* [1]", "[1] /*/",
+            "[1 / 2]",
             "[1] # a", "/", "/*", "//", "[1}", "{\"a\":1 \"b\"}",
         ])
     func nothingElse(text: String) {
@@ -99,8 +101,10 @@ import Testing
     @Test(
         "reads a whole number from text with blanks around it, and no increment",
         arguments: [
-            (" 3 ", 3), ("\n-4\r\n", -4), ("007", 7), ("5.0", 5), ("1e3", 1000), ("+1", nil), ("", nil), (" ", nil), ("1 2", nil),
-            ("1.", nil), (".5", nil), ("0x1", nil), ("--1", nil), ("1e", nil), ("1.5", nil), ("٣", nil), ("\u{A0}3", nil),
+            (" 3 ", 3), ("\n-4\r\n", -4), ("007", 7), ("5.0", 5), ("1e3", 1000), ("+1", nil), ("", nil), (" ", nil),
+            ("1 2", nil),
+            ("1.", nil), (".5", nil), ("0x1", nil), ("--1", nil), ("1e", nil), ("1.5", nil), ("٣", nil),
+            ("\u{A0}3", nil),
         ] as [(String, Int64?)])
     func tolerantInteger(text: String, number: Int64?) {
         #expect(JSON.string(text).tolerantInteger == number)

@@ -54,7 +54,7 @@ enum DevtodevOptionsShapes {
         .any(of: [
             .integer(0...DevtodevOptions.latestSeconds),
             .integer(DevtodevOptions.earliestMilliseconds...DevtodevOptions.latestSeconds * 1000),
-            .text(pattern: "(0|[1-9][0-9]{0,10}|[1-9][0-9]{12,13})"),
+            .text(pattern: #"[ \t\r\n]*(0|[1-9][0-9]{0,10}|[1-9][0-9]{12,13})[ \t\r\n]*"#),
         ]).described(
             "Below 1000000000: seconds from now. Below 1000000000000: seconds since 1970. Else: milliseconds since 1970."
         )

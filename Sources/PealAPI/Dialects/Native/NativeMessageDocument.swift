@@ -87,7 +87,8 @@ enum NativeReportSchema {
             .required(
                 "receipts",
                 .component(
-                    "NativeReceipts", .object([
+                    "NativeReceipts",
+                    .object([
                         .required("received", .count), .required("opened", .count),
                         .required("content_opened", .count),
                     ]))),
@@ -136,7 +137,8 @@ enum NativeReportSchema {
         "NativeCampaign",
         .object(
             [.required("id", .text)]
-                + ["messages", "audience", "accepted", "failed", "pending", "received", "opened", "content_opened"].map {
-                    .required($0, .count)
-                } + [.required("reasons", reasons)]))
+                + ["messages", "audience", "accepted", "failed", "pending", "received", "opened", "content_opened"].map
+            {
+                .required($0, .count)
+            } + [.required("reasons", reasons)]))
 }

@@ -222,7 +222,9 @@ enum PivotalWindows {
         options.life = ttl.map(MessageOptions.Life.seconds)
         own[.tag] = take("tag", \.scalarText).map(JSON.string) ?? own[.tag]
         own[.cachePolicy] = take("cachePolicy") { value in
-            value.scalarText.flatMap { ["cache", "no-cache"].contains($0.lowercased()) ? .string($0.lowercased()) : nil }
+            value.scalarText.flatMap {
+                ["cache", "no-cache"].contains($0.lowercased()) ? .string($0.lowercased()) : nil
+            }
         }
         guard isToast else { return options }
         own[.launch] = take("launch", \.scalarText).map(JSON.string) ?? own[.launch]
