@@ -45,12 +45,12 @@ struct PivotalWindowsTests {
                 #"{"type":"toast","template_name":"ToastImageAndText01","template_fields":{"textField1":"a","#
                     + #""imgSrc1":"https://x/i.png"},"options":{"launch":"/p","audioSrc":"ms-winsoundevent:x","#
                     + #""audioLoop":"true","audioSilent":false,"duration":"Long","tag":7,"cachePolicy":"no-cache"}}"#,
-                #"{"type":"toast","template":"ToastImageAndText01","fields":{"text":["a"],"image":["https://x/i.png"]},"#
-                    + #""tag":"7","cache_policy":"no-cache","launch":"/p","duration":"long","#
+                #"{"type":"toast","template":"ToastImageAndText01","fields":{"text":["a"],"image":["https://x/i.png"]}"#
+                    + #","tag":"7","cache_policy":"no-cache","launch":"/p","duration":"long","#
                     + #""audio":{"src":"ms-winsoundevent:x","loop":true,"silent":false}}"#),
             .windows(
-                #"{"type":"tile","template_name":"TileSquareImage","template_fields":{"imgSrc2":"b","imageField1":"a"},"#
-                    + #""options":{"launch":"/p","tag":"t","ttl":" 60 "}}"#,
+                #"{"type":"tile","template_name":"TileSquareImage","template_fields":{"imgSrc2":"b","imageField1":"a"}"#
+                    + #","options":{"launch":"/p","tag":"t","ttl":" 60 "}}"#,
                 #"{"type":"tile","template":"TileSquareImage","fields":{"image":["a","b"]},"tag":"t"}"#),
             .phone(
                 #"{"template":"cycleTile","template_fields":{"tileId":"/p?a=1","title":"T","#

@@ -31,8 +31,8 @@ package struct JSONParser {
     /// - Parameters:
     ///   - valuesMax: how many values the document may hold, because each takes far more memory than its text.
     ///     Unlimited by default, for what the server wrote itself.
-    ///   - isLenient: Accepts three things that are not valid JSON: one comma after the last member or element, a missing
-    ///     comma between two members or elements, and `//` and `/* */` comments.
+    ///   - isLenient: Accepts three things that are not valid JSON: one comma after the last member or element, a
+    ///     missing comma between two members or elements, and `//` and `/* */` comments.
     package static func parse(
         _ bytes: some Collection<UInt8>, depthMax: Int = Limits.jsonDepthMax, valuesMax: Int = .max,
         isLenient: Bool = false
