@@ -52,6 +52,8 @@ struct PivotalReader {
         var options = MessageOptions()
         if let end = timing.expiresAt {
             options.life = .until(end)
+            // Nothing is sent of a push that has expired, whatever `ttl` says.
+            if end <= now { content.platforms[.windows]?.options.life = nil }
         } else {
             content.platforms[.ios]?.options.life = .until(Timestamp(seconds: Limits.pivotalExpirationSeconds))
         }
