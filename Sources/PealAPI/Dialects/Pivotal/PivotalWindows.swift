@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// Builds the content for WNS and MPNS. Does not check templates: an invalid Windows template must not make Peal refuse
 /// a push to other platforms.
