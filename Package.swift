@@ -77,13 +77,14 @@ let package = Package(
         .target(
             name: "PealCommands",
             dependencies: [
-                "PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1,
+                "PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1, nioSSL,
             ],
             swiftSettings: settings),
         .target(
             name: "PealServer",
             dependencies: [
-                "PealAPI", "PealCore", "PealDelivery", "PealNetwork", "PealPostgres", "PealProviders", "PealReports",
+                "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealNetwork", "PealPostgres", "PealProviders",
+                "PealReports",
                 "PealSQLite", "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS,
                 hummingbirdHTTP2,
                 httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS,
@@ -94,8 +95,15 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "PealAPI",
-            dependencies: ["PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore, pealWire],
+            dependencies: [
+                "CZlib", "PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore, pealWire,
+            ],
             swiftSettings: settings),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .target(
+            name: "PealConsole",
+            dependencies: ["PealCore", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, serviceLifecycle],
+            resources: [.embedInCode("Assets")], swiftSettings: settings),
         .target(name: "PealCore", dependencies: [], swiftSettings: settings),
         // A target of its own: within a module, optimized builds specialize every shape of every request.
         .target(name: "PealShapes", dependencies: ["PealCore"], swiftSettings: settings),
@@ -138,8 +146,9 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", argumentParser, asyncHTTPClient, hummingbird, logging, nioCore, nioHPACK,
-                nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
+                "PealCore", "PealProviders", "PealTesting", argumentParser, asyncHTTPClient, hummingbird, logging,
+                nioCore,
+                nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
             ],
             swiftSettings: settings),
         .target(
@@ -164,7 +173,8 @@ let package = Package(
         .testTarget(
             name: "PealProvidersTests",
             dependencies: [
-                "PealCore", "PealNetwork", "PealProviders", "PealTesting", asyncHTTPClient, crypto, cryptoExtras,
+                "PealCore", "PealNetwork", "PealProviders", "PealStore", "PealTesting", asyncHTTPClient, crypto,
+                cryptoExtras,
                 nioCore, nioEmbedded, nioHPACK, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
@@ -177,8 +187,16 @@ let package = Package(
         .testTarget(
             name: "PealAPITests",
             dependencies: [
-                "PealAPI", "PealCore", "PealShapes", "PealStore", "PealTesting", crypto, httpTypes, hummingbird,
+                "CZlib", "PealAPI", "PealCore", "PealShapes", "PealStore", "PealTesting", crypto, httpTypes,
+                hummingbird,
                 hummingbirdTesting,
+                logging, nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PealConsoleTests",
+            dependencies: [
+                "PealConsole", "PealCore", "PealStore", "PealTesting", httpTypes, hummingbird, hummingbirdTesting,
                 logging, nioCore,
             ],
             swiftSettings: settings),

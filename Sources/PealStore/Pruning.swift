@@ -25,7 +25,10 @@ extension StoreSession {
     /// the other.
     func prune(now: Timestamp, limit: Int) throws -> Int {
         var count = try completeRemainders(now: now, limit: limit / 2)
-        for step in [pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks]
+        for step in [
+            pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks,
+            pruneStatistics,
+        ]
         where count < limit {
             count += try step(now, limit - count)
         }
@@ -94,10 +97,6 @@ extension StoreSession {
             + TablePiece.trigger.delete(where: Pruning.triggers(earliest), limit: limit - count, connection)
     }
 
-    private func pruneAudit(_ now: Timestamp, _ limit: Int) throws -> Int {
-        try connection.execute(Pruning.audit(now - .seconds(context.retention.auditSeconds), limit: limit))
-    }
-
     /// Deliveries past their retention, and events that never became a request.
     private func pruneWebhooks(_ now: Timestamp, _ limit: Int) throws -> Int {
         var room = limit
@@ -147,14 +146,8 @@ enum Pruning {
 
     static func triggers(_ earliest: Timestamp) -> SQL { "at <= \(earliest)" }
 
-    /// Numbers are given in the order of time, so only the first ones are looked at.
-    static func audit(_ earliest: Timestamp, limit: Int) -> SQL {
-        """
-        DELETE FROM audit WHERE number IN (
-            SELECT number FROM (SELECT number, at FROM audit ORDER BY number LIMIT \(limit)) sample
-            WHERE at <= \(earliest))
-        """
-    }
+    /// Rows are about in the order of time, so only the first ones are looked at.
+    static func audit(limit: Int) -> SQL { "SELECT number, hash, at FROM audit ORDER BY number LIMIT \(limit)" }
 
     static func deliveries(_ state: WebhookDelivery.State, _ earliest: Timestamp) -> SQL {
         "state = \(state) AND ended_at <= \(earliest) AND ended_at IS NOT NULL ORDER BY ended_at"

@@ -8,6 +8,8 @@ struct Answer: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields = [:]
     var body: [UInt8]
+    /// A body that is written while it is sent, in place of `body`.
+    var stream: ResponseBody?
 
     static let jsonType = "application/json; charset=utf-8"
 
@@ -36,6 +38,16 @@ struct Answer: Sendable {
         headers[.contentType] = type
     }
 
+    /// Writes a body piece by piece. Writing throws when the client has left.
+    typealias Stream = @Sendable (_ write: (String) async throws -> Void) async throws -> Void
+
+    /// Whose body is written while the client reads it.
+    init(streaming stream: @escaping Stream, type: String) {
+        self.init(.ok)
+        headers[.contentType] = type
+        self.stream = Self.body(stream)
+    }
+
     init(_ reply: Reply) {
         status = HTTPResponse.Status(code: reply.status)
         body = reply.body
@@ -56,11 +68,27 @@ struct Answer: Sendable {
     func response(isHead: Bool) -> Response {
         var headers = headers
         if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
+        if let stream { return Response(status: status, headers: headers, body: isHead ? ResponseBody() : stream) }
         if isHead { headers[.contentLength] = String(body.count) }
         let hasBody = !body.isEmpty && !isHead
         return Response(
             status: status, headers: headers,
             body: hasBody ? ResponseBody(byteBuffer: ByteBuffer(bytes: body)) : ResponseBody())
+    }
+
+    private static func body(_ stream: @escaping Stream) -> ResponseBody {
+        ResponseBody { writer in
+            // The closure of a stream cannot change what it captures.
+            let held = HeldWriter(writer)
+            try await stream { try await held.writer.write(ByteBuffer(string: $0)) }
+            try await held.writer.finish(nil)
+        }
+    }
+
+    private final class HeldWriter {
+        var writer: any ResponseBodyWriter
+
+        init(_ writer: any ResponseBodyWriter) { self.writer = writer }
     }
 }
 

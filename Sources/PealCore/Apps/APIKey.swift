@@ -13,6 +13,12 @@ package struct APIKey: Sendable, Hashable {
     package var environment: Environment?
     package var createdAt: Timestamp
     package var expiresAt: Timestamp?
+    /// For people.
+    package var name: String?
+    /// The id of the actor who created it; nil if that is not known any more.
+    package var createdBy: String?
+    /// Exact to a minute; nil before the first use.
+    package var lastUsedAt: Timestamp?
     /// All apps that the key may be used for, if it was granted to more than `app`; otherwise empty.
     package var apps: [GrantedApp] = []
 
@@ -32,7 +38,8 @@ package struct APIKey: Sendable, Hashable {
 
     package init(
         id: KeyID, app: AppKey, dialect: DialectName, publicHalf: String, scopes: Set<Scope>, platform: Platform? = nil,
-        environment: Environment? = nil, createdAt: Timestamp, expiresAt: Timestamp? = nil
+        environment: Environment? = nil, createdAt: Timestamp, expiresAt: Timestamp? = nil, name: String? = nil,
+        createdBy: String? = nil, lastUsedAt: Timestamp? = nil
     ) {
         self.id = id
         self.app = app
@@ -43,6 +50,9 @@ package struct APIKey: Sendable, Hashable {
         self.environment = environment
         self.createdAt = createdAt
         self.expiresAt = expiresAt
+        self.name = name
+        self.createdBy = createdBy
+        self.lastUsedAt = lastUsedAt
     }
 
     package enum Scope: String, CaseIterable, Sendable, Hashable {

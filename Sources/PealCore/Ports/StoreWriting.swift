@@ -49,6 +49,12 @@ package protocol StoreWriting: StoreReading {
     /// Deletes the topic: it is gone at once, and `prune` deletes its subscriptions. Returns whether it existed.
     func deleteTopic(app: AppKey, name: String, now: Timestamp) throws -> Bool
 
+    /// Creates the segment or replaces its condition.
+    /// - Throws: `conflict` when the app has too many.
+    func putSegment(_ segment: Segment, app: AppKey) throws -> (segment: Segment, isNew: Bool)
+    /// Returns whether it existed.
+    func deleteSegment(app: AppKey, name: String) throws -> Bool
+
     /// Stores the message, in state `scheduled` if it starts later, otherwise in `planning`.
     /// - Throws: `conflict` when the id is taken.
     func insertMessage(_ draft: MessageDraft) throws
@@ -106,6 +112,17 @@ package protocol StoreWriting: StoreReading {
     func quarantine(
         _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp
     ) throws -> Settlement.Result
+    /// Notes that the server `name` runs. Returns how many servers, this one included, were seen at `start` or later.
+    func noteServer(_ name: String, now: Timestamp, livingSince start: Timestamp) throws -> Int
+    /// Forgets a server that stops.
+    func removeServer(_ name: String) throws
+    /// The token that all servers use under `name`: the stored one, if it was issued at `oldest` or later; otherwise
+    /// `offer`, which is stored then.
+    func agreeOnToken(_ offer: SharedToken, name: String, oldest: Timestamp) throws -> SharedToken
+    /// Lets work go on with the quarantined slices of a message, at most 1,000. Returns how many there were.
+    func resumeQuarantined(app: AppKey, id: MessageID, now: Timestamp) throws -> Int
+    /// Ends the quarantined slices of messages that have ended, of at most `limit` messages. Returns how many slices.
+    func endQuarantined(limit: Int) throws -> Int
     /// Deletes rows whose retention has ended, and completes what requests began: at most about `limit` rows.
     /// - Returns: how many rows were changed; 0 when nothing is left to do now.
     func prune(now: Timestamp, limit: Int) throws -> Int
@@ -193,8 +210,12 @@ package protocol StoreWriting: StoreReading {
     func keepAnswer(_ answer: KeptAnswer, to request: IdempotentRequest, now: Timestamp) throws
 
     func audit(_ entry: AuditEntry) throws
-    /// Entries of one app, or of all, newest first, starting before the number `cursor`.
-    func auditEntries(app: AppKey?, before cursor: Int64?, limit: Int) throws -> [(number: Int64, entry: AuditEntry)]
+
+    func insertAdmin(_ admin: Admin, publicHalf: String, secretHash: [UInt8]) throws
+    /// - Returns: the admin that was deleted.
+    func deleteAdmin(_ id: AdminID) throws -> Admin?
+    /// Stores when keys and admins were last used, unless a later time is stored.
+    func noteUse(keys: [KeyID: Timestamp], admins: [AdminID: Timestamp]) throws
 }
 
 extension StoreWriting {

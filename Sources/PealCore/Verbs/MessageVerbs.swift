@@ -23,7 +23,11 @@ package struct MessageVerbs: Sendable {
         let owner = engine.owner
         let (reply, outcome) = try await store.commit(
             .intake, call, reply: { (outcome: Outcome) in try reply(outcome.accepted) },
-            change: { store in try Self.accept(draft, owner: owner, in: store, now: call.now) })
+            change: { store in
+                let outcome = try Self.accept(draft, owner: owner, in: store, now: call.now)
+                try store.audit(call, app: draft.app, "message.send", "message \(draft.id)")
+                return outcome
+            })
         if let outcome { outcome.handOver(to: engine) }
         return reply
     }
@@ -82,6 +86,7 @@ package struct MessageVerbs: Sendable {
                 throw Self.refusal(message.state, "changed")
             }
             try edit(&draft)
+            if let condition = draft.audience.condition { _ = try store.resolved(condition, app: app) }
             guard try store.replaceDraft(draft, now: call.now) else { throw Self.refusal(message.state, "changed") }
             try store.audit(call, app: app, "message.change", "message \(id)")
             return try Self.report(id, app: app, in: store)
@@ -112,7 +117,8 @@ package struct MessageVerbs: Sendable {
         try await move(id, app: app, to: .paused, "paused", call, reply: reply) { _, _ in .paused }
     }
 
-    /// Lets a paused message continue. A message that is being sent may be resumed too.
+    /// Lets a paused message continue. A message that is being sent may be resumed too: work goes on with what is
+    /// quarantined of it.
     /// - Throws: `not_found`; `conflict` when it has ended.
     package func resume(
         _ id: MessageID, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (MessageReport) throws -> Reply
@@ -132,13 +138,16 @@ package struct MessageVerbs: Sendable {
         let answer = try await store.commit(.control, call, reply: reply) { store in
             guard let message = try store.message(app: app, id: id) else { throw PealError.notFound("message") }
             let state = target(message, call.now)
-            if message.windowUntil != nil {
+            let isFreed = try goal == .sending && Self.freeQuarantined(message, call, in: store)
+            if isFreed, message.windowUntil != nil || message.state == state {
+                try store.audit(call, app: app, Self.action(goal), "message \(id)")
+            } else if message.windowUntil != nil {
                 try Self.stop(message, to: goal, verb, call, in: store)
             } else if message.state != state {
                 guard message.state.successors.contains(state),
                     try store.moveMessage(app: app, id: id, from: [message.state], to: state, now: call.now) != nil
                 else { throw Self.refusal(message.state, verb) }
-                try store.audit(call, app: app, "message.\(verb)", "message \(id)")
+                try store.audit(call, app: app, Self.action(goal), "message \(id)")
             } else if message.state.isFinal, goal != message.state {
                 throw Self.refusal(message.state, verb)
             }
@@ -147,6 +156,14 @@ package struct MessageVerbs: Sendable {
         engine.interrupt(id)
         engine.wake()
         return answer
+    }
+
+    /// Lets work go on with what is quarantined of a message that has not ended. Returns whether there was any.
+    private static func freeQuarantined(
+        _ message: Message, _ call: VerbCall, in store: any StoreWriting
+    ) throws -> Bool {
+        guard !message.state.isFinal, message.state != .paused else { return false }
+        return try store.resumeQuarantined(app: message.app, id: message.id, now: call.now) > 0
     }
 
     /// A message with a delivery window is cancelled if some of its users still wait. It cannot be paused.
@@ -160,15 +177,29 @@ package struct MessageVerbs: Sendable {
         guard try store.cancelMoments(app: message.app, message: message.id, now: call.now) > 0 else {
             throw refusal(message.state, verb)
         }
-        try store.audit(call, app: message.app, "message.\(verb)", "message \(message.id)")
+        try store.audit(call, app: message.app, action(goal), "message \(message.id)")
+    }
+
+    private static func action(_ goal: Message.State) -> String {
+        switch goal {
+        case .paused: "message.pause"
+        case .sending: "message.resume"
+        default: "message.cancel"
+        }
     }
 
     private static func refusal(_ state: Message.State, _ verb: String) -> PealError {
         PealError(.conflict, "the message is \(state.name) and cannot be \(verb)")
     }
 
-    private static func report(_ id: MessageID, app: AppKey, in store: any StoreReading) throws -> MessageReport {
-        guard let report = try store.report(app: app, id: id) else { throw PealError.notFound("message") }
+    /// The message with its overview and its draft.
+    /// - Throws: `not_found`.
+    package static func report(
+        _ id: MessageID, app: AppKey, in store: any StoreReading
+    ) throws -> MessageReport {
+        guard var report = try store.report(app: app, id: id) else { throw PealError.notFound("message") }
+        report.overview = try store.overview(app: app, id: id)
+        report.draft = try store.draft(app: app, id: id)
         return report
     }
 }

@@ -46,6 +46,10 @@ extension Migration {
         Migration(version: 6, statements: Schema6.routes + Schema6.expiries + Schema6.lists),
         Migration(version: 7, statements: SchemaPruning.statements),
         Migration(version: 8, statements: SchemaTrouble.statements),
-        Migration(version: 9, statements: SchemaDialects.statements),
+        Migration(version: 9, statements: SchemaTrust.audit + SchemaTrust.admins),
+        Migration(version: 10, statements: SchemaSegments.statements),
+        Migration(version: 11, statements: SchemaStatistics.statements),
+        Migration(version: 12, statements: SchemaServers.statements),
+        Migration(version: 13, statements: SchemaDialects.statements),
     ]
 }

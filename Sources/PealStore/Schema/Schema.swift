@@ -353,6 +353,90 @@ enum SchemaTrouble {
     ]
 }
 
+/// Time series that outlive messages, test messages, and what lists show of a message.
+enum SchemaStatistics {
+    /// `span` is the length in seconds of what a row sums up: a minute, an hour or a day. `search` is the texts of a
+    /// message in lower case.
+    static let statements = [
+        """
+        CREATE TABLE statistics (
+            app BIGINT NOT NULL, span BIGINT NOT NULL, at BIGINT NOT NULL, accepted BIGINT NOT NULL,
+            rejected BIGINT NOT NULL, retired BIGINT NOT NULL, expired BIGINT NOT NULL, suppressed BIGINT NOT NULL,
+            received BIGINT NOT NULL, opened BIGINT NOT NULL, PRIMARY KEY (app, span, at)) {clustered} {updated}
+        """,
+        "CREATE INDEX statistics_at ON statistics (span, at)",
+        "ALTER TABLE message_content ADD COLUMN test BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE message_content ADD COLUMN title {text}",
+        "ALTER TABLE message_content ADD COLUMN audience_line {text}",
+        "ALTER TABLE message_content ADD COLUMN search {text}",
+    ]
+}
+
+/// Who acts: the chained audit log, named admins, and what is known of keys.
+enum SchemaTrust {
+    /// Entries from before the chain wait for their places in it.
+    static let audit = [
+        """
+        CREATE TABLE audit_pending (
+            number BIGINT PRIMARY KEY, at BIGINT NOT NULL, app_id {bytes}, actor {text} NOT NULL, actor_name {text},
+            address {text}, request_id {text}, action {text} NOT NULL, object {text} NOT NULL,
+            outcome {text} NOT NULL)
+        """,
+        """
+        INSERT INTO audit_pending (number, at, app_id, actor, action, object, outcome)
+        SELECT number, at, (SELECT id FROM app WHERE app.app = audit.app), actor, action, object, 'ok' FROM audit
+        """,
+        "DROP TABLE audit",
+        """
+        CREATE TABLE audit (
+            number BIGINT PRIMARY KEY, hash {bytes} NOT NULL, at BIGINT NOT NULL, app_id {bytes},
+            actor {text} NOT NULL, actor_name {text}, address {text}, request_id {text}, action {text} NOT NULL,
+            object {text} NOT NULL, outcome {text} NOT NULL)
+        """,
+        "CREATE INDEX audit_of_app ON audit (app_id, number) WHERE app_id IS NOT NULL",
+        """
+        CREATE TABLE audit_mark (
+            name {text} PRIMARY KEY, number BIGINT NOT NULL, hash {text} NOT NULL, proof {bytes} NOT NULL)
+        """,
+    ]
+
+    static let admins = [
+        """
+        CREATE TABLE admin (
+            id {bytes} PRIMARY KEY, name {text} NOT NULL, created_by {text} NOT NULL, created_at BIGINT NOT NULL,
+            last_used_at BIGINT, public_half {text} NOT NULL UNIQUE, secret_hash {bytes} NOT NULL)
+        """,
+        "ALTER TABLE api_key ADD COLUMN name {text}",
+        "ALTER TABLE api_key ADD COLUMN created_by {text}",
+        "ALTER TABLE api_key ADD COLUMN last_used_at BIGINT",
+    ]
+}
+
+/// Named conditions for audiences.
+enum SchemaSegments {
+    static let statements = [
+        """
+        CREATE TABLE segment (
+            app BIGINT NOT NULL, name {text} NOT NULL, condition {bytes} NOT NULL, created_at BIGINT NOT NULL,
+            changed_at BIGINT NOT NULL, PRIMARY KEY (app, name))
+        """
+    ]
+}
+
+/// What the servers on one database know of each other.
+enum SchemaServers {
+    /// `sealed` is a token for a push network under the master key.
+    static let statements = [
+        """
+        CREATE TABLE live_server (name {text} NOT NULL, seen_at BIGINT NOT NULL, PRIMARY KEY (name)) {updated}
+        """,
+        """
+        CREATE TABLE provider_token (
+            name {text} NOT NULL, issued_at BIGINT NOT NULL, sealed {bytes} NOT NULL, PRIMARY KEY (name)) {updated}
+        """,
+    ]
+}
+
 /// Keys that serve several apps, repetitions of a moment's request, alerts to all devices of a user, and identifiers
 /// whose letter case is insignificant.
 enum SchemaDialects {

@@ -31,7 +31,7 @@ struct ContextPushRoutes: Sendable {
             now: call.now, services.options)
         let records = try await services.credentialRecords(app)
         try services.preview.check(draft, app: app, records, spelling: ContextPushSpelling.path)
-        let result = try await services.moments.schedule(draft)
+        let result = try await services.moments.schedule(draft, call.verb)
         let moment = result.moment
         let status = moment.state == .open ? "scheduled" : moment.state.status.rawValue
         var answer = Answer(

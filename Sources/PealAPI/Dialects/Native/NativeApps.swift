@@ -18,7 +18,7 @@ struct NativeApps: Sendable {
     }
 
     private func create(_ call: Call) async throws -> Answer {
-        let given = try call.body(NativeAppShapes.draft.shape)
+        let given = try call.body(NativeAppShapes.draft.shape, .native)
         var app = given.app
         app.id = given.id ?? services.randomness.timeOrderedIdentifier(at: call.now)
         app.createdAt = call.now
@@ -40,7 +40,7 @@ struct NativeApps: Sendable {
     private func change(_ call: Call) async throws -> Answer {
         let json = try call.object()
         let app = try await services.apps.change(try call.app().key, call.verb) { app throws(PealError) in
-            try NativeAppShapes.facts.apply(json, to: &app, .strict, now: call.now)
+            try NativeAppShapes.facts.apply(json, to: &app, .native, now: call.now)
         }
         return Answer(.ok, Self.json(app))
     }
@@ -149,12 +149,6 @@ extension NativeDocument {
         APIOperation(
             id: "deleteApp", method: .delete, path: app, summary: "Delete an app and everything in it",
             answers: [APIAnswer(204, "Deleted.")]),
-        APIOperation(
-            id: "listAudit", method: .get, path: "/peal/v1/audit", summary: "List who changed what",
-            parameters: page(.number), answers: [list(of: "NativeAuditEntry", auditEntry)]),
-        APIOperation(
-            id: "listAppAudit", method: .get, path: "\(app)/audit", summary: "List who changed what in an app",
-            parameters: page(.number), answers: [list(of: "NativeAuditEntry", auditEntry)]),
     ]
 
     private static let shown = Schema.component(
@@ -167,11 +161,4 @@ extension NativeDocument {
                 + [
                     .required("settings", NativeAppShapes.settings.schema(strict)), .required("created_at", .time),
                 ]))
-
-    private static let auditEntry = Schema.component(
-        "NativeAuditEntry",
-        .object([
-            .required("at", .time), .optional("app", .uuid), .required("actor", .text),
-            .required("action", .text), .required("object", .text),
-        ]))
 }

@@ -10,7 +10,8 @@ enum NativeDocument {
         "NativeError",
         .object([
             .required("code", .component("NativeErrorCode", .words(PealError.Code.self))),
-            .required("message", .text), .optional("field", .text),
+            .required("message", .text), .optional("field", .text), .required("request_id", .text),
+            .required("doc_url", .text),
         ]))
 
     /// The platforms in answers, including those that can no longer be registered.
@@ -20,18 +21,19 @@ enum NativeDocument {
 
     /// - Parameter now: times that must be in the future are later than this.
     static func document(at now: Timestamp) -> DialectDocument {
-        let describing = Describing(policy: .strict, now: now)
+        let describing = Describing(policy: .native, now: now)
         return DialectDocument(
             name: "Native", text: "Apps, credentials, keys, devices, messages and their results.",
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
-            operations: apps + credentials + keys(describing) + devices + topics(describing) + messages(describing)
-                + states + channels + webhooks
-                + campaigns + routes,
+            operations: apps + audit + admins + credentials + keys(describing) + devices + topics(describing)
+                + segments + messages(describing)
+                + states + deliveries + channels + webhooks
+                + campaigns + routes + statistics + progress,
             webhooks: [event])
     }
 
     /// The native API's policy, for schemas without a time that must be in the future.
-    static let strict = Describing(policy: .strict, now: Timestamp(milliseconds: 0))
+    static let strict = Describing(policy: .native, now: Timestamp(milliseconds: 0))
 
     static let app = "/peal/v1/apps/:app"
 
@@ -49,6 +51,7 @@ enum NativeDocument {
         .path("fingerprint", .text(1...Limits.nameCharactersMax), "A VAPID key's fingerprint, as shown in lists."),
         .path("id", .uuid, "The id."),
         .path("topic", name, "The topic's name."),
+        .path("segment", name, "The segment's name."),
         .path("user", name, "The app's own id of the user."),
         .path("name", name, "The webhook's name."),
         .path("campaign", .text(1...Limits.nameCharactersMax), "The author's id of the campaign."),

@@ -5,6 +5,7 @@ internal import PealShapes
 /// parts. In a change, nil is a part that the request does not contain.
 struct NativeMessageDraft: Sendable {
     var campaignID: String?
+    var isTest = false
     var options: MessageOptions?
     var audience: NativeAudience?
     var content: Content?
@@ -53,7 +54,9 @@ struct MessageReader {
             id: id, app: app, dialect: .native, campaignID: given.campaignID,
             audience: try audience(given.audience ?? NativeAudience(), options), content: given.content ?? Content(),
             options: options, createdAt: now, expiresAt: now)
+        draft.isTest = given.isTest
         try checkContent(of: draft)
+        try checkTest(draft, schedule)
         draft.window = schedule.until.map {
             DeliveryWindow(until: $0, method: given.method ?? .experiment, graceSeconds: graceSeconds)
         }
@@ -73,6 +76,7 @@ struct MessageReader {
             draft.content = content
             try checkContent(of: draft)
         }
+        try checkTest(draft, given.schedule ?? NativeSchedule())
         draft.window = try window(given, of: draft)
         if let schedule = given.schedule, draft.window == nil {
             draft.startAt = schedule.at.flatMap { $0 > now ? $0 : nil } ?? now
@@ -107,8 +111,25 @@ struct MessageReader {
         }
     }
 
+    /// A test reaches few devices, which are named.
+    private func checkTest(_ draft: MessageDraft, _ schedule: NativeSchedule) throws(PealError) {
+        guard draft.isTest else { return }
+        let audience = draft.audience
+        let named = audience.devices.count + audience.users.count
+        guard audience.isExplicit, audience.addresses.isEmpty, audience.identifiers.isEmpty,
+            (1...Limits.testDevicesMax).contains(named)
+        else {
+            throw .invalid(
+                "audience",
+                "a test is for audience.devices and audience.users, together at most \(Limits.testDevicesMax)")
+        }
+        guard schedule.until == nil else {
+            throw .invalid("schedule.window", "a test is sent at once or at schedule.at, not in a window")
+        }
+    }
+
     /// Addresses and channels without an environment use the message's.
-    private func audience(
+    func audience(
         _ given: NativeAudience, _ options: MessageOptions
     ) throws(PealError) -> Audience {
         var audience = given.audience
@@ -172,6 +193,7 @@ struct MessageReader {
         let audience = draft.audience
         guard audience.isExplicit, audience.devices.isEmpty, audience.addresses.isEmpty,
             audience.identifiers.isEmpty, audience.excludedTopics.isEmpty, !audience.interactiveOnly,
+            audience.condition == nil,
             (1...Limits.momentUsersMax).contains(audience.users.count)
         else {
             throw .invalid(
