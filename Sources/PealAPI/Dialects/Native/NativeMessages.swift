@@ -79,7 +79,7 @@ struct NativeMessages: Sendable {
     private func count(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let given = try call.body(NativeMessageShapes.audienceOnly.shape, .native)
-        let audience = try reader(try await services.credentialRecords(app)).audience(given, MessageOptions())
+        let audience = try reader(app, try await services.credentialRecords(app)).audience(given, MessageOptions())
         let counts = try await services.store.read(.heavy) { store in
             try store.audienceCount(app: app.key, audience, environment: nil, now: call.now)
         }
