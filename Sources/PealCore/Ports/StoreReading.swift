@@ -14,6 +14,7 @@ package protocol StoreReading {
 
     /// The key with that public half, even when it has expired.
     func storedKey(_ dialect: DialectName, publicHalf: String) throws -> StoredKey?
+    /// The app's own keys, and those of other apps that were granted to it.
     func keys(app: AppKey) throws -> [APIKey]
 
     func credential(

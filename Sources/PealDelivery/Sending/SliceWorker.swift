@@ -156,6 +156,9 @@ extension DeliveryContext {
         guard let key, let provider = providers[key.provider] else {
             return .settleRest(.suppressed, reason: Reason.noProvider)
         }
+        if work.job.content.absentPlatforms.contains(slice.id.route.platform) {
+            return .settleRest(.suppressed, reason: Reason.noContent)
+        }
         let life = work.life(on: slice.id.route)
         if life.isOver(at: time.now) { return .settleRest(.expired, reason: Reason.expired) }
         guard let access else { return .settleRest(.suppressed, reason: Reason.noCredential) }
