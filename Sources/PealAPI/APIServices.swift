@@ -119,6 +119,8 @@ package struct APIOptions: Sendable {
     package var contextPushHoldSeconds: Int64
     /// The longest delivery window that ContextPush accepts.
     package var contextPushWindowSecondsMax: Int64
+    /// Pivotal pushes that are due within this time are sent immediately.
+    package var pivotalImmediateSeconds: Int64
     /// How many topics and users one Richie task may name.
     package var richieTopicsMax: Int
     package var richieUsersMax: Int
@@ -139,6 +141,7 @@ package struct APIOptions: Sendable {
         requestBodyBytesMax: Int = Limits.requestBodyBytesMax, servesMetrics: Bool = true,
         contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds,
         contextPushWindowSecondsMax: Int64 = Limits.windowSecondsMax,
+        pivotalImmediateSeconds: Int64 = Limits.pivotalImmediateSeconds,
         richieTopicsMax: Int = Limits.richieTopicsMax, richieUsersMax: Int = Limits.richieUsersMax,
         version: String = "0", jsonValuesMax: Int = Limits.jsonValuesMax, trustedProxies: [IPAddress] = [],
         requestsPerKeyPerSecond: Int = Limits.requestsPerKeyPerSecond,
@@ -149,6 +152,7 @@ package struct APIOptions: Sendable {
         self.servesMetrics = servesMetrics
         self.contextPushHoldSeconds = contextPushHoldSeconds
         self.contextPushWindowSecondsMax = contextPushWindowSecondsMax
+        self.pivotalImmediateSeconds = pivotalImmediateSeconds
         self.richieTopicsMax = richieTopicsMax
         self.richieUsersMax = richieUsersMax
         self.version = version

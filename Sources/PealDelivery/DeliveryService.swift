@@ -143,8 +143,8 @@ package struct DeliveryOptions: Sendable {
     package var pollInterval: Duration = .seconds(1)
     /// How long a stop waits for answers to requests on the wire.
     package var drain: Duration = .seconds(Limits.drainSeconds)
-    /// Which devices of a page are sent to now.
-    var gate: any PageGate = OpenGate()
+    /// Which devices of a page are sent to now; nil applies the rules of apps and messages.
+    var gate: (any PageGate)?
 
     package init() {}
 }

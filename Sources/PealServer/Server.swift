@@ -290,6 +290,7 @@ extension APIOptions {
             servesMetrics: configuration.metricsPort == nil,
             contextPushHoldSeconds: Int64(configuration.contextPushHoldSeconds),
             contextPushWindowSecondsMax: Int64(configuration.contextPushWindowHoursMax) * 3600,
+            pivotalImmediateSeconds: Int64(configuration.pivotalImmediateSeconds),
             richieTopicsMax: configuration.richieTopicsMax, richieUsersMax: configuration.richieUsersMax,
             version: PealVersion.current, jsonValuesMax: configuration.jsonValuesMax,
             trustedProxies: configuration.trustedProxies,

@@ -83,14 +83,20 @@ struct Authentication: Sendable {
     /// For the OpenAPI document.
     let text: String
 
-    /// - Parameter needs: the message of the refusal.
-    init(_ key: KeyKind, _ scheme: Scheme, admitsAdmin: Bool = false, needs: String, text: String) {
+    /// - Parameters:
+    ///   - needs: the message of the refusal.
+    ///   - realm: the name in the challenge, if the dialect has several.
+    init(
+        _ key: KeyKind, _ scheme: Scheme, admitsAdmin: Bool = false, needs: String, text: String, realm: String? = nil
+    ) {
         self.key = key
         self.scheme = scheme
         self.admitsAdmin = admitsAdmin
         var field: String?
         if case .parameter(let name, _) = scheme { field = name }
-        refusal = PealError(.unauthorized, needs, field: field)
+        var refusal = PealError(.unauthorized, needs, field: field)
+        refusal.realm = realm
+        self.refusal = refusal
         self.text = text
     }
 

@@ -75,13 +75,19 @@ package struct MessageVerbs: Sendable {
     }
 
     /// Changes a message that has not started.
+    /// - Parameter rate: The new rate, if the change contains nothing else: that is possible until the message ends.
     /// - Throws: `not_found`; `conflict` when it has started; what `edit` throws.
     package func change(
-        _ id: MessageID, app: AppKey, _ call: VerbCall,
+        _ id: MessageID, app: AppKey, _ call: VerbCall, onlyRate rate: RateChange? = nil,
         edit: @escaping @Sendable (inout MessageDraft) throws(PealError) -> Void
     ) async throws -> MessageReport {
         let report = try await store.write(.control) { store in
             guard let message = try store.message(app: app, id: id) else { throw PealError.notFound("message") }
+            if let rate, [.planning, .sending, .paused].contains(message.state), message.windowUntil == nil {
+                try store.setRate(rate.perSecond, app: app, message: id)
+                try store.audit(call, app: app, "message.rate", "message \(id)")
+                return try Self.report(id, app: app, in: store)
+            }
             guard message.state == .scheduled, var draft = try store.draft(app: app, id: id) else {
                 throw Self.refusal(message.state, "changed")
             }
@@ -91,8 +97,17 @@ package struct MessageVerbs: Sendable {
             try store.audit(call, app: app, "message.change", "message \(id)")
             return try Self.report(id, app: app, in: store)
         }
+        if rate != nil { engine.interrupt(id) }
         engine.wake()
         return report
+    }
+
+    /// A message's new rate.
+    package struct RateChange: Sendable, Hashable {
+        /// nil removes the limit.
+        package let perSecond: Int64?
+
+        package init(perSecond: Int64?) { self.perSecond = perSecond }
     }
 
     /// Stops what has not been sent yet. A cancelled message may be cancelled again.

@@ -181,6 +181,10 @@ extension ConfigurationKey {
     static let contextPushWindow = ConfigurationKey(
         "contextpush.window.hours.max", .integer(1...648, unit: "hours"),
         default: String(Limits.windowSecondsMax / 3600), "Longest delivery window of a ContextPush message")
+    static let pivotalImmediate = ConfigurationKey(
+        "pivotal.immediate.seconds", .integer(0...86_400, unit: "seconds"),
+        default: String(Limits.pivotalImmediateSeconds),
+        "A scheduled Pivotal push that is due within this time is sent at once and is not a schedule")
     static let richieTopics = ConfigurationKey(
         "richie.topics.max", .integer(1...100_000, unit: "topics"), default: String(Limits.richieTopicsMax),
         "Maximum number of topics in a Richie task")
@@ -204,8 +208,8 @@ extension ConfigurationKey {
         ] + ServerNetwork.builtIn.flatMap(\.keys) + [
             caFile, webhookHosts, webhookPorts, messageLife, requestBodyBytes, jsonValues, authenticationFailures,
             requestsPerKey,
-            requestsPerApp, devicesPerApp, topicsPerDevice, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold,
-            contextPushWindow, richieTopics, richieUsers, logLevel, logFormat,
+            requestsPerApp, devicesPerApp, topicsPerDevice, pagesInFlight, retentionDays, retiredDeviceDays, auditDays,
+            contextPushHold, contextPushWindow, pivotalImmediate, richieTopics, richieUsers, logLevel, logFormat,
         ]
 
     /// Variables of the client commands. They may be set in the server's environment too.

@@ -40,6 +40,7 @@ package struct ServerConfiguration: Sendable {
     package var auditDays: Int
     package var contextPushHoldSeconds: Int
     package var contextPushWindowHoursMax: Int
+    package var pivotalImmediateSeconds: Int
     package var richieTopicsMax: Int
     package var richieUsersMax: Int
     package var logLevel: String
@@ -116,6 +117,7 @@ extension ServerConfiguration {
             auditDays: checked.integer(.auditDays),
             contextPushHoldSeconds: checked.integer(.contextPushHold),
             contextPushWindowHoursMax: checked.integer(.contextPushWindow),
+            pivotalImmediateSeconds: checked.integer(.pivotalImmediate),
             richieTopicsMax: checked.integer(.richieTopics),
             richieUsersMax: checked.integer(.richieUsers),
             logLevel: checked.text(.logLevel),
