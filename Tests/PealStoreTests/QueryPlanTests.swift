@@ -141,7 +141,7 @@ private enum HotStatements {
         "list.state": MessageTable.list(.init(state: .sent), app: 1, before: message, limit: 1),
         "list.dialect": MessageTable.list(.init(dialect: "native"), app: 1, before: message, limit: 1),
         "list.campaign": MessageTable.list(.init(campaignID: ""), app: 1, before: message, limit: 1),
-        "census.slices": SliceTable.census(.ready), "census.messages": MessageTable.census(),
+        "census.slices": SliceTable.census(.ready), "census.messages": MessageTable.census(scheduled: false),
         "route.gate": RouteGateTable.find(active), "route.changed": RouteGateTable.changed(after: 1, limit: 1),
         "route.closed": RouteGateTable.closed(limit: 1),
         "route.beginProbe": RouteGateTable.beginProbe(active, until: now, now: now),

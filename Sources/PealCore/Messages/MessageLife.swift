@@ -15,8 +15,8 @@ package struct MessageLife: Sendable, Hashable {
     /// The life of a new message.
     ///
     /// The message's own expiry counts as given, even beyond `secondsMax`. Without one the message lives for
-    /// `secondsMax`, and with a delivery window until Peal gives up late alerts. A platform's own expiry counts up to
-    /// the later of the message's expiry and `secondsMax`.
+    /// `secondsMax`, and with a delivery window until `DeliveryWindow.lastInstant`. A platform's own expiry counts up
+    /// to the later of the message's expiry and `secondsMax`.
     /// - Parameters:
     ///   - options: The message's own options; `content` holds those of its platforms.
     ///   - secondsMax: The configured lifetime.
@@ -26,7 +26,7 @@ package struct MessageLife: Sendable, Hashable {
     ) {
         let own = options.life?.lastInstant(from: start)
         if let window {
-            self.init(start: start, end: own ?? window.until + .seconds(Limits.momentRecoverySeconds))
+            self.init(start: start, end: own ?? window.lastInstant)
             return
         }
         let latest = start + .seconds(secondsMax)

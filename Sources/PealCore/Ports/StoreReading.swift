@@ -14,6 +14,7 @@ package protocol StoreReading {
 
     /// The key with that public half, even when it has expired.
     func storedKey(_ dialect: DialectName, publicHalf: String) throws -> StoredKey?
+    /// The app's own keys, and those of other apps that were granted to it.
     func keys(app: AppKey) throws -> [APIKey]
 
     func credential(
@@ -116,6 +117,8 @@ package protocol StoreReading {
         -> String?
     /// How much work is waiting, for metrics.
     func census() throws -> StoreCensus
+    /// The bytes of the database; nil when unknown.
+    func size() throws -> Int?
 
     func moment(_ place: Moment.Place) throws -> Moment?
     /// The moment with that name, among all that the app ever had.

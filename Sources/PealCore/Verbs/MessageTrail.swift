@@ -228,6 +228,8 @@ struct MessageTrail {
             switch receipt.kind {
             case .received: Event(device: recipient.device, at: receipt.at, name: .received, detail: "")
             case .opened: Event(device: recipient.device, at: receipt.at, name: .opened, detail: "")
+            case .contentOpened:
+                Event(device: recipient.device, at: receipt.at, name: .contentOpened, detail: "")
             case .heartbeat: nil
             }
         }

@@ -20,7 +20,7 @@ package struct MessageVerbs: Sendable {
     package func send(
         _ draft: MessageDraft, _ call: VerbCall, reply: @escaping @Sendable (Accepted) throws -> Reply
     ) async throws -> Reply {
-        let owner = engine.owner
+        let owner = engine.ownerForLeases
         let (reply, outcome) = try await store.commit(
             .intake, call, reply: { (outcome: Outcome) in try reply(outcome.accepted) },
             change: { store in
@@ -47,7 +47,7 @@ package struct MessageVerbs: Sendable {
     /// Makes the message durable in the caller's transaction. The caller must pass the outcome to the engine
     /// afterwards.
     static func accept(
-        _ draft: MessageDraft, owner: String, in store: any StoreWriting, now: Timestamp
+        _ draft: MessageDraft, owner: String?, in store: any StoreWriting, now: Timestamp
     ) throws -> Outcome {
         try store.insertMessage(draft)
         if draft.window != nil {

@@ -156,6 +156,9 @@ extension DeliveryContext {
         guard let key, let provider = providers[key.provider] else {
             return .settleRest(.suppressed, reason: Reason.noProvider)
         }
+        if work.job.content.absentPlatforms.contains(slice.id.route.platform) {
+            return .settleRest(.suppressed, reason: Reason.noContent)
+        }
         let life = work.life(on: slice.id.route)
         if life.isOver(at: time.now) { return .settleRest(.expired, reason: Reason.expired) }
         guard let access else { return .settleRest(.suppressed, reason: Reason.noCredential) }
@@ -198,7 +201,7 @@ struct SliceRest: Sendable {
                 return context.leases.lose(slice.id, term: slice.term)
             }
             context.leases.renew(slice.id, term: slice.term, askedAt: askedAt)
-            context.count(slice.counts, since: earlier, slice.id.route.provider)
+            context.count(slice.counts, since: earlier, app: slice.id.app, slice.id.route.provider)
         }
     }
 

@@ -85,6 +85,7 @@ extension TablePiece {
     static let outbox = TablePiece("outbox", ["app": .int, "webhook": .int, "created_at": .int, "id": .bytes])
     static let webhookDelivery = TablePiece("webhook_delivery", ["app": .int, "id": .bytes])
     static let apiKey = TablePiece("api_key", ["id": .bytes])
+    static let keyGrant = TablePiece("key_grant", ["app": .int, "id": .bytes])
     static let credential = TablePiece("credential", ["app": .int, "provider": .text, "environment": .text])
     static let geofenceSeries = TablePiece("geofence_series", ["app": .int])
     static let geofence = TablePiece("geofence", ["app": .int, "geofence": .int])
@@ -106,10 +107,10 @@ extension TablePiece {
     /// Every table with rows of an app, except `app` itself, the audit log, which records the deletion too, and
     /// `remainder`. What is sent or would begin goes first.
     static let ofApp: [TablePiece] = [
-        slice, moment, message, outbox, webhookDelivery, webhook, apiKey, credential, content, predicate, keys,
-        address, logPage, receipt, receiptCount, member, subscription, identifier, detail, frequency, device, topic,
-        segment, trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup,
-        location, experimentArm, experiment, routeGate, statistics, rate,
+        slice, moment, message, outbox, webhookDelivery, webhook, keyGrant, apiKey, credential, content, predicate,
+        keys, address, logPage, receipt, receiptCount, member, subscription, identifier, detail, frequency, device,
+        topic, segment, trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace,
+        locationGroup, location, experimentArm, experiment, routeGate, statistics, rate,
     ]
 
     /// Every table with rows of a message, except `message` itself.

@@ -51,5 +51,6 @@ extension Migration {
         Migration(version: 11, statements: SchemaStatistics.statements),
         Migration(version: 12, statements: SchemaServers.statements),
         Migration(version: 13, statements: SchemaRules.statements),
+        Migration(version: 14, statements: SchemaDialects.statements),
     ]
 }

@@ -168,9 +168,13 @@ extension StoreSession {
     private func putIdentifiers(_ identifiers: [String: String], app: AppKey, device: DeviceKey, isNew: Bool) throws {
         if !isNew { try connection.execute("DELETE FROM device_identifier WHERE app = \(app) AND seq = \(device)") }
         try connection.post(
-            identifiers.sorted { $0.key < $1.key }.map { kind, value in
-                "INSERT INTO device_identifier (app, kind, value, seq) VALUES (\(app), \(kind), \(value), \(device))"
-            } as [SQL])
+            identifiers.sorted { $0.key < $1.key }.map { kind, given -> SQL in
+                let value = DeviceIdentifier.Kind(rawValue: kind).map { DeviceIdentifier($0, given).value } ?? given
+                return """
+                    INSERT INTO device_identifier (app, kind, value, seq)
+                    VALUES (\(app), \(kind), \(value), \(device))
+                    """
+            })
     }
 }
 

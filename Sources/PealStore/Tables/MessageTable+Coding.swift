@@ -19,6 +19,11 @@ enum ContentCoding {
             ("category", content.category.map(JSON.string)),
             ("default_locale", content.defaultLocale.map(JSON.string)),
             ("platforms", platforms.isEmpty ? nil : .object(.init(platforms))),
+            (
+                "absent",
+                content.absentPlatforms.isEmpty
+                    ? nil : .array(content.absentPlatforms.map(\.rawValue).sorted().map(JSON.string))
+            ),
         ]).bytes
     }
 
@@ -35,6 +40,8 @@ enum ContentCoding {
         content.threadID = json["thread_id"]?.stringValue
         content.category = json["category"]?.stringValue
         content.defaultLocale = json["default_locale"]?.stringValue
+        content.absentPlatforms = Set(
+            (json["absent"]?.arrayValue ?? []).compactMap { $0.stringValue.flatMap(Platform.init(rawValue:)) })
         for (name, own) in json["platforms"]?.objectValue?.pairs ?? JSON.Members().pairs {
             guard let platform = Platform(rawValue: name) else { continue }
             content.platforms[platform] = .init(

@@ -419,7 +419,9 @@ extension StoreSession {
     func census() throws -> StoreCensus {
         func slices(_ state: Slice.State) throws -> Int { try connection.count(SliceTable.census(state)) }
         var census = StoreCensus()
-        census.messagesUnfinished = try connection.count(MessageTable.census())
+        census.messagesUnfinished = try connection.count(MessageTable.census(scheduled: false))
+        census.messagesScheduled = try connection.count(MessageTable.census(scheduled: true))
+        census.oldestPendingAt = try connection.value(MessageTable.oldestPending())
         census.slicesParked = try parkedCount()
         census.slicesReady = max(0, try slices(.ready) - census.slicesParked)
         census.slicesEnding = try slices(.ending)

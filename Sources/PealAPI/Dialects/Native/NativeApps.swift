@@ -147,12 +147,12 @@ enum NativeAppShapes {
         }.shape
     }
 
-    /// The shape of one setting's value: a flag, or a share from 0 to 1.
+    /// The shape of one setting's value.
     private static func value(of setting: any DeclaredSetting) -> Shape<JSON> {
         Shape(
             read: { json, reading throws(PealError) in try setting.checked(json, path: reading.path) },
             describe: { _ in
-                setting.standardJSON.boolValue == nil ? Schema.number.with("minimum", 0).with("maximum", 1) : .flag
+                Schema(setting.schema.objectValue?.pairs.map { ($0.0, $0.1) } ?? [])
             })
     }
 }

@@ -54,6 +54,8 @@ struct MessageReader {
     let rules: AddressRules
     let check: AddressCheck
     let lifeSecondsMax: Int64
+    /// See `DeliveryWindow.graceSeconds`.
+    let graceSeconds: Int64
 
     func draft(
         _ given: NativeMessageDraft, id: MessageID, app: AppKey, now: Timestamp
@@ -67,7 +69,9 @@ struct MessageReader {
         draft.isTest = given.isTest
         try checkContent(of: draft)
         try checkTest(draft, schedule)
-        draft.window = schedule.until.map { DeliveryWindow(until: $0, method: given.method ?? .experiment) }
+        draft.window = schedule.until.map {
+            DeliveryWindow(until: $0, method: given.method ?? .experiment, graceSeconds: graceSeconds)
+        }
         guard draft.window != nil || given.method == nil else {
             throw .invalid("method", "method requires schedule.window")
         }
@@ -108,6 +112,7 @@ struct MessageReader {
             if given.method != nil { throw .invalid("method", "method requires schedule.window") }
             return nil
         }
+        window.graceSeconds = graceSeconds
         if let method = given.method { window.method = method }
         guard let schedule = given.schedule else { return window }
         guard let until = schedule.until else {
@@ -214,7 +219,7 @@ struct MessageReader {
                 "audience",
                 "a message with a window is for 1 to \(Limits.momentUsersMax) users: audience.users and platforms")
         }
-        guard life.end > window.until, draft.options.life?.isOneAttempt != true else {
+        guard life.end >= window.lastInstant || life.end > window.until, draft.options.life?.isOneAttempt != true else {
             throw .invalid("options.expires_at", "the message would expire before its window ends")
         }
     }
