@@ -83,10 +83,10 @@ import Testing
             ),
             (
                 [
-                    "message", "send", "--topic", "a", "--body", "B", "--at", "2030-01-01T09:00:00Z",
+                    "message", "send", "--user", "a", "--body", "B", "--at", "2030-01-01 09:00",
                     "--in-recipient-time-zone", "--transactional", "--rate", "50",
                 ], "POST", "apps/APP/messages",
-                #"{"audience":{"topics":["a"]},"content":{"body":"B"},"options":{"transactional":true,"#
+                #"{"audience":{"users":["a"]},"content":{"body":"B"},"options":{"transactional":true,"#
                     + #""rate_per_second":50},"schedule":{"at":"2030-01-01T09:00:00Z","in":"recipient_time_zone"}}"#
             ),
             (["segment", "list"], "GET", "apps/APP/segments?limit=200", ""),
