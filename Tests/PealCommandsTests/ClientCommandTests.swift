@@ -400,7 +400,7 @@ import Testing
         "name the command that was meant",
         arguments: [
             (["mesage", "send"], "did you mean message?"), (["message", "sned"], "did you mean send?"),
-            (["device", "delivery"], "did you mean deliveries?"), (["zzzzzz"], "commands are serve"),
+            (["device", "delivries"], "did you mean deliveries?"), (["zzzzzz"], "commands are serve"),
         ])
     func suggestions(arguments: [String], text: String) async {
         let terminal = Terminal()
