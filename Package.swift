@@ -94,7 +94,12 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "PealAPI",
-            dependencies: ["PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore, pealWire],
+            dependencies: [
+                "PealCore", "PealShapes", "PealWebFiles", crypto, httpTypes, hummingbird, logging, nioCore, pealWire,
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "PealWebFiles", resources: [.embedInCode("peal.js"), .embedInCode("peal-worker.js")],
             swiftSettings: settings),
         .target(name: "PealCore", dependencies: [], swiftSettings: settings),
         // A target of its own: within a module, optimized builds specialize every shape of every request.

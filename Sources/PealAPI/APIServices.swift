@@ -21,6 +21,7 @@ package struct APIServices: Sendable {
     let keyRing: KeyRing
     let failures: AuthenticationFailures
     let quotas: RequestQuotas
+    let registrations: RegistrationQuota
     let bodies = BodyBudget()
     let parsing = ParsingTurns()
     private let examinations: CredentialExaminations
@@ -51,6 +52,7 @@ package struct APIServices: Sendable {
         self.examinations = examinations
         quotas = RequestQuotas(
             perKey: options.requestsPerKeyPerSecond, perApp: options.requestsPerAppPerSecond, time: time)
+        registrations = RegistrationQuota(perMinute: Limits.registrationsPerMinute, time: time)
         keyRing = KeyRing(store: store, hasher: hasher, time: time)
         receiptGatherer = ReceiptGatherer(store: store)
     }
@@ -66,6 +68,9 @@ package struct APIServices: Sendable {
     }
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
     var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
+    var installations: InstallationVerbs {
+        InstallationVerbs(devices: devices, hasher: hasher, randomness: randomness)
+    }
     var topics: TopicVerbs { TopicVerbs(store: store) }
     var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
     var routes: RouteVerbs { RouteVerbs(store: store) }
@@ -82,6 +87,11 @@ package struct APIServices: Sendable {
     /// An app's credentials without their secrets.
     func credentialRecords(_ app: App) async throws -> [CredentialRecord] {
         try await store.read { try $0.credentialRecords(app: app.key) }
+    }
+
+    /// Whether payloads shall name their message for Peal's SDK: the app has a key for it.
+    func namesMessages(_ app: App) async throws -> Bool {
+        try await store.read { try $0.hasKey(app: app.key, dialect: .device) }
     }
 
     func newDeviceID() -> DeviceID { randomness.identifier() }

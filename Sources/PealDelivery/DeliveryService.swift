@@ -76,6 +76,7 @@ package final class DeliveryService: DeliveryEngine, Service {
                 }
                 inner.addTask { await Pruner(self.context).run() }
                 inner.addTask { await CredentialWatch(self.context).run() }
+                inner.addTask { await Waker(self.context).run() }
                 inner.addTask { await Dispatcher(context: self.context, pollInterval: poll).run() }
                 inner.addTask { await DirectLane(context: self.context).run() }
             }

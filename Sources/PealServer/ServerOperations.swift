@@ -108,6 +108,10 @@ enum MetricsText {
             "peal_pages_lent_total", "counter", "Pages without an answer for a second whose slot was lent to others.",
             delivery.pagesLent, into: &text)
         single("peal_breaker_trips_total", "counter", "Routes paused or stopped.", delivery.breakerTrips, into: &text)
+        single("peal_wakes_total", "counter", "Wake-up pushes sent to apps.", delivery.wakesSent, into: &text)
+        single(
+            "peal_wakes_accepted_total", "counter", "Wake-up pushes that push networks accepted.",
+            delivery.wakesAccepted, into: &text)
         single(
             "peal_leases_taken_back_total", "counter", "Leases taken back from processes that have ended.",
             delivery.leasesTakenBack, into: &text)

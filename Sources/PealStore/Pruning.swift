@@ -25,8 +25,10 @@ extension StoreSession {
     /// the other.
     func prune(now: Timestamp, limit: Int) throws -> Int {
         var count = try completeRemainders(now: now, limit: limit / 2)
-        for step in [pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks]
-        where count < limit {
+        for step in [
+            pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks,
+            pruneEvents,
+        ] where count < limit {
             count += try step(now, limit - count)
         }
         if count < limit { count += try completeRemainders(now: now, limit: limit - count) }
@@ -98,6 +100,16 @@ extension StoreSession {
         try connection.execute(Pruning.audit(now - .seconds(context.retention.auditSeconds), limit: limit))
     }
 
+    /// What devices reported and shared.
+    private func pruneEvents(_ now: Timestamp, _ limit: Int) throws -> Int {
+        let count = try TablePiece.deviceEvent.delete(
+            where: Pruning.deviceEvents(now - .seconds(Limits.deviceEventMemorySeconds)), limit: limit, connection)
+        return try count
+            + TablePiece.contextSample.delete(
+                where: Pruning.contextSamples(now - .seconds(Limits.contextSampleSeconds)), limit: limit - count,
+                connection)
+    }
+
     /// Deliveries past their retention, and events that never became a request.
     private func pruneWebhooks(_ now: Timestamp, _ limit: Int) throws -> Int {
         var room = limit
@@ -144,6 +156,10 @@ enum Pruning {
     }
 
     static func geofenceTombstones(_ now: Timestamp) -> SQL { "told_until <= \(now)" }
+
+    static func deviceEvents(_ earliest: Timestamp) -> SQL { "stored_at <= \(earliest) ORDER BY stored_at" }
+
+    static func contextSamples(_ earliest: Timestamp) -> SQL { "at <= \(earliest) ORDER BY at" }
 
     static func triggers(_ earliest: Timestamp) -> SQL { "at <= \(earliest)" }
 

@@ -46,6 +46,7 @@ struct Gate: RouterMiddleware {
             if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
         }
         answer.headers[.requestID] = requestID
+        if Dialects.owner(of: path, raw: halves.first ?? "/").servesAllOrigins { answer.allowAllOrigins() }
         services.logger.debug(
             "answered a request",
             metadata: ["method": "\(request.method)", "status": "\(answer.status.code)", "request": "\(requestID)"])
@@ -67,6 +68,8 @@ struct Gate: RouterMiddleware {
         _ request: Request, from address: ClientAddress, path: RequestPath?, query: Substring
     ) async throws -> Answer {
         guard let path else { throw Unmatched.path }
+        let dialect = Dialects.owner(of: path, raw: "")
+        if request.method == .options, dialect.servesAllOrigins { return .preflight }
         let match = routes.match(request.method, path)
         guard case .endpoint(let endpoint, let parameters) = match else {
             guard case .otherMethods(let methods) = match else { throw Unmatched.path }
@@ -81,11 +84,11 @@ struct Gate: RouterMiddleware {
         let caller = try await gatekeeper.admit(
             request.headers, endpoint.access, parameters: parameters, from: address, now: now)
         let query = try Query(query)
-        let dialect = Dialects.owner(of: path, raw: "")
         let share = services.bodies.share()
         defer { share.release() }
         let body = try await body(
-            of: request, share, tolerance: dialect.mediaTypes, isUnknown: endpoint.access.isInBody
+            of: request, share, limit: dialect.bodyBytesMax, tolerance: dialect.mediaTypes,
+            isUnknown: endpoint.access.isInBody
         ) { beginning in
             try await gatekeeper.admitUnread(beginning, query: query, endpoint.access, from: address, now: now)
         }
@@ -105,7 +108,7 @@ struct Gate: RouterMiddleware {
     /// - Parameter isUnknown: the body itself names the caller.
     /// - Throws: `body_too_large`, `unsupported_media_type`; what `admit` throws.
     private func body(
-        of request: Request, _ share: BodyBudget.Share, tolerance: MediaType.Tolerance, isUnknown: Bool,
+        of request: Request, _ share: BodyBudget.Share, limit: Int?, tolerance: MediaType.Tolerance, isUnknown: Bool,
         admit: ([UInt8]) async throws -> Void
     ) async throws -> [UInt8] {
         guard request.method != .get, request.method != .head else { return [] }
@@ -115,7 +118,7 @@ struct Gate: RouterMiddleware {
                 .unsupportedMediaType, "the body must not be compressed: Content-Encoding is not supported",
                 field: "Content-Encoding")
         }
-        let limit = services.options.requestBodyBytesMax
+        let limit = min(limit ?? .max, services.options.requestBodyBytesMax)
         let tooLarge = PealError(.bodyTooLarge, "the body is larger than \(limit) bytes")
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
         var bytes: [UInt8] = []

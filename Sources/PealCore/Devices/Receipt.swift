@@ -17,6 +17,12 @@ package struct Receipt: Sendable, Hashable {
         case opened = 2
         /// The answer to a heartbeat.
         case heartbeat = 3
+        case shown = 4
+        case dismissed = 5
+        /// The device did not alert for it.
+        case suppressed = 6
+        /// The person opened content because of it.
+        case contentOpened = 7
     }
 }
 

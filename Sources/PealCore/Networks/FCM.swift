@@ -4,7 +4,8 @@ extension Network {
         name: .fcm, title: "FCM", platforms: [Platform.Traits(.android, interactiveSince: [4, 1], isPrimary: true)],
         routes: [Route.Traits(.fcm, .android)], address: .opaque, credentials: FCMCredentialForm.form,
         credential: Credential.FCMServiceAccount.decode,
-        appID: AppID(fact: "project_id", placeholder: "project-id"))
+        appID: AppID(fact: "project_id", placeholder: "project-id"),
+        delivery: DeliveryTraits(wakesApps: true, display: DisplayContent.applyFCM))
 }
 
 extension ProviderName {

@@ -15,7 +15,7 @@ package struct DeliveryTrail: Sendable {
         /// The names of events, listed in `docs/api/native.md`.
         package enum Name: String, CaseIterable, Sendable {
             case matched, held, sent, deferred, accepted, rejected, retired, expired, suppressed, pending, received,
-                opened
+                shown, opened, dismissed
             case notMatched = "not_matched"
         }
     }
@@ -166,7 +166,9 @@ package struct DeliveryTrail: Sendable {
                 switch receipt.kind {
                 case .received: Event(device: recipient.device, at: receipt.at, name: .received, detail: "")
                 case .opened: Event(device: recipient.device, at: receipt.at, name: .opened, detail: "")
-                case .heartbeat: nil
+                case .shown: Event(device: recipient.device, at: receipt.at, name: .shown, detail: "")
+                case .dismissed: Event(device: recipient.device, at: receipt.at, name: .dismissed, detail: "")
+                case .heartbeat, .suppressed, .contentOpened: nil
                 }
             }
         }

@@ -20,6 +20,15 @@ package struct DeviceVerbs: Sendable {
         }.reply
     }
 
+    /// Registers a device as a part of a larger change.
+    /// - Throws: `invalid_field` with a field path beginning with `address`.
+    func register(
+        _ registration: DeviceRegistration, app: AppKey, in store: any StoreWriting, now: Timestamp
+    ) throws -> DeviceRegistration.Result {
+        let check = try check(of: [registration.address], app: app, in: store)
+        return try store.register(try checked(registration, check, app: app, in: store), app: app, now: now)
+    }
+
     /// The result for each device of a batch, in its order.
     package typealias BatchResult = Result<DeviceRegistration.Result, PealError>
 

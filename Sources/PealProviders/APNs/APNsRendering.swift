@@ -102,6 +102,9 @@ enum APNsPayload {
             payload[name] = value
         }
         if let url = order.content.imageURL, payload["image_url"] == nil { payload["image_url"] = .string(url) }
+        if payload["peal"] == nil, !order.route.isBroadcast {
+            payload["peal"] = order.content.reference(to: order.message)
+        }
         return JSON.object(payload).merging(own)
     }
 

@@ -47,6 +47,11 @@ extension StoreSession {
             "SELECT \(KeyTable.columns) FROM api_key WHERE app = \(app) ORDER BY created_at, id", KeyTable.key)
     }
 
+    func hasKey(app: AppKey, dialect: DialectName) throws -> Bool {
+        try connection.value(
+            "SELECT 1 FROM api_key WHERE app = \(app) AND dialect = \(dialect) LIMIT 1", Int64.self) != nil
+    }
+
     func insertKey(_ stored: StoredKey) throws {
         let key = stored.key
         let secret = try stored.sharedSecret.map {

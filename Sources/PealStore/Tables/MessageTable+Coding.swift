@@ -19,6 +19,7 @@ enum ContentCoding {
             ("category", content.category.map(JSON.string)),
             ("default_locale", content.defaultLocale.map(JSON.string)),
             ("platforms", platforms.isEmpty ? nil : .object(.init(platforms))),
+            ("names_message", content.namesMessage ? true : nil),
         ]).bytes
     }
 
@@ -35,6 +36,7 @@ enum ContentCoding {
         content.threadID = json["thread_id"]?.stringValue
         content.category = json["category"]?.stringValue
         content.defaultLocale = json["default_locale"]?.stringValue
+        content.namesMessage = json["names_message"] == true
         for (name, own) in json["platforms"]?.objectValue?.pairs ?? JSON.Members().pairs {
             guard let platform = Platform(rawValue: name) else { continue }
             content.platforms[platform] = .init(

@@ -6,8 +6,11 @@ enum MomentTable {
     /// Without `due_at`, which follows from the others and the time.
     private static let columns: Columns = """
         app, message, user_id, state, rev, arm, claimable, fallback_at, deadline, awaits_device, route, had_device, \
-        device, tried, claim_id, claim_until, has_ledger, cancel_requested, outcome, reason, request_key
+        device, tried, claim_id, claim_until, has_ledger, score, cancel_requested, outcome, reason, request_key
         """
+
+    /// Scores are stored in millionths.
+    private static let scoreUnit = 1_000_000.0
 
     static func moment(_ row: inout RowReader) throws -> Moment {
         let place = Moment.Place(app: try row.next(), message: try row.next(), userID: try row.next())
@@ -17,6 +20,7 @@ enum MomentTable {
         let (awaitsDevice, route, hadDevice): (Bool, Route, Bool) = (try row.next(), try row.next(), try row.next())
         let (device, tried): (DeviceKey?, [UInt8]) = (try row.next(), try row.next())
         let (claim, until, hasLedger): (ClaimID?, Timestamp, Bool) = (try row.next(), try row.next(), try row.next())
+        let score: Int64? = try row.next()
         let (cancelRequested, outcome): (Bool, Int64?) = (try row.next(), try row.next())
         let (reason, key): (String, String?) = (try row.next(), try row.next())
         var moment = Moment(
@@ -27,7 +31,9 @@ enum MomentTable {
         moment.awaitsDevice = awaitsDevice
         moment.device = device
         moment.tried = try KeyListCoding.decode(tried)
-        moment.claim = claim.map { Moment.Claim(id: $0, until: until, hasLedger: hasLedger) }
+        moment.claim = claim.map {
+            Moment.Claim(id: $0, until: until, hasLedger: hasLedger, score: score.map { Double($0) / scoreUnit })
+        }
         moment.cancelRequested = cancelRequested
         moment.outcome = outcome.flatMap { Outcome(rawValue: UInt8(truncatingIfNeeded: $0)) }
         moment.reason = reason
@@ -42,6 +48,7 @@ enum MomentTable {
             "route": moment.route, "had_device": moment.hadDevice, "device": moment.device,
             "tried": KeyListCoding.encode(moment.tried), "claim_id": moment.claim?.id,
             "claim_until": moment.claim?.until, "has_ledger": moment.claim?.hasLedger ?? false,
+            "score": moment.claim?.score.map { Int64(($0 * scoreUnit).rounded()) },
             "cancel_requested": moment.cancelRequested, "outcome": moment.outcome.map { Int64($0.rawValue) },
             "reason": moment.reason, "request_key": moment.idempotencyKey, "due_at": dueAt,
         ]
@@ -89,6 +96,16 @@ enum MomentTable {
         WHERE app = \(app) AND user_id = \(userID) AND state = \(code: Moment.State.open)\(end.map(accepted) ?? "")
         ORDER BY deadline LIMIT \(limit)
         """
+    }
+
+    /// A user's open moments in the order of `MomentCursor`.
+    static func openOf(_ userID: String, app: AppKey, after cursor: MomentCursor?, limit: Int) -> SQL {
+        let later: SQL = cursor.map { " AND (deadline, message) > (\($0.deadline), \($0.message))" } ?? ""
+        return """
+            SELECT \(columns) FROM moment
+            WHERE app = \(app) AND user_id = \(userID) AND state = \(code: Moment.State.open)\(later)
+            ORDER BY deadline, message LIMIT \(limit)
+            """
     }
 
     /// Those that wait only for a device of the user.
@@ -200,8 +217,13 @@ extension StoreSession {
         try connection.all(MomentTable.of(message, app: app), MomentTable.moment)
     }
 
-    func openMoments(app: AppKey, userID: String, limit: Int) throws -> [Moment] {
-        try connection.all(MomentTable.openOf(userID, app: app, limit: limit), MomentTable.moment)
+    func openMoments(app: AppKey, userID: String, after cursor: MomentCursor?, limit: Int) throws -> [Moment] {
+        try connection.all(
+            MomentTable.openOf(userID, app: app, after: cursor, limit: limit), MomentTable.moment)
+    }
+
+    func moment(app: AppKey, message: MessageID, device: DeviceKey) throws -> Moment? {
+        try connection.first(MomentTable.of(message, app: app, device: device), MomentTable.moment)
     }
 
     func momentAudience(
@@ -268,6 +290,7 @@ extension StoreSession {
             route: Self.route(target, routes), hadDevice: target != nil, idempotencyKey: window.name?.key)
         moment.rev = rev
         try connection.post(MomentTable.insert(moment, nameKey: window.name.map(MomentTable.nameKey)))
+        if moment.isClaimable { try requestWakes(app: draft.app, userID: user, now: now) }
     }
 
     private func setOpen(_ count: Int, app: AppKey, message: MessageID) throws {
@@ -286,6 +309,7 @@ extension StoreSession {
             if users.remove(ExactText(moment.userID)) != nil {
                 let terms = window.terms(try arm(of: moment.userID, in: draft, window, now: now), now: now)
                 guard try apply(.supersede(terms), to: moment, now: now) != nil else { throw Self.overtaken }
+                if terms.isClaimable { try requestWakes(app: draft.app, userID: moment.userID, now: now) }
             } else {
                 guard try connection.execute(MomentTable.deleteOpen(moment.place)) == 1 else {
                     throw Self.overtaken

@@ -25,8 +25,9 @@ struct ContextPushRoutes: Sendable {
         let records = try await services.credentialRecords(app)
         let body = try call.object()
         try check(try ContextPushShapes.bundle.value(of: body, policy, now: call.now), app: app, records)
-        let draft = try shapes.schedule.value(of: body, policy, now: call.now).draft(
+        var draft = try shapes.schedule.value(of: body, policy, now: call.now).draft(
             id: services.newMessageID(at: call.now), app: app.key, now: call.now, services.options)
+        draft.content.namesMessage = try await services.namesMessages(app)
         try services.preview.check(draft, app: app, records, spelling: ContextPushSpelling.path)
         let result = try await services.moments.schedule(draft)
         let moment = result.moment

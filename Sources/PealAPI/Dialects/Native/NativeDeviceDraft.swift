@@ -42,16 +42,21 @@ enum NativeDeviceShapes {
     }
 
     private static let facts = ObjectShape("NativeDeviceFacts", NativeDeviceDraft.Facts()) {
+        Entry(including: shared, \.self)
+        Entry("alias", .text()) { $0.detail.alias = $1 }
+        Entry("vendor_os", .text()) { $0.detail.vendorOS = $1 }
+    }
+
+    /// What devices may say of themselves too.
+    static let shared = ObjectShape("NativeSharedFacts", NativeDeviceDraft.Facts()) {
         Entry("user_id", .text()) { $0.userID = $1 }
         Entry("topics", .texts(max: Limits.topicsPerDeviceMax)) { $0.topics = $1 ?? [] }
         Entry("locale", locale) { $0.locale = $1 }
         Entry("time_zone", timeZone) { $0.timeZone = $1 }
         Entry("os_version", .text()) { $0.detail.osVersion = $1 }
         Entry("app_version", .text()) { $0.detail.appVersion = $1 }
-        Entry("alias", .text()) { $0.detail.alias = $1 }
         Entry("model", .text()) { $0.detail.model = $1 }
         Entry("manufacturer", .text()) { $0.detail.manufacturer = $1 }
-        Entry("vendor_os", .text()) { $0.detail.vendorOS = $1 }
         Entry("identifiers", identifiers.shape) { $0.detail.identifiers = $1 ?? [:] }
         Entry("attributes", attributes) { $0.detail.attributes = $1 ?? .init() }
     }

@@ -26,16 +26,20 @@ struct NativeMessages: Sendable {
             lifeSecondsMax: services.options.messageLifeSeconds)
     }
 
-    private func draft(_ call: Call, _ records: [CredentialRecord]) throws(PealError) -> MessageDraft {
+    private func draft(
+        _ call: Call, _ records: [CredentialRecord], namesMessage: Bool
+    ) throws(PealError) -> MessageDraft {
         let given = try call.body(NativeMessageShapes.message.shape)
-        return try reader(records).draft(
+        var draft = try reader(records).draft(
             given, id: services.newMessageID(at: call.now), app: try call.app().key, now: call.now)
+        draft.content.namesMessage = namesMessage
+        return draft
     }
 
     private func send(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let records = try await services.credentialRecords(app)
-        let draft = try draft(call, records)
+        let draft = try draft(call, records, namesMessage: try await services.namesMessages(app))
         try services.preview.check(draft, app: app, records, spelling: NativeSpelling.path)
         let reply = try await services.messages.send(draft, call.verb) { accepted in
             Reply(
@@ -51,7 +55,7 @@ struct NativeMessages: Sendable {
     private func validate(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let records = try await services.credentialRecords(app)
-        let draft = try draft(call, records)
+        let draft = try draft(call, records, namesMessage: try await services.namesMessages(app))
         let requests = services.preview.requests(draft, app: app, records)
         // Counting reads the whole audience, so it must not hold the writer.
         let counts = try await services.store.read(.heavy) { store in
@@ -127,12 +131,14 @@ struct NativeMessages: Sendable {
         let app = try call.app()
         let records = try await services.credentialRecords(app)
         let reader = reader(records)
+        let namesMessage = try await services.namesMessages(app)
         let report = try await services.messages.change(
             try call.id("id", of: "message"), app: app.key, call.verb
         ) { [preview = services.preview] draft throws(PealError) in
             var given = NativeMessageDraft()
             try NativeMessageShapes.parts.apply(json, to: &given, .strict, now: call.now)
             try reader.apply(given, to: &draft, now: call.now)
+            draft.content.namesMessage = namesMessage
             try preview.check(draft, app: app, records, spelling: NativeSpelling.path)
         }
         return Answer(.ok, report.nativeJSON)
