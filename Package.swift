@@ -143,8 +143,8 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", argumentParser, asyncHTTPClient, nioCore, nioHPACK, nioHTTP1, pealMoments,
-                pealMomentTraining,
+                "PealCore", "PealProviders", "PealSQLite", "PealStore", argumentParser, asyncHTTPClient, nioCore, nioHPACK,
+                nioHTTP1, pealMoments, pealMomentTraining,
             ],
             swiftSettings: settings),
         .target(

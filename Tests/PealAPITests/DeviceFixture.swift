@@ -1,6 +1,7 @@
 import Crypto
 import HTTPTypes
 import PealCore
+import PealTesting
 import Testing
 
 /// An app's device key, and phones that use it.

@@ -165,7 +165,7 @@ struct DeviceRegistrationTests {
             (#"{"platform":"ios"}"#, "missing_field"), (#"{"platform":"symbian","address":"00"}"#, "invalid_field"),
             (#"{"platform":"windows_phone","address":"https://a"}"#, "invalid_field"),
             (#"{"platform":"ios","address":"zz"}"#, "invalid_field"),
-            (#"{"platform":"ios","address":"0011223344556677\#u0000"}"#, "invalid_field"),
+            (#"{"platform":"ios","address":"0011223344556677\u0000"}"#, "invalid_field"),
             (#"{"platform":"ios","address":"0011223344556677","capabilities":{"alerts":1}}"#, "invalid_field"),
             (#"{"platform":"ios","address":"0011223344556677","topics":"news"}"#, "invalid_field"),
             (#"{"platform":"ios","address":"0011223344556677","device_token":5}"#, "invalid_field"),

@@ -1,3 +1,5 @@
+import Foundation
+import HTTPTypes
 @testable import PealAPI
 import PealCore
 import PealTesting
@@ -5,7 +7,15 @@ import Testing
 
 @Suite("The SDK's files for pages")
 struct SDKFileTests {
-    @Test("are served under a versioned name for a year and under a plain name for an hour", arguments: SDKFiles.files.map(\.path))
+    private static func text(_ path: String) throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    @Test(
+        "are served under a versioned name for a year and under a plain name for an hour",
+        arguments: SDKFiles.files.map(\.path))
     func served(path: String) async throws {
         let file = try #require(SDKFiles.files.first { $0.path == path })
         try await Fixture.open { fixture in
@@ -25,13 +35,13 @@ struct SDKFileTests {
 
     @Test("are those of the repository, with the hashes that the document states")
     func documented() throws {
-        let document = try Repository.text("docs/api/device.md")
+        let document = try Self.text("docs/api/device.md")
         for file in SDKFiles.files {
             #expect(document.contains("`\(file.path)`"), "\(file.path)")
             #expect(document.contains("`\(file.integrity)`"), "the integrity of \(file.path) is \(file.integrity)")
             let name = file.path.split(separator: "/")[1].replacing("-1.0.0", with: "")
-            #expect(try Array(Repository.text("SDK/Web/\(name)").utf8) == file.bytes)
+            #expect(try Array(Self.text("SDK/Web/\(name)").utf8) == file.bytes)
         }
-        #expect(try Repository.text("SDK/Web/peal.js").contains("version = \"1.0.0\""))
+        #expect(try Self.text("SDK/Web/peal.js").contains("version = \"1.0.0\""))
     }
 }

@@ -188,13 +188,19 @@ package struct OpenMoment: Sendable {
 /// Reads what one device may see: messages of its user on its route, messages that it has itself, and for receipts
 /// messages without a delivery window. The log of who got those is written after the push, so an early receipt could
 /// not be compared with it.
-struct MomentReader {
+package struct MomentReader {
     let store: any StoreReading
     let device: Device
     let app: AppKey
 
+    package init(store: any StoreReading, device: Device, app: AppKey) {
+        self.store = store
+        self.device = device
+        self.app = app
+    }
+
     /// The moment that the device may claim or report on; nil if it cannot see one.
-    func moment(_ message: MessageID) throws -> Moment? {
+    package func moment(_ message: MessageID) throws -> Moment? {
         if let own = try store.moment(app: app, message: message, device: device.key) { return own }
         guard let user = device.userID,
             let moment = try store.moment(.init(app: app, message: message, userID: user)),
@@ -208,7 +214,8 @@ struct MomentReader {
         return try message.windowUntil == nil || moment(id) != nil
     }
 
-    func open(_ sync: DeviceSync) throws -> SyncResult {
+    /// What a sync finds, without its events.
+    package func open(_ sync: DeviceSync) throws -> SyncResult {
         var result = SyncResult(device: device)
         for id in sync.held.keys.sorted() where sync.cursor == nil {
             let moment = try moment(id)
@@ -240,7 +247,7 @@ struct MomentReader {
 
     /// Stores new events with everything that follows from them.
     /// - Returns: the events that were refused.
-    func record(_ events: [DeviceEvent], in store: any StoreWriting, now: Timestamp) throws -> [RefusedEvent] {
+    package func record(_ events: [DeviceEvent], in store: any StoreWriting, now: Timestamp) throws -> [RefusedEvent] {
         var refused: [RefusedEvent] = []
         var accepted: [DeviceEvent] = []
         for var event in events {

@@ -87,7 +87,8 @@ enum NativeReportSchema {
             .required(
                 "receipts",
                 .component(
-                    "NativeReceipts", .object([.required("received", .count), .required("opened", .count)]))),
+                    "NativeReceipts",
+                    .object(["received", "shown", "opened", "dismissed"].map { .required($0, .count) }))),
             .required("reasons", reasons),
             .required(
                 "timings",

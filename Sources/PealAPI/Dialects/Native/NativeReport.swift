@@ -48,9 +48,12 @@ extension MessageReport {
 }
 
 extension MessageReport {
-    /// How many devices reported that the message arrived, and how many that it was opened.
+    /// How many devices reported that the message arrived, was displayed, opened and dismissed.
     private var receiptsJSON: JSON {
-        ["received": .integer(receipts[.received] ?? 0), "opened": .integer(receipts[.opened] ?? 0)]
+        let kinds: [(String, Receipt.Kind)] = [
+            ("received", .received), ("shown", .shown), ("opened", .opened), ("dismissed", .dismissed),
+        ]
+        return .object(JSON.Members(kinds.map { ($0.0, .integer(receipts[$0.1] ?? 0)) }))
     }
 }
 
