@@ -38,6 +38,8 @@ let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", packa
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let pealMoments = Target.Dependency.product(name: "PealMoments", package: "SDK")
 let pealMomentTraining = Target.Dependency.product(name: "PealMomentTraining", package: "SDK")
+let pealDevice = Target.Dependency.product(name: "PealDevice", package: "SDK")
+let pealSDK = Target.Dependency.product(name: "PealSDK", package: "SDK")
 let pealWire = Target.Dependency.product(name: "PealWire", package: "SDK")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
@@ -203,8 +205,7 @@ let package = Package(
             name: "PealServerTests",
             dependencies: [
                 "PealCommands", "PealCore", "PealServer", "PealSimulator", "PealTesting", asyncHTTPClient,
-                configuration, logging,
-                nioCore, nioHTTP1, nioPosix, nioSSL,
+                configuration, logging, nioCore, nioHTTP1, nioPosix, nioSSL, pealDevice, pealSDK, pealWire,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -86,7 +86,10 @@ package struct InstallationVerbs: Sendable {
             if result.device.userID != nil, installation.wakes.dueAt == nil {
                 installation.wakes.dueAt = call.now + .seconds(Limits.wakeIntervalSeconds)
             }
-            try store.classify(&installation, of: result.device, at: call.now)
+            // A new one has not said yet what the person allows: its first sync does.
+            if installation.classification != .unknown {
+                try store.classify(&installation, of: result.device, at: call.now)
+            }
             try store.putInstallation(installation)
             return Registered(device: result.device, isNew: result.isNew, token: token)
         }
@@ -102,11 +105,15 @@ package struct InstallationVerbs: Sendable {
             installation.report(wakes: sync.wakes, at: now)
             if let capabilities = sync.capabilities { installation.capabilities = capabilities }
             try store.classify(&installation, of: owner, at: now)
-            try store.putInstallation(installation)
             let reader = MomentReader(store: store, device: owner, app: app)
             let refused = try reader.record(sync.events, in: store, now: now)
             var result = try reader.open(sync)
             result.refused = refused
+            let mayWait = !sync.held.isEmpty || !result.messages.isEmpty
+            if mayWait, installation.wakes.dueAt == nil, installation.capabilities.choosesMoments {
+                installation.wakes.dueAt = now + .seconds(Limits.wakeIntervalSeconds)
+            }
+            try store.putInstallation(installation)
             return result
         }
     }
