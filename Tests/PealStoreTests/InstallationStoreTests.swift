@@ -186,6 +186,46 @@ struct InstallationStoreTests {
         #expect(try await Self.rows(fixture) == [1, 0, 0])
     }
 
+    @Test(
+        "an author may have the server send sooner to whom it cannot wake", arguments: StoreUnderTest.allCases)
+    func unreachable(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let app = fixture.app
+        try await Self.install(fixture, 1)
+        try await Self.install(fixture, 2, user: "ben", [.ledger])
+        func fallback(_ user: String, _ option: MessageOptions.Unreachable) async throws -> Duration {
+            var audience = Audience()
+            audience.users = [user]
+            var draft = fixture.draft(audience, lifeSeconds: 40 * 3600)
+            draft.options.unreachable = option
+            draft.window = DeliveryWindow(until: fixture.now + .seconds(12 * 3600), method: .contextAware)
+            let moment = try await fixture.store.write(.intake) { [draft] store in
+                try store.insertMessage(draft)
+                return try store.moments(app: app, message: draft.id).first
+            }
+            return try #require(moment).fallbackAt - fixture.now
+        }
+        for option in MessageOptions.Unreachable.allCases {
+            #expect(try await fallback("ann", option) == .seconds(12 * 3600), "she can probably be woken")
+        }
+        #expect(try await fallback("ben", .deadline) == .seconds(12 * 3600))
+        #expect(try await fallback("ben", .now) == .zero)
+        #expect(try await fallback("ben", .bestHour) == .seconds(12 * 3600), "nobody has opened anything yet")
+        // The clock of the tests begins at midnight, UTC.
+        let (now, hours) = (fixture.now, [7, 7, 7, 9, 20])
+        let first = Int(now.milliseconds.floorDivided(by: 3_600_000) % 24)
+        try await fixture.store.write(.intake) { store in
+            for hour in hours { try store.countOpen(app: app, userID: "eve", hour: (first + hour) % 24) }
+        }
+        #expect(try await fallback("ben", .bestHour) == .seconds(7 * 3600))
+        try await fixture.store.write(.intake) { store in
+            for _ in 0..<4 { try store.countOpen(app: app, userID: "ben", hour: (first + 9) % 24) }
+        }
+        #expect(try await fallback("ben", .bestHour) == .seconds(9 * 3600), "his own hours count for more")
+        _ = try await fixture.store.write(.control) { try $0.deleteUser(app: app, userID: "ben", now: now) }
+        #expect(try await fallback("ben", .bestHour) == .seconds(7 * 3600))
+    }
+
     /// The rows of installations, events and shared contexts.
     private static func rows(_ fixture: Fixture) async throws -> [Int] {
         try await fixture.test.engine.read { connection in

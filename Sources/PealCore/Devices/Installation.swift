@@ -161,6 +161,14 @@ extension Installation {
         wakes.countedThrough = wakes.number
     }
 
+    /// Whether a device probably wakes at least once within `span`.
+    package func isReachable(within span: Duration) -> Bool {
+        guard capabilities.choosesMoments, classification != .unavailable else { return false }
+        let chances = max(1, min(48, span.milliseconds / 1000 * 2 / Limits.wakeBudgetSeconds))
+        let missed = (0..<chances).reduce(1.0) { missed, _ in missed * (1 - reachability.rate) }
+        return 1 - missed >= 0.5
+    }
+
     /// The class by what is known now.
     /// - Returns: the class before, if it changed.
     package mutating func classify() -> DeviceClassification? {

@@ -221,8 +221,10 @@ package struct DeliveryWindow: Sendable, Hashable {
     }
 
     /// The terms for a user of `arm`.
-    package func terms(_ arm: Arm, now: Timestamp) -> Moment.Terms {
-        let fallbackAt = arm == .traditional ? min(now + .seconds(holdSeconds), until) : until
+    /// - Parameter fallback: when the server sends it if no device claims it; nil for the end of the window.
+    package func terms(_ arm: Arm, now: Timestamp, fallback: Timestamp? = nil) -> Moment.Terms {
+        let soonest = min(now + .seconds(holdSeconds), until)
+        let fallbackAt = arm == .traditional ? soonest : max(soonest, min(fallback ?? until, until))
         return Moment.Terms(
             arm: arm, isClaimable: arm == .contextAware, fallbackAt: fallbackAt, deadline: until)
     }

@@ -271,6 +271,10 @@ package struct MomentReader {
         let isNew = try store.record(accepted, app: app, device: device.key, now: now)
         var receipts: [Receipt] = []
         for (event, isNew) in zip(accepted, isNew) where isNew {
+            if let user = device.userID, event.kind == .opened || event.shared.hour != nil {
+                let hour = event.at.milliseconds.floorDivided(by: 3_600_000) % 24
+                try store.countOpen(app: app, userID: user, hour: Int(hour))
+            }
             guard let message = event.message else { continue }
             receipts += event.kind.receipts.map {
                 Receipt(message: message, device: device.key, kind: $0, at: event.at)

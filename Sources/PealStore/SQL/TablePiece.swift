@@ -96,6 +96,7 @@ extension TablePiece {
     static let installation = TablePiece("installation", ["app": .int, "seq": .int])
     static let deviceEvent = TablePiece("device_event", ["app": .int, "seq": .int, "id": .bytes])
     static let contextSample = TablePiece("context_sample", ["app": .int, "seq": .int, "id": .bytes])
+    static let openHour = TablePiece("open_hour", ["app": .int, "user_id": .text, "hour": .int])
     static let experiment = TablePiece("experiment", ["app": .int, "campaign_id": .text])
     static let experimentArm = TablePiece(
         "experiment_arm", ["app": .int, "campaign_id": .text, "user_id": .text])
@@ -110,7 +111,7 @@ extension TablePiece {
         keys, address, logPage, receipt, receiptCount, deviceEvent, contextSample, member, subscription, identifier,
         detail, device, topic, trigger,
         geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup, location,
-        experimentArm, experiment, routeGate,
+        experimentArm, experiment, openHour, routeGate,
     ]
 
     /// What a device reported.

@@ -356,7 +356,8 @@ enum SchemaTrouble {
 /// Apps that register their own devices, and what they report.
 enum SchemaDevices {
     /// `wake_at` is null while no message needs the device. Ids of events are remembered so that a repeated report
-    /// changes nothing; `context_sample` has what people agreed to share, without their ids.
+    /// changes nothing; `context_sample` has what people agreed to share, without their ids. `open_hour` counts a user's
+    /// opens by hour of the day (UTC); the user without a name is the sum of all.
     static let statements = [
         "ALTER TABLE moment ADD COLUMN score BIGINT",
         """
@@ -381,5 +382,9 @@ enum SchemaDevices {
             snapshot {bytes}, trace {bytes}, hour BIGINT, PRIMARY KEY (app, seq, id)) {clustered}
         """,
         "CREATE INDEX context_sample_at ON context_sample (at)",
-    ]
+        """
+        CREATE TABLE open_hour (
+            app BIGINT NOT NULL, user_id {text} NOT NULL, hour BIGINT NOT NULL, n BIGINT NOT NULL,
+            PRIMARY KEY (app, user_id, hour)) {clustered}
+        """,    ]
 }

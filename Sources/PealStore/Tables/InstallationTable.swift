@@ -170,3 +170,69 @@ extension StoreSession {
         return isNew
     }
 }
+
+/// `open_hour`: at which hours of the day people open what they are sent.
+extension StoreSession {
+    /// The name of everybody together.
+    private static let everybody = ""
+    /// As many opens of its own as a user needs to count as much as everybody else.
+    private static let priorOpens = 12.0
+
+    func countOpen(app: AppKey, userID: String, hour: Int) throws {
+        try connection.post(
+            [Self.everybody, userID].map { name in
+                """
+                INSERT INTO open_hour (app, user_id, hour, n) VALUES (\(app), \(name), \(hour), 1)
+                ON CONFLICT (app, user_id, hour) DO UPDATE SET n = open_hour.n + 1
+                """
+            } as [SQL])
+    }
+
+    private func openHours(app: AppKey, userID: String) throws -> [Double] {
+        var hours = Array(repeating: 0.0, count: 24)
+        try connection.query(
+            "SELECT hour, n FROM open_hour WHERE app = \(app) AND user_id = \(userID)"
+        ) { row in
+            let (hour, count): (Int, Int) = (try row.next(), try row.next())
+            if hours.indices.contains(hour) { hours[hour] = Double(count) }
+        }
+        return hours
+    }
+
+    /// When the server sends a message to a user if no device claims it; nil for the end of the window.
+    func fallback(
+        of user: String, in draft: MessageDraft, _ window: DeliveryWindow, now: Timestamp
+    ) throws -> Timestamp? {
+        guard draft.options.unreachable != .deadline, try !isReachable(user, app: draft.app, within: window.until - now)
+        else { return nil }
+        return draft.options.unreachable == .now
+            ? now : try bestHour(of: user, app: draft.app, from: now, until: window.until)
+    }
+
+    private func isReachable(_ user: String, app: AppKey, within span: Duration) throws -> Bool {
+        guard try hasInstallations(app) else { return false }
+        return try connection.all(InstallationTable.of(user, app: app), InstallationTable.installation)
+            .contains { $0.isReachable(within: span) }
+    }
+
+    /// The beginning of the hour in which the user most probably opens: own opens, shrunk to those of everybody.
+    private func bestHour(
+        of user: String, app: AppKey, from start: Timestamp, until end: Timestamp
+    ) throws -> Timestamp? {
+        let (own, all) = (
+            try openHours(app: app, userID: user), try openHours(app: app, userID: Self.everybody)
+        )
+        let total = all.reduce(0, +)
+        guard total > 0 else { return nil }
+        var best: (at: Timestamp, score: Double)?
+        var at = start
+        while at < end {
+            let hour = at.milliseconds.floorDivided(by: 3_600_000)
+            let index = Int(hour % 24)
+            let score = own[index] + Self.priorOpens * (all[index] + 1) / (total + 24)
+            if best.map({ score > $0.score }) ?? true { best = (at, score) }
+            at = Timestamp(milliseconds: (hour + 1) * 3_600_000)
+        }
+        return best?.at
+    }
+}

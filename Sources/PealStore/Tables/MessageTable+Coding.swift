@@ -67,6 +67,7 @@ enum OptionsCoding {
         var json = json(common(options))
         if case .object(var members) = json {
             members["lost_answer"] = .string(options.lostAnswer.rawValue)
+            if options.unreachable != .deadline { members["unreachable"] = .string(options.unreachable.rawValue) }
             json = .object(members)
         }
         return json.bytes
@@ -82,6 +83,7 @@ enum OptionsCoding {
         options.isBackground = common.isBackground ?? false
         options.environment = common.environment
         options.lostAnswer = json["lost_answer"]?.stringValue.flatMap(MessageOptions.LostAnswer.init) ?? .resend
+        options.unreachable = json["unreachable"]?.stringValue.flatMap(MessageOptions.Unreachable.init) ?? .deadline
         return options
     }
 

@@ -286,11 +286,19 @@ extension StoreSession {
         let target = try target(app: draft.app, userID: user, routes: routes)
         var moment = Moment(
             app: draft.app, message: draft.id, userID: user,
-            terms: window.terms(try arm(of: user, in: draft, window, now: now), now: now),
+            terms: try terms(of: user, in: draft, window, now: now),
             route: Self.route(target, routes), hadDevice: target != nil, idempotencyKey: window.name?.key)
         moment.rev = rev
         try connection.post(MomentTable.insert(moment, nameKey: window.name.map(MomentTable.nameKey)))
         if moment.isClaimable { try requestWakes(app: draft.app, userID: user, now: now) }
+    }
+
+    private func terms(
+        of user: String, in draft: MessageDraft, _ window: DeliveryWindow, now: Timestamp
+    ) throws -> Moment.Terms {
+        let arm = try arm(of: user, in: draft, window, now: now)
+        let fallback = arm == .contextAware ? try fallback(of: user, in: draft, window, now: now) : nil
+        return window.terms(arm, now: now, fallback: fallback)
     }
 
     private func setOpen(_ count: Int, app: AppKey, message: MessageID) throws {
@@ -307,7 +315,7 @@ extension StoreSession {
         let rev = (moments.map(\.rev).max() ?? 0) + 1
         for moment in moments {
             if users.remove(ExactText(moment.userID)) != nil {
-                let terms = window.terms(try arm(of: moment.userID, in: draft, window, now: now), now: now)
+                let terms = try terms(of: moment.userID, in: draft, window, now: now)
                 guard try apply(.supersede(terms), to: moment, now: now) != nil else { throw Self.overtaken }
                 if terms.isClaimable { try requestWakes(app: draft.app, userID: moment.userID, now: now) }
             } else {

@@ -24,6 +24,7 @@ extension NativeMessageShapes {
     struct Options: Sendable {
         var shared = PlatformOptions()
         var lostAnswer = MessageOptions.LostAnswer.resend
+        var unreachable = MessageOptions.Unreachable.deadline
 
         var options: MessageOptions {
             var options = MessageOptions()
@@ -33,15 +34,16 @@ extension NativeMessageShapes {
             options.isBackground = shared.isBackground ?? false
             options.environment = shared.environment
             options.lostAnswer = lostAnswer
+            options.unreachable = unreachable
             return options
         }
     }
 
     static let options = ObjectShape("NativeOptions", Options()) {
         Entry(unsupported: "rate_per_second")
-        Entry(unsupported: "unreachable")
         Entry(including: platformOptions, \.shared)
         Entry("lost_answer", .words("NativeLostAnswer")) { $0.lostAnswer = $1 ?? .resend }
+        Entry("unreachable", .words("NativeUnreachable")) { $0.unreachable = $1 ?? .deadline }
     }
 
     static let platformOptions = ObjectShape(
