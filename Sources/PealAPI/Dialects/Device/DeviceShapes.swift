@@ -88,14 +88,17 @@ enum DeviceShapes {
         }
     }
 
-    /// `<milliseconds>-<message>`, as in `next`.
+    /// `<milliseconds>_<message>`, as in `next`.
     static let cursor = Shape<String>.text(characters: 60).checked { text, reading throws(PealError) in
-        let parts = text.split(separator: "_")
-        guard parts.count == 2, let deadline = Int64(parts[0]), let message = MessageID(parts[1]) else {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 2, (1...16).contains(parts[0].utf8.count),
+            parts[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let deadline = Int64(parts[0]),
+            let message = MessageID(parts[1])
+        else {
             throw reading.refusal("must be `next` of the previous response")
         }
         return MomentCursor(deadline: Timestamp(milliseconds: deadline), message: message)
-    }.stating(("pattern", "^[0-9]{1,16}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"))
+    }.stating(("pattern", "^[0-9]{1,16}_[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"))
 
     static func text(_ cursor: MomentCursor) -> String { "\(cursor.deadline.milliseconds)_\(cursor.message)" }
 
