@@ -25,10 +25,11 @@ test: setup ## Build everything and run all tests.
 demo: build ## Run a demo with simulated devices and keep the server running (DEMO_EXIT=1: exit afterwards).
 	@exec python3 Scripts/demo.py
 
-bench: setup ## Compare CPU time per notification with h2load, using release builds (options: BENCH_OPTIONS).
+bench: setup ## Run the benchmarks on release builds, and compare ratios with their thresholds (options: BENCH_OPTIONS).
 	$(SWIFT_BUILD) -c release --product peal
 	$(SWIFT_BUILD) -c release --product peal-sim
-	@exec python3 Benchmarks/fanout.py $(BENCH_OPTIONS)
+	$(SWIFT_BUILD) -c release --product peal-lab
+	@exec python3 Benchmarks/bench.py $(BENCH_OPTIONS)
 
 FUZZ_SECONDS ?= 3600
 FUZZ_SEED ?= $(shell date +%s)

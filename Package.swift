@@ -145,8 +145,8 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", "PealSQLite", "PealStore", argumentParser, asyncHTTPClient, nioCore, nioHPACK,
-                nioHTTP1, pealMoments, pealMomentTraining,
+                "PealCore", "PealProviders", "PealSQLite", "PealStore", argumentParser, asyncHTTPClient, hummingbird, logging,
+                nioCore, nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
             ],
             swiftSettings: settings),
         .target(

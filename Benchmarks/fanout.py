@@ -23,6 +23,8 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ADMIN = "benchmark-admin-token-0123456789abcdef"
+LOCALES = ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "fi", "pl", "cs", "sk", "hu", "ro", "bg", "el",
+           "tr", "uk"]
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -159,19 +161,29 @@ class Setup:
 
     def register(self, start):
         devices = [
-            self.network.device(number) | {"topics": topics(number, self.options.devices)}
+            self.network.device(number) | {"topics": topics(number, self.options.devices)} | self.locale(number)
             for number in range(start, min(start + 1000, self.options.devices))]
         result = call("POST", f"{self.app}/devices:batch", {"devices": devices})
         failed = [item for item in result["results"] if "error" in item]
         if failed:
             sys.exit(f"registration refused: {failed[0]}")
 
+    def locale(self, number):
+        return {"locale": LOCALES[number % self.options.locales]} if self.options.locales > 1 else {}
+
+    def text(self, text):
+        """A text, or one for each locale of the run."""
+        if self.options.locales < 2:
+            return text
+        return {locale: locale + text[len(locale):] for locale in LOCALES[:self.options.locales]}
+
     def push(self, topic, expected):
         """Sends to `topic`; returns (CPU µs per notification, seconds)."""
         before, started = cpu_seconds(self.peal.pid), time.monotonic()
         message = call("POST", f"{self.app}/messages", {
             "audience": {"topics": [topic]},
-            "content": {"title": "Town hall", "body": "x" * 180, "data": {"story": "1234567890"}, "badge": 1}})
+            "content": {"title": self.text("Town hall"), "body": self.text("x" * 180),
+                        "data": {"story": "1234567890"}, "badge": 1}})
         deadline = time.monotonic() + 600
         while message["state"] not in ("sent", "failed", "expired") and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -225,7 +237,7 @@ def measure(setup, options):
               f"ratio {cpu / tool_cpu:.2f}, peal {options.devices / seconds:,.0f}/s", flush=True)
     middle = [statistics.median(column) for column in zip(*rounds)]
     return {
-        "provider": options.provider, "devices": options.devices, "connections": options.connections, "rounds": options.rounds,
+        "provider": options.provider, "locales": options.locales, "devices": options.devices, "connections": options.connections, "rounds": options.rounds,
         "h2load_cpu_us": round(middle[0], 2), "peal_cpu_us": round(middle[1], 2), "ratio": round(middle[2], 2),
         "peal_per_second": round(middle[3]), "h2load_per_second": round(middle[4]),
         "rss_idle_mb": round(idle, 1), "rss_peak_tenth_mb": round(small, 1),
@@ -253,6 +265,8 @@ def main():
     parser.add_argument("--devices", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--connections", type=int, default=4)
+    parser.add_argument("--locales", type=int, choices=range(1, len(LOCALES) + 1), default=1, metavar="N",
+                        help="localize the message in N locales")
     parser.add_argument("--ratio-max", type=float, default=2.0)
     parser.add_argument("--memory-max-mb", type=float, default=150)
     parser.add_argument("--binaries", default=str(ROOT / ".build" / "release"))

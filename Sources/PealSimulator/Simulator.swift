@@ -7,16 +7,19 @@ import NIOPosix
 package final class Simulator: Sendable {
     /// What was written to `simulator.json`.
     package let description: SimulatorDescription
+    /// What the devices received.
+    let inbox: Inbox
 
     private let group: MultiThreadedEventLoopGroup
     private let listeners: [any Channel]
     private let connections: ListenerSet
 
     private init(
-        description: SimulatorDescription, group: MultiThreadedEventLoopGroup, listeners: [any Channel],
-        connections: ListenerSet
+        description: SimulatorDescription, inbox: Inbox, group: MultiThreadedEventLoopGroup,
+        listeners: [any Channel], connections: ListenerSet
     ) {
         self.description = description
+        self.inbox = inbox
         self.group = group
         self.listeners = listeners
         self.connections = connections
@@ -46,7 +49,8 @@ package final class Simulator: Sendable {
             }
             try folder.write(description.json, to: .description)
             return Simulator(
-                description: description, group: group, listeners: Array(channels.values), connections: connections)
+                description: description, inbox: parts.shared.inbox, group: group, listeners: Array(channels.values),
+                connections: connections)
         } catch {
             try? await group.shutdownGracefully()
             throw error

@@ -3,6 +3,10 @@ import Foundation
 import NIOSSL
 import Testing
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 @testable import PealSimulator
 
 @Suite("A simulator in the same process")
@@ -50,6 +54,28 @@ struct SimulatorTests {
         for name in ["fcm_url", "wns_url", "mpns_url", "mpns_secure_url", "webpush_url", "apns_management_url"] {
             #expect(description[name]?.string?.contains("://127.0.0.1:") == true)
         }
+        await simulator.stop()
+    }
+
+    @Test("sends a large answer completely before it closes the connection")
+    func largeAnswer() async throws {
+        let options = SimulatorOptions(directory: directory())
+        defer { try? FileManager.default.removeItem(atPath: options.directory) }
+        let simulator = try await Simulator.start(options)
+        let payload = Array("\"\(String(repeating: "x", count: 5000))\"".utf8)
+        for number in 1...4000 {
+            simulator.inbox.accept(
+                InboxItem(
+                    at: 1, provider: .apns, environment: .production, device: "\(number)", id: "\(number)",
+                    headersJSON: "{}", payload: payload))
+        }
+        var request = URLRequest(
+            url: try #require(
+                URL(string: "http://127.0.0.1:\(simulator.description.port(.control))/inbox?limit=10000")))
+        request.setValue("close", forHTTPHeaderField: "Connection")
+        let (body, response) = try await URLSession.shared.data(for: request)
+        #expect((response as? HTTPURLResponse)?.value(forHTTPHeaderField: "Content-Length") == "\(body.count)")
+        #expect(body.count > 20_000_000)
         await simulator.stop()
     }
 

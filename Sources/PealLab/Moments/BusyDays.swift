@@ -8,13 +8,13 @@ struct BusyDays: Sendable {
     struct Settings: Sendable, Hashable {
         var seed = 1
         var people = 700
-        /// What a shown message takes from the log-odds of the next ones, until it is forgotten.
+        /// How much a shown message reduces the log-odds of later ones, until it is forgotten.
         var habituation = 0.45
-        /// What a message takes from one that follows closely.
+        /// How much a message reduces the log-odds of one that follows closely.
         var disturbance = 0.8
-        /// How much the sensors show: 1 is the second world.
+        /// Strength of the sensors' signal: 1 is the second world.
         var sensors = 1.0
-        /// What an hour of delay takes from the log-odds of a message.
+        /// How much an hour of delay reduces the log-odds of a message.
         var ageing = 0.0
         /// Log-odds that a wake arrives on the phone of an ordinary user.
         var wakes = 0.9
@@ -22,7 +22,7 @@ struct BusyDays: Sendable {
         /// The second world.
         static func second(seed: Int, people: Int) -> Self { Self(seed: seed, people: people) }
 
-        /// The third world: news that ages, seen through poor sensors on phones that seldom wake.
+        /// The third world: messages that age, weak sensors, and phones that rarely wake.
         static func third(seed: Int, people: Int) -> Self {
             Self(seed: seed, people: people, sensors: 0.3, ageing: 0.35, wakes: -0.4)
         }
@@ -51,17 +51,17 @@ struct BusyDays: Sendable {
     struct Citizen: Sendable {
         var openness = 0.0
         var chronotype = 0.0
-        /// Liking of messages in each slot of a day.
+        /// Preference for messages in each slot of a day.
         var taste: [Double] = []
-        /// Liking of the app in each slot of a day, which shows some of it.
+        /// Preference for the app in each slot of a day, which is correlated with it.
         var appTaste: [Double] = []
-        /// The chance that a wake arrives.
+        /// The probability that a wake arrives.
         var wakeRate = 0.0
     }
 
     let settings: Settings
     private(set) var citizens: [Citizen] = []
-    /// `person * slots + slot`, as the following.
+    /// `person * slots + slot`, like the following arrays.
     private(set) var flags: [PocketDay.Flags]
     private(set) var brightness: [Float]
     private(set) var battery: [Float]
@@ -69,7 +69,7 @@ struct BusyDays: Sendable {
     private(set) var scores: [[Float]]
     /// Whether a wake arrives: `person * slots / stride + slot / stride`.
     private(set) var arrived: [Bool]
-    /// One number in 0 ..< 1 for each slot, below the probability of which a message is opened.
+    /// One number in 0 ..< 1 for each slot. A message is opened if its probability is above it.
     private(set) var draws: [Float]
     /// App opens before each day by hour: `(person * (days + 1) + day) * 24 + hour`.
     private(set) var openCounts: [Int32]
@@ -158,7 +158,7 @@ struct BusyDays: Sendable {
     private mutating func sense(
         _ person: Int, _ slot: Int, using: Bool, isBusy: Bool, asleep: Bool, _ random: inout WorldRandom
     ) {
-        /// Weak sensors show less of a difference.
+        /// Weak sensors differ less between states.
         func shown(_ yes: Double, _ no: Double) -> Double { no + (yes - no) * settings.sensors }
         var seen: PocketDay.Flags = using ? .using : []
         let atWork = isBusy && !PocketDay.isWeekend(slot)

@@ -2,7 +2,7 @@ import Foundation
 import PealMomentTraining
 import PealMoments
 
-/// A slot that is chosen in advance: at once, at random, by the hour.
+/// Chooses a slot in advance: at once, at random, or by the hour.
 struct PlannedPolicy: BusyDaysPolicy {
     let world: BusyDays
     /// Chooses among the slots of a window, the last of which is its end.
@@ -23,7 +23,7 @@ struct PlannedPolicy: BusyDaysPolicy {
         }
     }
 
-    /// The slot with the highest score, the beginning of the window not among them.
+    /// The slot with the highest score, except the beginning of the window.
     static func best(
         _ world: BusyDays, _ score: @escaping (_ campaign: Int, _ person: Int, _ slot: Int) -> Double
     ) -> Self {
@@ -76,9 +76,9 @@ struct PhoneBusyDaysPolicy: BusyDaysPolicy {
     }
 }
 
-/// Stops on a score that only this laboratory can know, with habituation and ageing taken into account.
+/// Stops on the true score, which only the laboratory knows, including habituation and ageing.
 struct OracleBusyDaysPolicy: BusyDaysPolicy {
-    /// How the part of the score that changes from wake to wake is found, and how it is distributed.
+    /// How to compute the part of the score that changes from wake to wake, and its distribution.
     struct View {
         let score: (_ campaign: Int, _ person: Int, _ slot: Int) -> Double
         /// Equally likely values, for each campaign.
@@ -120,7 +120,7 @@ struct OracleBusyDaysPolicy: BusyDaysPolicy {
 /// What phones and server know about people's habits in the second and the third world.
 struct BusyDaysHabits {
     let template: HourTemplate
-    /// What each phone believes about its wakes.
+    /// The wake rates that each phone assumes.
     let arrivals: [Double]
     private let people: [Person]
     private let count: Int

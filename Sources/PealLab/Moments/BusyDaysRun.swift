@@ -2,12 +2,12 @@ import Foundation
 import PealMomentTraining
 import PealMoments
 
-/// What a policy does in the second and the third world: a slot chosen in advance, or a rule that is asked at wakes.
+/// A policy in the second and third world: a slot chosen in advance, or a rule evaluated at wakes.
 protocol BusyDaysPolicy {
-    /// For a policy that needs no phone: the slot at which the message is shown.
+    /// For a policy without the phone: the slot at which the message is shown.
     func slot(_ campaign: Int, _ day: Int, _ person: Int) -> Int?
 
-    /// For a policy on phones: what showing at a wake gains over waiting. Below zero it waits.
+    /// For a policy on phones: the gain of showing at a wake over waiting. It waits if this is negative.
     func gain(_ context: BusyDaysRun.Context, _ slot: Int) -> Double
 
     /// Called before the first wake of a window.
@@ -16,13 +16,13 @@ protocol BusyDaysPolicy {
 
 /// One policy over some days, person by person: habituation and disturbance depend on what was shown before.
 struct BusyDaysRun {
-    /// A message that waits.
+    /// A waiting message.
     struct Context {
         let campaign: Int
         let person: Int
         let start: Int
         let deadline: Int
-        /// Decayed number of messages shown before.
+        /// Decayed number of messages shown earlier.
         var shown = 0.0
         /// Slots since the latest one.
         var since = 0.0
@@ -37,7 +37,7 @@ struct BusyDaysRun {
         let probability: Double
     }
 
-    /// What people remember of former messages.
+    /// The effect of earlier messages on each person.
     struct Memory {
         var shown: [Double]
         var since: [Double]
@@ -53,7 +53,7 @@ struct BusyDaysRun {
     private(set) var memory: Memory
     private static let halfLifeSlots = 216.0
 
-    /// - Parameter policyOf: the policy of each person, since an experiment gives people different ones.
+    /// - Parameter policyOf: the policy of each person, which differs within an experiment.
     init(
         _ world: BusyDays, days: Range<Int>, memory: Memory? = nil,
         policyOf: (Int) -> any BusyDaysPolicy
@@ -90,7 +90,7 @@ struct BusyDaysRun {
                 return gain >= 0 ? gain : nil
             }
             let asking = waiting.compactMap { context in gain(context).map { (context, $0) } }
-            // Of two good moments the better is taken; what has to be shown is shown all the same.
+            // The better of two good moments wins. A message at its deadline is shown in any case.
             let best = asking.map(\.1).max() ?? 0
             for (context, gain) in asking {
                 let isDue = slots[context.campaign] != nil || slot >= context.deadline
@@ -116,7 +116,7 @@ struct BusyDaysRun {
         displays.append(
             Display(
                 campaign: context.campaign, person: person, slot: slot, opened: opened, probability: probability))
-        // An open forgives some of what was before.
+        // An open undoes a part of the habituation.
         memory.shown[person] = memory.shown[person] * (opened ? 0.6 : 1) + 1
         memory.since[person] = 0
     }
@@ -126,7 +126,7 @@ struct BusyDaysRun {
 }
 
 extension BusyDays {
-    /// What former messages and age take from the log-odds.
+    /// How much earlier messages and age reduce the log-odds.
     func burden(_ slot: Int, start: Int, shown: Double, since: Double) -> Double {
         settings.habituation * shown + settings.disturbance * exp(-since / 12)
             + settings.ageing * Double(slot - start) / 6

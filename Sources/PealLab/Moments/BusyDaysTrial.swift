@@ -6,7 +6,7 @@ import PealMoments
 struct BusyDaysTrial {
     let world: BusyDays
     let habits: BusyDaysHabits
-    /// The random moments of the first two weeks, and what people remember after them.
+    /// The random moments of the first two weeks, and the state of habituation after them.
     let logged: BusyDaysRun
 
     init(_ settings: BusyDays.Settings) {
@@ -15,19 +15,19 @@ struct BusyDaysTrial {
         logged = BusyDaysRun(world, days: 0..<14) { _ in PlannedPolicy.random(world) }
     }
 
-    /// A policy for all over the last two weeks.
+    /// Runs one policy for everybody over the last two weeks.
     func run(_ policy: any BusyDaysPolicy) -> BusyDaysRun {
         BusyDaysRun(world, days: BusyDays.testDays, memory: logged.memory) { _ in policy }
     }
 
-    /// The displays of a campaign that can be learnt from: a phone knows its owner from the fifth day on.
+    /// The displays of a campaign that serve as labels. A phone has a profile of its owner from the fifth day on.
     private func labels(_ campaign: Int) -> [BusyDaysRun.Display] {
         logged.displays.filter {
             $0.campaign == campaign && $0.slot >= BusyDays.trainingDays.lowerBound * BusyDays.slotsPerDay
         }
     }
 
-    /// The product's policy with models from so many labels for each campaign; nil for all there are.
+    /// The product's policy with models trained on this number of labels for each campaign; nil for all.
     func phone(labels count: Int?, spacing: Int64 = DeliveryRules.spacingDefault) throws -> PhoneBusyDaysPolicy {
         let models = try BusyDays.campaigns.indices.map { try model($0, labels: count) }
         return PhoneBusyDaysPolicy(world, habits, models: models, spacing: spacing)
@@ -65,7 +65,7 @@ struct BusyDaysTrial {
             weights: trainer.weights(picked), wakes: LoggedWakes(sensed: sensed, ownHours: hours))
     }
 
-    // What a server can do.
+    // Policies without the phone.
 
     func bestFixedHour() -> PlannedPolicy {
         let shares = BusyDays.campaigns.indices.map { campaign in
@@ -91,7 +91,7 @@ struct BusyDaysTrial {
         }
     }
 
-    /// Learned send-time: a logistic regression on what is known ahead.
+    /// Learned send-time: a logistic regression on the known features.
     func learnedSendTime() -> PlannedPolicy {
         let fits = BusyDays.campaigns.indices.map { campaign -> (Standardization, [Double]) in
             let displays = labels(campaign)
@@ -118,7 +118,7 @@ struct BusyDaysTrial {
         }
     }
 
-    // What nobody can do.
+    // Policies that know the truth.
 
     /// True mean log-odds of each campaign, person and hour.
     func means() -> [Double] {
@@ -156,8 +156,8 @@ struct BusyDaysTrial {
             view: .init(score: rest, quantiles: BusyDays.campaigns.indices.map { quantiles($0, rest) }))
     }
 
-    /// Stops on the best linear view of what is sensed, added to the true mean of person and hour. It stands for the
-    /// limit of a phone; a filter over time might see a little more.
+    /// Stops on the best linear estimate from all signals, added to the true mean of person and hour. It approximates
+    /// the limit of a phone; a filter over time might do slightly better.
     func observableOracle(_ means: [Double]) -> OracleBusyDaysPolicy {
         let people = world.settings.people
         var views: [(weights: [Double], standardization: Standardization)] = []
@@ -173,7 +173,7 @@ struct BusyDaysTrial {
                     appendSensed(person, slot, to: &row)
                 }
                 let score = Double(world.scores[campaign][person * BusyDays.slots + slot])
-                // Nearer to one half than real messages: the same weights from fewer labels.
+                // Open rates closer to one half than real ones: the same weights from fewer labels.
                 opened.append(random.hits(Logistic.probability(score + 1)) ? 1 : 0)
             }
             let standardization = Standardization(of: rows)

@@ -55,7 +55,7 @@ package struct CostCommand: ParsableCommand {
                 format: "score %.2f µs, stopping rule of 36 wakes %.2f µs, hour profile %.2f ms, "
                     + "training 20000 × 36 %.3f s, model file %d bytes", score * 1e6, rule * 1e6, profile * 1e3,
                 training, file.count))
-        // The sum is what keeps the compiler from leaving the work out.
+        // The sum keeps the compiler from removing the work.
         if sink.isNaN { print("a result was not a number") }
     }
 

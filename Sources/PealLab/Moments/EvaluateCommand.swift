@@ -1,7 +1,7 @@
 package import ArgumentParser
 import Foundation
 
-/// `peal-lab evaluate`: what each policy earns in a synthetic world.
+/// `peal-lab evaluate`: the lift of each policy in a synthetic world.
 package struct EvaluateCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "evaluate", abstract: "Compares policies for the moment of a message in a synthetic world.")
@@ -104,7 +104,7 @@ struct EvaluationSummary: Codable {
     let windowHours: Int
     let users: Int
     let lift: [String: Double]
-    /// Over the seeds in which the observable oracle gains something; nil where there are none.
+    /// Over the seeds in which the observable oracle has a positive lift; nil if there are none.
     let efficiency: [String: Double?]
     let worst: [String: Double?]
     /// Standard errors of the means of E.

@@ -2,14 +2,14 @@ import Foundation
 import PealMomentTraining
 import PealMoments
 
-/// How well policies do in one world: the answer of `peal-lab evaluate`.
+/// The results of all policies in one world: the output of `peal-lab evaluate`.
 struct Evaluation: Sendable, Codable {
     let seed: Int
     let windowHours: Int
     let users: Int
-    /// By policy: by which share more messages are opened than if all are shown at once.
+    /// By policy: the relative increase of opens over immediate display.
     let lift: [String: Double]
-    /// By number of labels: the share of the observable oracle's lift. Nil where even the oracle gains nothing.
+    /// By number of labels: the share of the observable oracle's lift; nil if the oracle has none.
     let efficiency: [String: Double?]
 
     enum CodingKeys: String, CodingKey {
@@ -36,12 +36,12 @@ struct Evaluation: Sendable, Codable {
     }
 }
 
-/// Which models are tried in PocketDay.
+/// Which models are evaluated in PocketDay.
 struct EvaluationOptions: Sendable, Hashable {
     var schema = 2
     var earlierCampaigns = 6
     var distortion = PhonePolicy.Distortion()
-    /// Draws of 500 and of 2,000 labels, whose mean is reported.
+    /// Samples of 500 and of 2,000 labels, whose mean is reported.
     var draws = 3
 }
 
@@ -83,9 +83,9 @@ extension Evaluation {
     }
 }
 
-/// A policy on phones that learns from labels: the product's, and the first schema's to compare with.
+/// A policy on phones that learns from labels: the product's, and the first schema's for comparison.
 protocol TrialPolicy {
-    /// The wake at which each message is shown, with a model from so many labels.
+    /// The wake at which each message is shown, with a model trained on this number of labels.
     func choices(labels: Int, draw: Int, _ distortion: PhonePolicy.Distortion) throws -> [Int]
 }
 

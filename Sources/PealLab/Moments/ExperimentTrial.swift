@@ -2,7 +2,7 @@ import Foundation
 import PealMomentTraining
 import PealMoments
 
-/// Users who open messages at their own rates, in an experiment whose truth is known: what the statistics must find.
+/// Users with individual open rates in an experiment whose true effect is known.
 struct ExperimentTrial {
     let users: Int
     let lift: Double
@@ -10,7 +10,7 @@ struct ExperimentTrial {
     /// Messages of each user before the experiment.
     private static let earlierMessages = 20
 
-    /// What one run shows over its days.
+    /// The results of one run over its days.
     struct Outcome {
         /// Whether a plain test at the 5 % level, the always-valid interval, and the same without prior rates excluded
         /// zero at any look.
@@ -19,7 +19,7 @@ struct ExperimentTrial {
         var withoutPriorRates = false
         /// The first day on which the interval excluded zero.
         var day: Int?
-        /// How much the prior rates narrow the variance, at the last look.
+        /// How much the prior rates reduce the variance, at the last look.
         var varianceRatio = 1.0
     }
 
@@ -63,7 +63,8 @@ struct ExperimentTrial {
         outcome.varianceRatio = comparison.variance / comparison.plainVariance
     }
 
-    /// At how many users the alarm is raised when users fall into the context-aware arm with that chance.
+    /// The number of users at which the alarm fires if users are assigned to the context-aware arm with this
+    /// probability.
     static func alarm(_ chance: Double, users: Int, _ random: inout WorldRandom) -> Int? {
         var alarm = SampleRatioAlarm(share: 0.5)
         var one = 0
@@ -76,17 +77,17 @@ struct ExperimentTrial {
     }
 }
 
-/// An experiment in the second or the third world: half of the users get good moments, and only opens are seen.
+/// An experiment in the second or third world: half of the users get chosen moments, and only opens are observed.
 struct WorldExperiment: Codable {
     let world: String
     let seed: Int
-    /// What the difference between the arms would be if everybody were in both.
+    /// The true difference between the arms, with every user in both.
     let trueLift: Double
     let estimatedLift: Double
     let low: Double
     let high: Double
     let decision: ExperimentDecision
-    /// The day of the decision; nil where none is taken.
+    /// The day of the decision; nil if there was none.
     let day: Int?
 
     init(_ name: String, _ settings: BusyDays.Settings) throws {

@@ -2,7 +2,8 @@ import Foundation
 import PealMomentTraining
 import PealMoments
 
-/// The first schema with its prior, trained and stopped by the product's code: what the second one is compared with.
+/// The first schema with its prior, with the product's trainer and stopping rule. The second schema is compared with
+/// it.
 struct FirstSchemaPolicy: TrialPolicy {
     private static let width = FirstSchema.knownCount + FeatureSchema.sensedCount
     private let trial: PocketDayTrial
@@ -16,7 +17,7 @@ struct FirstSchemaPolicy: TrialPolicy {
     init(_ trial: PocketDayTrial, earlierCampaigns: Int) {
         self.trial = trial
         let schemas = [FirstSchema(trial, day: 7), FirstSchema(trial, day: 14)]
-        // On the wall clock, which is what a person without habits lives by.
+        // On the wall clock, as for a person without history.
         let person = Person(profile: .neutral, openness: 0)
         func append(_ who: Int, _ slot: Int, to matrix: inout FeatureMatrix) {
             matrix.append { features in
@@ -98,7 +99,7 @@ struct FirstSchemaPolicy: TrialPolicy {
     /// On the wall clock, weekdays and weekends alike.
     private static func hour(_ slot: Int) -> OwnHour { OwnHour(hour: Int(PocketDay.hour(slot)), isWeekend: false) }
 
-    /// The plain mean of earlier campaigns, as wide as they lie apart.
+    /// The plain mean of earlier campaigns, with their variance.
     private static func firstPrior(_ estimates: [CampaignEstimate]) -> GaussianPrior {
         let effects = GaussianPrior(campaigns: estimates, hourFeatures: [])
         let means = (0..<Self.width).map { weight in

@@ -2,7 +2,7 @@ package import ArgumentParser
 import Foundation
 import PealMoments
 
-/// `peal-lab report`: the evaluation as pictures, in one HTML file that needs nothing else.
+/// `peal-lab report`: the evaluation as charts in one self-contained HTML file.
 package struct MomentReportCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "report", abstract: "Draws lift, calibration and sample windows into an HTML file.")
@@ -35,7 +35,7 @@ package struct MomentReportCommand: ParsableCommand {
     }
 }
 
-/// What the pictures show.
+/// The data of the charts.
 struct MomentReport {
     private let evaluation: Evaluation
     private let calibration: [(expected: Double, opened: Double)]

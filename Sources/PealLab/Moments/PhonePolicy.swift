@@ -2,15 +2,15 @@ import Foundation
 import PealMomentTraining
 import PealMoments
 
-/// What phones do in PocketDay: the features, the trainer, the model and the stopping rule are those of the product.
+/// The product's policy in PocketDay: its features, trainer, model and stopping rule.
 struct PhonePolicy {
-    /// How a model is put wrong, to see what that costs.
+    /// Deliberate errors of a model, to measure what they cost.
     struct Distortion: Sendable, Hashable {
         /// Factor on all scores.
         var slope = 1.0
-        /// What is added to all scores.
+        /// Added to all scores.
         var intercept = 0.0
-        /// What phones believe about their wakes; the truth when nil.
+        /// The wake rate that phones assume; nil for the true one.
         var assumedArrival: Double?
     }
 
@@ -18,11 +18,11 @@ struct PhonePolicy {
     var trainer: MomentTrainer
     let labels: CampaignLabels
     let wakes: LoggedWakes
-    /// Features at every wake of the test, 36 in a row.
+    /// Features at every wake of the test, 36 for each.
     private let grid: FeatureMatrix
     private let ownHours: [OwnHour]
 
-    /// - Parameter earlierCampaigns: how many have taught the prior; with none the built-in model is all there is.
+    /// - Parameter earlierCampaigns: how many the prior is computed from; with none the built-in model is used.
     init(_ trial: PocketDayTrial, earlierCampaigns: Int = 6) {
         self.trial = trial
         let habits = Habits(trial)
@@ -73,7 +73,7 @@ struct PhonePolicy {
         }
     }
 
-    /// Predicted and true probabilities over the test, for pictures.
+    /// Predicted and true probabilities over the test, for charts.
     func predictions(_ model: MomentModel, message: Int) -> (scores: [Double], rule: StoppingRule) {
         let (test, known) = (trial.test, FeatureSchema.knownCount)
         let first = message * test.wakeCount

@@ -11,19 +11,19 @@ struct PocketDay: Sendable {
     static let activityCount = 8
 
     struct Citizen: Sendable {
-        /// By how many hours the day is later than usual; a night worker's by nine more.
+        /// How many hours later than usual the person's day is; nine more for night workers.
         var shift = 0.0
         /// How much this person likes each activity.
         var routine = [Double](repeating: 1, count: activityCount)
-        /// What is added to the log-odds of using the phone.
+        /// Added to the log-odds of using the phone.
         var useBias = 0.0
-        /// What is added to the log-odds of opening any message.
+        /// Added to the log-odds of opening any message.
         var openness = 0.0
         /// A private preference for hours: weights of sine and cosine.
         var taste = (sine: 0.0, cosine: 0.0)
     }
 
-    /// What is so in a slot; `using` alone is hidden from the phone.
+    /// The state of a slot. The phone can sense all of it except `using`.
     struct Flags: OptionSet, Sendable {
         let rawValue: UInt16
         static let using = Self(rawValue: 1)
@@ -124,7 +124,8 @@ struct PocketDay: Sendable {
         flags[index] = seen
     }
 
-    /// App opens, which happen while the phone is in use, more often for the open-minded and at hours they like.
+    /// App opens. They happen while the phone is in use, more often for people with high openness and at hours they
+    /// prefer.
     private mutating func openApp(_ person: Int, _ random: inout WorldRandom) {
         let citizen = citizens[person]
         for day in 0..<Self.days {
@@ -153,13 +154,13 @@ struct PocketDay: Sendable {
         return rest < 0 ? rest + 24 : rest
     }
 
-    /// The counters of a person's phone in the morning of a day.
+    /// The counters on a person's phone in the morning of a day.
     func opens(_ person: Int, before day: Int) -> [Int] {
         let row = (person * (Self.days + 1) + day) * 24
         return openCounts[row..<row + 24].map(Int.init)
     }
 
-    /// - Parameter previous: the slot of the scheduled wake before.
+    /// - Parameter previous: the slot of the previous scheduled wake.
     func signals(_ person: Int, _ slot: Int, previous: Int) -> Signals {
         let index = person * Self.slots + slot
         return Signals(
@@ -170,9 +171,9 @@ struct PocketDay: Sendable {
 
 /// How people spend their days.
 private enum Routine {
-    /// The chance that an activity goes on for another slot.
+    /// The probability that an activity continues for another slot.
     static let persistence = [0.97, 0.75, 0.90, 0.70, 0.80, 0.82, 0.90, 0.80]
-    /// The chance that the phone is in use.
+    /// The probability that the phone is in use.
     static let use = [0.01, 0.45, 0.10, 0.45, 0.75, 0.25, 0.15, 0.08]
 
     /// How attractive each activity is at an hour of the person's day.
@@ -197,7 +198,7 @@ private enum Routine {
     }
 }
 
-/// The chance of each signal during each activity.
+/// The probability of each signal during each activity.
 enum Emission {
     static let vehicle = [0, 0.62, 0.01, 0.01, 0.01, 0.02, 0.08, 0.02]
     static let walking = [0, 0.22, 0.03, 0.10, 0.05, 0.25, 0.22, 0.65]

@@ -1,7 +1,7 @@
 import Foundation
 import PealMoments
 
-/// What decides in PocketDay whether a message is opened.
+/// The true model of opens in PocketDay.
 struct PocketDayCampaign: Sendable {
     /// Effect of each activity.
     var activities: [Double]
@@ -14,7 +14,7 @@ struct PocketDayCampaign: Sendable {
     var intercept = 0.0
 
     /// - Parameters:
-    ///   - spread: how far campaigns lie apart.
+    ///   - spread: how much campaigns differ.
     ///   - rate: the mean open probability in daytime.
     init(_ world: PocketDay, _ random: inout WorldRandom, spread: Double, rate: Double) {
         let base = [-2.2, 0.05, -0.9, 0.55, 0.75, -0.25, -0.9, -1.6]
@@ -27,7 +27,7 @@ struct PocketDayCampaign: Sendable {
         calibrate(world, to: rate)
     }
 
-    /// The part of the log-odds that person and time decide.
+    /// The part of the log-odds that depends on person and time.
     func known(_ world: PocketDay, _ person: Int, _ slot: Int) -> Double {
         let citizen = world.citizens[person]
         let (sine, cosine) = PocketDayClock.waves[slot % PocketDay.slotsPerDay]

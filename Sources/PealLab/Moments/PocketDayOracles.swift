@@ -9,9 +9,10 @@ struct PocketDayOracles {
     private static let bins = 12
 
     let trial: PocketDayTrial
-    /// Chance of each state one wake later: `(hour × states + from) × states + to`, by the hour of the person's day.
+    /// Probability of each state one wake later: `(hour × states + from) × states + to`, by the hour of the person's
+    /// day.
     private let transitions: [Double]
-    /// Chance of each state: `hour × states + state`.
+    /// Probability of each state: `hour × states + state`.
     private let shares: [Double]
 
     init(_ trial: PocketDayTrial) {
@@ -32,7 +33,7 @@ struct PocketDayOracles {
         shares = Self.normalized(counts, row: states)
     }
 
-    /// Knows the hidden state at every wake that arrives, and the chances of its course.
+    /// Knows the hidden state at every wake that arrives, and the probabilities of its transitions.
     func latent() -> [Int] {
         let (test, campaign, world) = (trial.test, trial.campaign, trial.world)
         let effects = (0..<Self.states).map { state -> Double in
@@ -53,7 +54,7 @@ struct PocketDayOracles {
         }
     }
 
-    /// What waiting is worth at each wake in each state.
+    /// The value of waiting at each wake in each state.
     private func waitingValues(_ person: Int, _ slots: [Int], _ effects: [Double]) -> [Double] {
         let (states, arrival) = (Self.states, trial.settings.arrival)
         let last = slots.count - 1
@@ -76,7 +77,7 @@ struct PocketDayOracles {
         return values
     }
 
-    /// Sees the future: the best wake that arrives, or the deadline.
+    /// Knows the future: chooses the best wake that arrives, or the deadline.
     func prophet() -> [Int] {
         let test = trial.test
         return (0..<test.count).map { message in
@@ -184,7 +185,7 @@ struct PocketDayOracles {
     }
 }
 
-/// How likely each combination of flags is in each state.
+/// The probability of each combination of flags in each state.
 private enum Likelihoods {
     static func of(_ seen: PocketDay.Flags) -> [Double] { table[Int(seen.rawValue >> 1)] }
 
@@ -211,7 +212,7 @@ private enum Likelihoods {
     }
 }
 
-/// The oracle's stopping rule: scores in bins, with their chances by hour, and by hour and previous bin.
+/// The oracle's stopping rule: scores in bins, with their probabilities by hour, and by hour and previous bin.
 private struct OracleTable {
     private let edges: [Double]
     private let values: [Double]

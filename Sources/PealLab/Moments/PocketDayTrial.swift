@@ -8,14 +8,14 @@ struct TrialWindows: Sendable {
     let starts: [Int]
     /// Slots between scheduled wakes.
     let stride: Int
-    /// Scheduled wakes of a window; the last is the deadline.
+    /// Number of scheduled wakes in a window; the last is the deadline.
     let wakeCount: Int
-    /// Which wakes arrive: `message * wakeCount + wake`. The deadline is none.
+    /// Which wakes arrive: `message * wakeCount + wake`. The deadline is not a wake.
     let arrived: [Bool]
 
     var count: Int { people.count }
 
-    /// Windows that begin between 8 h and as late as they end by 22 h.
+    /// Windows begin at 8 h at the earliest and end at 22 h at the latest.
     init(
         days: Range<Int>, people: Int, windowHours: Int, stride: Int, arrival: Double, _ random: inout WorldRandom
     ) {
@@ -36,8 +36,8 @@ struct TrialWindows: Sendable {
     func slot(_ message: Int, _ wake: Int) -> Int { starts[message] + (wake + 1) * stride }
 }
 
-/// One seed of PocketDay with a campaign: a week of histories, a week of labels, a week in which policies are compared
-/// by the true probability of the moments that they choose.
+/// One seed of PocketDay with a campaign: a week of history, a week of labels, and a week in which policies are
+/// compared by the true probability of the moments that they choose.
 struct PocketDayTrial: Sendable {
     struct Settings: Sendable, Hashable {
         var seed = 1
@@ -46,7 +46,7 @@ struct PocketDayTrial: Sendable {
         /// Slots of ten minutes between wakes.
         var stride = 3
         var arrival = 0.8
-        /// How far campaigns lie apart.
+        /// How much campaigns differ.
         var spread = 0.45
     }
 
@@ -99,7 +99,7 @@ struct PocketDayTrial: Sendable {
         return Self.labels(earlier, world, training, &random)
     }
 
-    /// Every message is shown at a wake of its window that is drawn uniformly.
+    /// Shows every message at a wake of its window drawn uniformly.
     private static func labels(
         _ campaign: PocketDayCampaign, _ world: PocketDay, _ windows: TrialWindows, _ random: inout WorldRandom
     ) -> [Label] {
@@ -118,7 +118,7 @@ struct PocketDayTrial: Sendable {
 
     var immediateMean: Double { Self.mean(immediate) }
 
-    /// By which share more messages are opened than if they are shown at once.
+    /// The relative increase of opens over immediate display.
     func lift(_ values: [Double]) -> Double { Self.mean(values) / immediateMean - 1 }
 
     static func mean(_ values: [Double]) -> Double { values.reduce(0, +) / Double(max(values.count, 1)) }

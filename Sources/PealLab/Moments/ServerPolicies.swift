@@ -2,7 +2,7 @@ import Foundation
 import PealMomentTraining
 import PealMoments
 
-/// What a server can do without the phone: choose one instant of the window in advance.
+/// Policies that need no phone: they choose one instant of the window in advance.
 struct ServerPolicies {
     let trial: PocketDayTrial
 
@@ -29,7 +29,7 @@ struct ServerPolicies {
         return best { _, slot in opens[hour(slot)] / shown[hour(slot)] }
     }
 
-    /// Each person's own hour with most app opens, drawn towards the audience's.
+    /// Each person's hour with the most app opens, shrunk towards the audience's.
     func histogram() -> [Int] {
         let affinity = FirstSchema(trial, day: 14)
         return best { message, slot in
@@ -37,7 +37,7 @@ struct ServerPolicies {
         }
     }
 
-    /// Learned send-time: a logistic regression on what is known ahead, the hour profile among it, with all labels.
+    /// Learned send-time: a logistic regression on the known features, including the hour profile, with all labels.
     func learned(_ habits: Habits) -> [Int] {
         var rows = FeatureMatrix(width: FeatureSchema.knownCount)
         for label in trial.labels { rows.append { habits.appendKnown(label.person, label.slot, to: &$0) } }
@@ -71,11 +71,11 @@ struct ServerPolicies {
     }
 }
 
-/// The features of the first schema, kept as a yardstick: affinities to 24 separate hours instead of a smooth profile,
+/// The features of the first schema, kept as a baseline: affinities to 24 separate hours instead of a smooth profile,
 /// and everything on the wall clock.
 struct FirstSchema {
     static let knownCount = 9
-    /// Opens of the audience that each person's affinities begin with.
+    /// Opens of the audience that initialize each person's affinities.
     private static let shrinkage = 12.0
 
     private let shares: [Double]

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The chance in a synthetic world, which a seed repeats: xoshiro256++.
+/// The random numbers of a synthetic world, reproducible from a seed: xoshiro256++.
 struct WorldRandom: Sendable {
     private var state: (UInt64, UInt64, UInt64, UInt64)
     private var spare: Double?
 
-    /// - Parameter stream: keeps parts of a world apart, so that a change of one leaves the others alone.
+    /// - Parameter stream: separates the parts of a world, so that a change of one does not affect the others.
     init(seed: Int, stream: Int) {
         var mixer = UInt64(bitPattern: Int64(seed)) &* 0xD134_2543_DE82_EF95 &+ UInt64(bitPattern: Int64(stream))
         func next() -> UInt64 {
@@ -34,10 +34,10 @@ struct WorldRandom: Sendable {
     /// Uniform in 0 ..< 1.
     mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 
-    /// True with that chance.
+    /// True with this probability.
     mutating func hits(_ chance: Double) -> Bool { unit() < chance }
 
-    /// 0 up to and without `bound`.
+    /// An integer in 0 ..< `bound`.
     mutating func below(_ bound: Int) -> Int { min(Int(unit() * Double(bound)), bound - 1) }
 
     /// Normally distributed, by Marsaglia's polar method.
@@ -56,7 +56,7 @@ struct WorldRandom: Sendable {
         }
     }
 
-    /// `count` of the numbers below `bound`, without repetition; all of them in order when there are no more.
+    /// `count` distinct numbers below `bound`; all of them in order if there are no more.
     mutating func sample(_ count: Int, below bound: Int) -> [Int] {
         guard count < bound else { return Array(0..<bound) }
         var numbers = Array(0..<bound)

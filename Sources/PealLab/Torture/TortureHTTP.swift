@@ -11,7 +11,7 @@ struct TortureHTTP: Sendable {
 
     private let client = HTTPClient(configuration: .init(connectionPool: .init(idleTimeout: .seconds(2))))
 
-    /// - Returns: status and body, `.null` for one that is not JSON.
+    /// - Returns: status and body; `.null` if the body is not JSON.
     /// - Throws: when there was no answer.
     func call(
         _ method: String, _ url: String, _ body: [UInt8]? = nil, key: String? = nil, seconds: Int64 = 15
@@ -28,7 +28,7 @@ struct TortureHTTP: Sendable {
         return (Int(answer.status.code), json ?? .null)
     }
 
-    /// Calls until the status is expected, as a patient author does.
+    /// Repeats a request until it gets the expected status.
     /// - Throws: `TortureFailure` for another refusal than 429 and 503, or when the time is over.
     func insist(
         _ method: String, _ url: @Sendable () async -> String, _ body: [UInt8]? = nil, key: String? = nil,

@@ -1,4 +1,4 @@
-/// A kind of trouble that `peal-lab torture` causes.
+/// A kind of fault that `peal-lab torture` causes.
 package enum TortureFault: String, CaseIterable, Sendable, Hashable {
     /// SIGKILL to a server, which is started again.
     case kill
@@ -18,12 +18,12 @@ package enum TortureFault: String, CaseIterable, Sendable, Hashable {
     case clock
 }
 
-/// What is sent and what goes wrong, and when. It depends on nothing but its plan: the same seed gives the same
+/// What is sent, which faults occur, and when. It depends only on its plan: the same seed gives the same
 /// schedule.
 package struct TortureSchedule: Sendable, Hashable {
     package struct Plan: Sendable, Hashable {
         package var seed: UInt64 = 1
-        /// How long messages are sent and faults occur.
+        /// How long messages are sent and faults are caused.
         package var seconds = 30.0
         package var messages = 60
         package var devices = 2000
@@ -40,9 +40,9 @@ package struct TortureSchedule: Sendable, Hashable {
         package let fault: TortureFault
         /// How long it lasts.
         package let seconds: Double
-        /// The server that it concerns.
+        /// The affected server.
         package let node: Int
-        /// Chooses among the forms of the fault.
+        /// Selects a variant of the fault.
         package let form: Int
     }
 

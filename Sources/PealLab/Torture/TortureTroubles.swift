@@ -7,7 +7,7 @@ import PealCore
     import Musl
 #endif
 
-/// Causes the faults of a schedule, one after the other.
+/// Causes the faults of a schedule in order.
 struct TortureTroubles: Sendable {
     private static let burst = 400
 
@@ -52,7 +52,7 @@ struct TortureTroubles: Sendable {
         }
     }
 
-    /// Ends what would last.
+    /// Ends the faults that are still active.
     func heal() async throws {
         await world.freeDisk()
         await world.sendToSimulator(SIGCONT)

@@ -85,8 +85,9 @@ final class HTTP1Handler: ChannelInboundHandler {
             let bytes = context.channel.allocator.buffer(bytes: answer.body)
             context.write(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil)
         }
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        if isLast { context.close(promise: nil) }
+        let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
+        // Closing discards what the socket has not taken yet.
+        if isLast { written.assumeIsolated().whenComplete { _ in context.close(promise: nil) } }
     }
 }
 

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Measures how fast `peal` accepts single requests: pushes to one device, scheduled ones, and registrations.
+
+`peal-lab bench load` sends the requests over keep-alive connections, pinned to one core; the server is pinned to another.
+Each round first measures a bare Hummingbird route that decodes the same JSON (`peal-lab bench route`) and then Peal.
+Compare only figures of one run. Prints a line per row, and the figures as JSON on the last line.
+
+  push         POST /v1/push (Pivotal) to one device: accepted, durable, sent to peal-sim
+  native       the same through the native API
+  contextpush  a context-aware message for one user with a delivery window of three hours
+  register     PUT of one new device
+  batch        new devices in batches of 1,000, in CPU time per device
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+from fanout import ADMIN, ROOT, Setup, call, cpu_seconds, pinned, run, wait_for
+
+ROWS = ["push", "native", "contextpush", "register", "batch"]
+TEXT = "x" * 60
+
+
+class IntakeSetup(Setup):
+    """One app with one device, keys of three dialects, and a bare route."""
+
+    def prepare(self):
+        app = call("POST", f"{self.base}/apps", {"name": "benchmark", "bundle_id": "com.example.benchmark"})
+        self.app = f"{self.base}/apps/{app['id']}"
+        place, credential = self.network.credential(self.sim)
+        call("PUT", f"{self.app}/credentials/{place}", credential)
+        self.device = "10000000-0000-4000-8000-000000000001"
+        call("PUT", f"{self.app}/devices/{self.device}", self.network.device(1) | {"user_id": "ann"})
+        self.pivotal = call("POST", f"{self.app}/keys", {"dialect": "pivotal"})
+        self.contextpush = call("POST", f"{self.app}/keys", {"dialect": "contextpush"})
+        port_file = self.folder / "bare-port"
+        lab = pathlib.Path(self.options.binaries) / "peal-lab"
+        self.bare = subprocess.Popen(pinned(1, [str(lab), "bench", "route", "--port-file", str(port_file)]))
+        self.bare_port = int(wait_for(port_file, self.bare))
+        self.numbers = 0
+
+    def stop(self):
+        if hasattr(self, "bare"):
+            self.bare.terminate()
+            self.bare.wait(30)
+        super().stop()
+
+    @property
+    def port(self):
+        return int(self.base.split(":")[2].split("/")[0])
+
+    def load(self, port, process, request, count):
+        """Returns requests a second, CPU µs of `process` per request, and p99 in milliseconds."""
+        path = self.folder / "request.json"
+        path.write_text(json.dumps(request))
+        lab = str(pathlib.Path(self.options.binaries) / "peal-lab")
+        self.numbers += count
+        before = cpu_seconds(process.pid)
+        result = subprocess.run(
+            pinned(0, [lab, "bench", "load", "--port", str(port), "--request", str(path), "--count", str(count),
+                       "--connections", str(self.options.connections), "--first", str(self.numbers)]),
+            capture_output=True, text=True)
+        if result.returncode:
+            sys.exit(f"{request['path']}: {result.stdout} {result.stderr}")
+        figures = json.loads(result.stdout)
+        return figures["per_second"], (cpu_seconds(process.pid) - before) / count * 1e6, figures["p99_ms"]
+
+    def request(self, row):
+        admin = {"Authorization": f"Bearer {ADMIN}", "Content-Type": "application/json"}
+        native = "/peal/v1" + self.app.split("/peal/v1")[1]
+        if row in ("push", "bare"):
+            return self.pivotal_push()
+        if row == "native":
+            body = {"audience": {"devices": [self.device]}, "content": {"body": TEXT}}
+            return {"method": "POST", "path": f"{native}/messages", "headers": admin, "body": json.dumps(body)}
+        if row == "register":
+            body = {"platform": "ios", "address": "{hex}", "user_id": "user-{n}", "topics": ["news"]}
+            return {"method": "PUT", "path": f"{native}/devices/{{uuid}}", "headers": admin, "body": json.dumps(body)}
+        return self.context_push()
+
+    def pivotal_push(self):
+        body = {"message": {"body": TEXT}, "target": {"devices": [self.device]}}
+        values = self.pivotal["application_uuid"] + ":" + self.pivotal["api_key"]
+        headers = {"Authorization": f"Basic {base64(values)}", "Content-Type": "application/json"}
+        return {"method": "POST", "path": "/v1/push", "headers": headers, "body": json.dumps(body)}
+
+    def context_push(self):
+        """A message of ContextPush for one user, with a window of three hours."""
+        body = {
+            "bundle_id": "com.example.benchmark", "platform": "ios", "user_id": "ann", "deliver_within_hours": 3,
+            "idempotency_key": "benchmark-{n}", "delivery_method": "context_aware", "campaign_id": "benchmark",
+            "content": {"title": "Town hall", "body": TEXT}}
+        headers = {"Authorization": f"Token {self.contextpush['token']}", "Content-Type": "application/json"}
+        path = "/v1/campaigns/schedule_message_for_user"
+        return {"method": "POST", "path": path, "headers": headers, "body": json.dumps(body)}
+
+    def batch(self, count):
+        """CPU µs per device of registrations by 1,000."""
+        before = cpu_seconds(self.peal.pid)
+        for start in range(0, count, 1000):
+            devices = [self.network.device(self.numbers + start + number) for number in range(1000)]
+            call("POST", f"{self.app}/devices:batch", {"devices": devices})
+        self.numbers += count
+        return (cpu_seconds(self.peal.pid) - before) / count * 1e6
+
+
+def base64(text):
+    import base64 as codec
+    return codec.b64encode(text.encode()).decode()
+
+
+def measure(setup, options):
+    rounds = {row: [] for row in ["bare", *options.rows]}
+    for _ in range(options.rounds):
+        rounds["bare"].append(setup.load(setup.bare_port, setup.bare, setup.request("bare"), options.count * 4))
+        for row in options.rows:
+            if row == "batch":
+                rounds[row].append((0, setup.batch(max(1000, options.count // 1000 * 1000)), 0))
+            else:
+                rounds[row].append(setup.load(setup.port, setup.peal, setup.request(row), options.count))
+    result = {"connections": options.connections, "count": options.count, "rounds": options.rounds}
+    bare = statistics.median(figures[0] for figures in rounds["bare"])
+    for row, figures in rounds.items():
+        rate, cpu, p99 = (statistics.median(column) for column in zip(*figures))
+        result[f"{row}_cpu_us"] = round(cpu, 1)
+        if rate:
+            result |= {f"{row}_per_second": round(rate), f"{row}_p99_ms": round(p99, 2)}
+        if rate and row != "bare":
+            result[f"{row}_ratio"] = round(rate / bare, 3)
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=10_000, help="requests of each row and round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--rows", type=lambda text: text.split(","), default=ROWS)
+    parser.add_argument("--binaries", default=str(ROOT / ".build" / "release"))
+    options = parser.parse_args()
+    options.provider, options.devices, options.locales = "apns", 1, 1
+    run(IntakeSetup, measure, options)
+
+
+if __name__ == "__main__":
+    main()

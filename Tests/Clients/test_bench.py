@@ -1,0 +1,29 @@
+"""The benchmarks run: with few requests, on debug builds, without judging their figures."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from peal_server import ROOT
+
+sys.path.insert(0, str(ROOT / "Benchmarks"))
+import bench  # noqa: E402
+
+
+@pytest.mark.parametrize("row", bench.ROWS)
+def test_measures_every_row(row, tmp_path):
+    output = tmp_path / "bench.json"
+    command = [sys.executable, str(ROOT / "Benchmarks" / "bench.py"), "--smoke", "--rows", row,
+               "--binaries", str(ROOT / ".build" / "debug"), "--output", str(output)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+    figures = json.loads(output.read_text())["rows"][row]
+    assert any(value > 0 for name, value in figures.items() if name.endswith(("cpu_us", "cpu_microseconds"))), figures
+
+
+def test_reports_what_exceeds_a_threshold():
+    figures = {"sender": {"ratio": 0.6}, "intake": {"push_ratio": 0.1}, "apns": None}
+    limits = {"sender": {"ratio": {"max": 0.5}}, "intake": {"push_ratio": {"min": 0.2}}, "apns": {"ratio": {"max": 1}}}
+    assert list(bench.violations(figures, limits)) == [
+        "sender.ratio is 0.6, above 0.5", "intake.push_ratio is 0.1, below 0.2"]
