@@ -189,7 +189,7 @@ struct DeviceRegistrationTests {
                 .post, "register", DeviceFixture.registration(), as: server.key, headers: ["Content-Type": "text/plain"])
             #expect(text.status == 415)
             let phone = try await server.phone(1000)
-            for number in 1..<60 where number > 1 { _ = try await server.register(number) }
+            for number in 1..<60 { _ = try await server.register(number) }
             let refused = try await server.register(100)
             #expect(refused.status == 429 && refused.header("Retry-After") != nil, "\(refused.text)")
             server.fixture.clock.advance(by: .seconds(2))

@@ -223,7 +223,10 @@ struct InstallationStoreTests {
         }
         #expect(try await fallback("ben", .bestHour) == .seconds(9 * 3600), "his own hours count for more")
         _ = try await fixture.store.write(.control) { try $0.deleteUser(app: app, userID: "ben", now: now) }
-        #expect(try await fallback("ben", .bestHour) == .seconds(7 * 3600))
+        let left = try await fixture.test.engine.read { connection in
+            try connection.value("SELECT COUNT(*) FROM open_hour WHERE user_id = \("ben")", Int.self)
+        }
+        #expect(left == 0)
     }
 
     /// The rows of installations, events and shared contexts.
