@@ -22,16 +22,16 @@ package struct InstallationVerbs: Sendable {
         package var capabilities: Installation.Capabilities
         package var sdkVersion: String?
         /// The present token; nil if the device shows none.
-        package var token: String?
+        package var deviceToken: String?
 
         package init(
             registration: DeviceRegistration, capabilities: Installation.Capabilities, sdkVersion: String?,
-            token: String?
+            deviceToken: String?
         ) {
             self.registration = registration
             self.capabilities = capabilities
             self.sdkVersion = sdkVersion
-            self.token = token
+            self.deviceToken = deviceToken
         }
     }
 
@@ -39,7 +39,7 @@ package struct InstallationVerbs: Sendable {
         package let device: Device
         package let isNew: Bool
         /// The token that is valid from now on.
-        package let token: String
+        package let deviceToken: String
     }
 
     /// Registers a device. With a valid token, the request is about the token's device; otherwise about the one that
@@ -53,7 +53,7 @@ package struct InstallationVerbs: Sendable {
         checkUser: @escaping @Sendable (_ present: String?) throws(PealError) -> Void
     ) async throws -> Registered {
         let fresh = Self.tokenPrefix + Base64URL.encode(randomness.bytes(32))
-        let (freshHash, shown) = (hasher.hash(fresh), draft.token.map { (text: $0, hash: hasher.hash($0)) })
+        let (freshHash, shown) = (hasher.hash(fresh), draft.deviceToken.map { (text: $0, hash: hasher.hash($0)) })
         return try await store.write(.intake) { [devices] store in
             let known = try shown.flatMap { try store.installation(tokenHash: $0.hash, now: call.now) }
             let present = try known.flatMap { known in
@@ -77,7 +77,7 @@ package struct InstallationVerbs: Sendable {
                 ?? Installation(
                     app: app, device: result.device.key, tokenHash: freshHash, key: key,
                     capabilities: draft.capabilities, seenAt: call.now)
-            let token = present == nil ? fresh : shown?.text ?? fresh
+            let deviceToken = present == nil ? fresh : shown?.text ?? fresh
             if present == nil { installation.tokenHash = freshHash }
             installation.key = key
             installation.capabilities = draft.capabilities
@@ -91,7 +91,7 @@ package struct InstallationVerbs: Sendable {
                 try store.classify(&installation, of: result.device, at: call.now)
             }
             try store.putInstallation(installation)
-            return Registered(device: result.device, isNew: result.isNew, token: token)
+            return Registered(device: result.device, isNew: result.isNew, deviceToken: deviceToken)
         }
     }
 
@@ -289,7 +289,7 @@ package struct MomentReader {
 }
 
 extension StoreWriting {
-    /// Classifies a device anew, and reports a change to webhooks.
+    /// Classifies a device by what is known now, and reports a change to webhooks.
     func classify(_ installation: inout Installation, of device: Device, at now: Timestamp) throws {
         guard let before = installation.classify(), let app = try app(key: installation.app) else { return }
         let transition = DeviceTransition(

@@ -49,8 +49,9 @@ package struct LifecycleRun: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appendingPathComponent("peal.db").path
-        let store = SQLStore(
-            engine: try SQLiteEngine(path: path), masterKey: try MasterKey.loadOrCreate(besideDatabase: path))
+        // The key comes first: a database without its key counts as damaged.
+        let masterKey = try MasterKey.loadOrCreate(besideDatabase: path)
+        let store = SQLStore(engine: try SQLiteEngine(path: path), masterKey: masterKey)
         try await store.migrate()
         let app = App(id: AppID(high: 1, low: 1), key: 0, name: "Lab", createdAt: LifecycleBatch.start)
         let key = try await store.write(.control) { try $0.insertApp(app).key }

@@ -18,7 +18,7 @@ struct DeviceRegistrations: Sendable {
         let registration = try given.device.registration(id: services.newDeviceID(), services.addressRules)
         let draft = InstallationVerbs.Draft(
             registration: registration, capabilities: given.capabilities ?? [], sdkVersion: given.sdkVersion,
-            token: given.token)
+            deviceToken: given.deviceToken)
         let proof = UserProof(
             user: registration.userID, text: given.userProof,
             isNeeded: app.settings[DeviceSettings.verifyUserID], secret: key.sharedSecret)
@@ -31,7 +31,7 @@ struct DeviceRegistrations: Sendable {
         return Answer(
             result.isNew ? .created : .ok,
             .compact([
-                ("device", .string(device.id.description)), ("device_token", .string(result.token)),
+                ("device", .string(device.id.description)), ("device_token", .string(result.deviceToken)),
                 ("app", .string(app.bundleID ?? app.id.description)), ("user_id", device.userID.map(JSON.string)),
                 ("now", .string(call.now.withMilliseconds)),
             ]))

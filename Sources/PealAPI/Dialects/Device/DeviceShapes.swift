@@ -4,7 +4,7 @@ internal import PealShapes
 /// A device's registration as received.
 struct DeviceDraft: Sendable {
     var device = NativeDeviceDraft()
-    var token: String?
+    var deviceToken: String?
     var userProof: String?
     var sdkVersion: String?
     var capabilities: Installation.Capabilities?
@@ -36,7 +36,7 @@ enum DeviceShapes {
         Entry(required: "platform", platform) { $0.device.platform = $1 }
         Entry("environment", NativeShapes.environment) { $0.device.environment = $1 }
         Entry(required: "address", NativeShapes.address) { $0.device.address = $1 }
-        Entry("device_token", .text()) { $0.token = $1 }
+        Entry("device_token", .text()) { $0.deviceToken = $1 }
         Entry("user_proof", .text(characters: Limits.signedUserIDBytesMax)) { $0.userProof = $1 }
         Entry("sdk_version", .text()) { $0.sdkVersion = $1 }
         Entry("capabilities", capabilities.shape) { $0.capabilities = $1 }
