@@ -97,7 +97,8 @@ let package = Package(
         .target(
             name: "PealAPI",
             dependencies: [
-                "PealCore", "PealShapes", "PealWebFiles", crypto, httpTypes, hummingbird, logging, nioCore, pealWire,
+                "PealCore", "PealShapes", "PealWebFiles", crypto, httpTypes, hummingbird, logging, nioCore,
+                pealMomentTraining, pealWire,
             ],
             swiftSettings: settings),
         .target(

@@ -115,6 +115,8 @@ package protocol StoreReading {
     /// The installation with that token, unless the key that issued it was deleted or has expired.
     func installation(tokenHash: [UInt8], now: Timestamp) throws -> Installation?
     func installation(app: AppKey, device: DeviceKey) throws -> Installation?
+    /// The experiment of a campaign; nil if it has none. Reads all its messages.
+    func experiment(app: AppKey, campaign: String, now: Timestamp) throws -> ExperimentFacts?
     /// When the next device is due for a wake-up push.
     func nextWakeAt() throws -> Timestamp?
     /// Whether the app has a key of that dialect.
