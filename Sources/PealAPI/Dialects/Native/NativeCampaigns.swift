@@ -88,15 +88,17 @@ struct NativeExperiment: Sendable {
             contextAware: users.count { $0.arm == .contextAware }, traditional: users.count { $0.arm == .traditional })
         let comparison = ArmComparison(users)
         let decision = comparison.map { ExperimentDecision($0, isRatioSound: !alarm.isRaised) }
-        let interval = comparison.map { $0.interval() }
-        return [
-            "salt": .string(facts.salt), "share": Self.json(share), "started_at": .string(facts.startedAt.description),
-            "arms": .object(JSON.Members(ExperimentAssignment.Arm.allCases.map { ($0.rawValue, Self.json($0, users)) })),
-            "difference": comparison.map { Self.json($0.difference) } ?? .null,
-            "interval": interval.map { [Self.json($0.lowerBound), Self.json($0.upperBound)] } ?? .null,
-            "lift": comparison.map { Self.json($0.lift) } ?? .null,
-            "verdict": .string((decision ?? .undecided).rawValue),
-        ]
+        let interval = comparison?.interval()
+        let bounds: JSON? = interval.map { .array([Self.json($0.lowerBound), Self.json($0.upperBound)]) }
+        let arms = ExperimentAssignment.Arm.allCases.map { ($0.rawValue, Self.json($0, users)) }
+        var members = JSON.Members([("salt", .string(facts.salt)), ("share", Self.json(share))])
+        members["started_at"] = .string(facts.startedAt.description)
+        members["arms"] = .object(JSON.Members(arms))
+        members["difference"] = Self.json(comparison?.difference)
+        members["interval"] = bounds ?? .null
+        members["lift"] = Self.json(comparison?.lift)
+        members["verdict"] = .string((decision ?? .undecided).rawValue)
+        return .object(members)
     }
 
     private static func json(_ arm: ExperimentAssignment.Arm, _ users: [ExperimentUser]) -> JSON {
@@ -107,9 +109,10 @@ struct NativeExperiment: Sendable {
         ]
     }
 
-    /// With six decimals.
-    private static func json(_ value: Double) -> JSON {
-        value.isFinite ? .number(String((value * 1_000_000).rounded() / 1_000_000)) : .null
+    /// With six decimals; null for nil.
+    private static func json(_ value: Double?) -> JSON {
+        guard let value, value.isFinite else { return .null }
+        return .number(String((value * 1_000_000).rounded() / 1_000_000))
     }
 
     static let schema: Schema = {
