@@ -57,11 +57,7 @@ extension NativeDocument {
             answers: [
                 APIAnswer(
                     200, "The totals of its messages, and its experiment if it has one.",
-                    .component(
-                        "NativeCampaignDetail",
-                        .all(of: [
-                            NativeReportSchema.campaign, .object([.optional("experiment", NativeExperiment.schema)]),
-                        ])))
+                    NativeReportSchema.campaignDetail)
             ]),
     ]
 }
@@ -130,7 +126,7 @@ struct NativeExperiment: Sendable {
                         "NativeExperimentArms",
                         .object([.required("context_aware", arm), .required("traditional", arm)]))),
                 .required("difference", Schema.number.orNull),
-                .required("interval", .any(of: [.list(.number, 2...2), .component("Null", Schema([("type", "null")]))])),
+                .required("interval", Schema.list(.number, 2...2).orNull),
                 .required("lift", Schema.number.orNull),
                 .required("verdict", .component("NativeVerdict", .words(verdicts))),
             ]))

@@ -130,11 +130,13 @@ enum NativeReportSchema {
             .required("valid", .flag), .required("audience", reach), .required("requests", .list(request)),
         ]))
 
-    static let campaign = Schema.component(
-        "NativeCampaign",
-        .object(
-            [.required("id", .text)]
-                + ["messages", "audience", "accepted", "failed", "pending", "received", "opened"].map {
-                    .required($0, .count)
-                } + [.required("reasons", reasons)]))
+    private static let campaignMembers: [Property] =
+        [.required("id", .text)]
+        + ["messages", "audience", "accepted", "failed", "pending", "received", "opened"].map { .required($0, .count) }
+        + [.required("reasons", reasons)]
+
+    static let campaign = Schema.component("NativeCampaign", .object(campaignMembers))
+
+    static let campaignDetail = Schema.component(
+        "NativeCampaignDetail", .object(campaignMembers + [.optional("experiment", NativeExperiment.schema)]))
 }
