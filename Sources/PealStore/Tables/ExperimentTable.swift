@@ -28,7 +28,8 @@ extension StoreSession {
             "SELECT salt, started_at FROM experiment WHERE app = \(app) AND campaign_id = \(campaign)"
         ) { row -> (String, Timestamp) in (try row.next(), try row.next()) }
         guard let (salt, startedAt) = found else { return nil }
-        let users = try connection.all(ExperimentTable.matured(campaign, app: app, by: now)) { row in
+        let users = try connection.all(ExperimentTable.matured(campaign, app: app, by: now)) {
+            row -> ExperimentFacts.User in
             _ = try row.next(String.self)
             return ExperimentFacts.User(arm: try row.next(), messages: try row.next(), opens: try row.next())
         }

@@ -205,8 +205,8 @@ extension StoreSession {
     ) throws -> Timestamp? {
         guard draft.options.unreachable != .deadline, try !isReachable(user, app: draft.app, within: window.until - now)
         else { return nil }
-        return draft.options.unreachable == .now
-            ? now : try bestHour(of: user, app: draft.app, from: now, until: window.until)
+        if draft.options.unreachable == .now { return now }
+        return try bestHour(of: user, app: draft.app, from: now, until: window.until)
     }
 
     private func isReachable(_ user: String, app: AppKey, within span: Duration) throws -> Bool {
