@@ -146,7 +146,8 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", "PealSQLite", "PealStore", argumentParser, asyncHTTPClient, hummingbird, logging,
+                "PealCore", "PealProviders", "PealSQLite", "PealStore", argumentParser, asyncHTTPClient, hummingbird,
+                logging,
                 nioCore, nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
             ],
             swiftSettings: settings),

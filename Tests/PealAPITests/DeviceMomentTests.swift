@@ -12,7 +12,9 @@ struct DeviceMomentTests {
             let content: JSON = [
                 "title": ["de": "Hallo", "en": "Hello"], "body": "B", "default_locale": "en", "badge": 3,
                 "data": ["offer": 15], "category": "c",
-                "ios": ["payload": ["aps": ["sound": ["name": "ping"], "interruption-level": "time-sensitive"], "x": 1]],
+                "ios": [
+                    "payload": ["aps": ["sound": ["name": "ping"], "interruption-level": "time-sensitive"], "x": 1]
+                ],
             ]
             let message = try await server.schedule("ann", content)
             _ = try await server.schedule("ben")
@@ -131,7 +133,10 @@ struct DeviceMomentTests {
             let events: [JSON] = [
                 server.event(1, "received", mine), server.event(2, "received", other),
                 server.event(3, "flown", mine), server.event(4, "received", nil), 5, ["type": "received"],
-                ["event_id": .string(DeviceFixture.id(6)), "type": "received", "message": .string(mine), "at": .string(old)],
+                [
+                    "event_id": .string(DeviceFixture.id(6)), "type": "received", "message": .string(mine),
+                    "at": .string(old),
+                ],
                 server.event(7, "shown", mine, [("snapshot", .string(String(repeating: "A", count: 60)))]),
                 server.event(8, "content_opened", nil, [("content", "guid-1")]),
                 server.event(9, "app_opened", nil, [("hour", 7)]), server.event(10, "app_opened", nil, [("hour", 24)]),

@@ -38,7 +38,8 @@ struct DeviceRegistrationTests {
             #expect(try await server.call(.get, "registration", as: old.token).status == 401)
             #expect(try await server.fixture.admin(.get, "…/devices/\(old.device)")["retired_reason"] == "AddressMoved")
             let other = try await server.fixture.admin(
-                .put, "…/devices/\(DeviceFixture.id(9))", ["platform": "ios", "address": .string(DeviceFixture.address(1))])
+                .put, "…/devices/\(DeviceFixture.id(9))",
+                ["platform": "ios", "address": .string(DeviceFixture.address(1))])
             #expect(other.status == 201)
             #expect(
                 try await server.call(.get, "registration", as: new.token).status == 401,
@@ -53,7 +54,8 @@ struct DeviceRegistrationTests {
             #expect(missing.status == 400 && missing.code == "missing_field" && missing.field == "user_proof")
             let now = server.fixture.clock.now.seconds
             let wrong = [
-                "a.b.c", "x", try server.proof("eve"), try server.proof("ann", secret: String(repeating: "0", count: 64)),
+                "a.b.c", "x", try server.proof("eve"),
+                try server.proof("ann", secret: String(repeating: "0", count: 64)),
                 try server.proof("ann", more: [("exp", .integer(now))]),
                 try server.proof("ann", more: [("exp", "soon")]), try server.proof("ann") + "x",
             ]
@@ -110,7 +112,8 @@ struct DeviceRegistrationTests {
                 let refused = try await server.call(method, path, [:], as: bearer)
                 #expect(refused.status == 401 && refused.header("WWW-Authenticate") != nil)
             }
-            #expect(try await server.call(.post, "register", DeviceFixture.registration(7), as: phone.token).status == 403)
+            #expect(
+                try await server.call(.post, "register", DeviceFixture.registration(7), as: phone.token).status == 403)
             for path in ["…", "…/devices", "…/messages"] {
                 for bearer in [server.key, phone.token] {
                     let reply = try await server.fixture.call(
@@ -186,7 +189,8 @@ struct DeviceRegistrationTests {
             let large = DeviceFixture.registration(1, [("x", .string(String(repeating: "x", count: 262_144)))])
             #expect(try await server.call(.post, "register", large, as: server.key).status == 413)
             let text = try await server.call(
-                .post, "register", DeviceFixture.registration(), as: server.key, headers: ["Content-Type": "text/plain"])
+                .post, "register", DeviceFixture.registration(), as: server.key, headers: ["Content-Type": "text/plain"]
+            )
             #expect(text.status == 415)
             let phone = try await server.phone(1000)
             for number in 1..<60 { _ = try await server.register(number) }

@@ -264,7 +264,8 @@ struct FCMRenderingTests {
         content.data = JSON.Members([("w", 42), ("a", 1), ("m", [["id", 3, "", 5]])])
         let wake = try message(content, options: WakeOrder.options)
         #expect(wake["data"] == ["w": "42", "a": "1", "m": #"[["id",3,"",5]]"#])
-        #expect(wake["notification"] == nil && wake["android"]?["ttl"] == "0s" && wake["android"]?["collapseKey"] == "w")
+        #expect(
+            wake["notification"] == nil && wake["android"]?["ttl"] == "0s" && wake["android"]?["collapseKey"] == "w")
         var named = try self.content()
         named.namesMessage = true
         let peal = try message(named)["data"]?["peal"]?.stringValue

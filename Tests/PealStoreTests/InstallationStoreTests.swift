@@ -32,7 +32,8 @@ struct InstallationStoreTests {
     }
 
     private static func schedule(
-        _ fixture: Fixture, user: String = "ann", method: DeliveryWindow.Method = .contextAware, seconds: Int64 = 6 * 3600
+        _ fixture: Fixture, user: String = "ann", method: DeliveryWindow.Method = .contextAware,
+        seconds: Int64 = 6 * 3600
     ) async throws -> MessageID {
         var audience = Audience()
         audience.users = [user]

@@ -22,7 +22,8 @@ struct Gatekeeper: Sendable {
         // The handler reads the query or the body, and admits the caller by its secret.
         if case .parameter = authentication.scheme { return Caller(identity: .nobody) }
         if case .deviceToken = authentication.scheme {
-            return try await device(AuthorizationHeader(headers[.authorization]), authentication, from: address, now: now)
+            return try await device(
+                AuthorizationHeader(headers[.authorization]), authentication, from: address, now: now)
         }
         var caller = try await caller(
             AuthorizationHeader(headers[.authorization]), authentication, from: address, now: now)

@@ -104,7 +104,8 @@ package struct Reachability: Sendable, Hashable {
 
     /// Adds what is known of wake-ups.
     package mutating func add(hits: Int, misses: Int, at now: Timestamp) {
-        let halves = at.map { Double(max(0, (now - $0).milliseconds)) / Double(Limits.reachHalfLifeSeconds * 1000) } ?? 0
+        let halves =
+            at.map { Double(max(0, (now - $0).milliseconds)) / Double(Limits.reachHalfLifeSeconds * 1000) } ?? 0
         let rest = Self.power(halves)
         self.hits = Int64(Double(self.hits) * rest) + Int64(hits) * Self.one
         self.misses = Int64(Double(self.misses) * rest) + Int64(misses) * Self.one
@@ -145,7 +146,8 @@ extension Installation {
         let arrived = Set(reported).filter { $0 > wakes.countedThrough && $0 <= wakes.number }
         // The newest may still be on its way.
         let isFresh = wakes.lastAt.map { now - $0 < .seconds(Limits.wakeAnswerSeconds) } ?? true
-        let end = arrived.contains(wakes.number) || !isFresh ? wakes.number : max(wakes.countedThrough, wakes.number - 1)
+        let end =
+            arrived.contains(wakes.number) || !isFresh ? wakes.number : max(wakes.countedThrough, wakes.number - 1)
         guard end > wakes.countedThrough else { return }
         let hits = arrived.filter { $0 <= end }.count
         reachability.add(hits: hits, misses: Int(end - wakes.countedThrough) - hits, at: now)

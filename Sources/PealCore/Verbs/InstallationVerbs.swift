@@ -96,7 +96,8 @@ package struct InstallationVerbs: Sendable {
     }
 
     /// Exchanges everything that is new with a device, in one transaction. A repeated call has no further effect.
-    package func sync(_ sync: DeviceSync, of device: DeviceKey, app: AppKey, now: Timestamp) async throws -> SyncResult {
+    package func sync(_ sync: DeviceSync, of device: DeviceKey, app: AppKey, now: Timestamp) async throws -> SyncResult
+    {
         try await store.write(.intake) { store in
             guard var installation = try store.installation(app: app, device: device),
                 let owner = try store.device(app: app, key: device)

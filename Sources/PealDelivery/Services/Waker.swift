@@ -69,7 +69,9 @@ struct Waker: Sendable {
             through: ordered.last?.device.key ?? 0, isLast: true, readAt: now, capacity: ordered.count)
         var notifications: [Notification] = []
         for order in ordered {
-            guard let notification = render(order, message, on: route.route, access, provider, now: now) else { continue }
+            guard let notification = render(order, message, on: route.route, access, provider, now: now) else {
+                continue
+            }
             notifications.append(notification)
             order.device.address.bytes.withUnsafeBytes {
                 page.append(key: order.device.key, address: $0, revision: 0, locale: 0)

@@ -70,7 +70,8 @@ struct LifecyclePacket: Sendable {
 extension Lifecycle {
     /// Something on the way may be lost, late or doubled.
     mutating func send(
-        _ content: LifecyclePacket.Content, _ phone: Int, at step: Int, _ dice: inout LifecycleDice, doubles: Bool = true
+        _ content: LifecyclePacket.Content, _ phone: Int, at step: Int, _ dice: inout LifecycleDice,
+        doubles: Bool = true
     ) {
         if dice.happens(0.2) { return note("packets lost") }
         let copies = doubles && dice.happens(0.1) ? 2 : 1

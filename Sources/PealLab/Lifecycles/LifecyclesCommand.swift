@@ -6,7 +6,8 @@ import PealCore
 package struct LifecyclesCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "lifecycles",
-        abstract: "Run messages with delivery windows through lost, doubled and late packets, crashes and skewed clocks.")
+        abstract:
+            "Run messages with delivery windows through lost, doubled and late packets, crashes and skewed clocks.")
 
     @Option(help: "Number of messages.")
     var count = 10_000

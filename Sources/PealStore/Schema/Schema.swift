@@ -386,5 +386,6 @@ enum SchemaDevices {
         CREATE TABLE open_hour (
             app BIGINT NOT NULL, user_id {text} NOT NULL, hour BIGINT NOT NULL, n BIGINT NOT NULL,
             PRIMARY KEY (app, user_id, hour)) {clustered}
-        """,    ]
+        """,
+    ]
 }

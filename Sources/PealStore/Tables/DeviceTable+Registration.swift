@@ -299,7 +299,8 @@ extension StoreSession {
         let mine: SQL = "app = \(app) AND seq = \(device)"
         let reports = try piece(of: TablePiece.ofDevice, Self.reportsAtOnce) { _ in mine }
         if !reports.isComplete { try leave(.device, app: app, object: device, now: now) }
-        return try ["installation", "device_topic", "device_identifier", "device_detail", "device"].reduce(reports.rows) {
+        return try ["installation", "device_topic", "device_identifier", "device_detail", "device"].reduce(reports.rows)
+        {
             count, table in
             try count + connection.execute("DELETE FROM \(name: table) WHERE \(mine)")
         }

@@ -7,7 +7,8 @@ struct ReachabilityTests {
     private static let able: Installation.Capabilities = [.background, .alerts]
 
     private static func installation(_ capabilities: Installation.Capabilities = able) -> Installation {
-        Installation(app: 1, device: 1, tokenHash: [], key: KeyID(high: 1, low: 1), capabilities: capabilities, seenAt: start)
+        Installation(
+            app: 1, device: 1, tokenHash: [], key: KeyID(high: 1, low: 1), capabilities: capabilities, seenAt: start)
     }
 
     @Test("evidence halves in three days")

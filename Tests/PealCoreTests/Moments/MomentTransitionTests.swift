@@ -42,7 +42,8 @@ struct MomentTransitionTests {
         ([(claim(), 5), (.receipt(.shown, device: 7), 9)], Moment.State.shown),
         ([(claim(), 5), (.receipt(.shown, device: 8), 9)], .claimed),
         ([(claim(), 5), (.receipt(.opened, device: 7), 9)], .opened),
-        ([(claim(), 5), (.claimEnded(.user), 604)], .claimed), ([(claim(), 5), (.claimEnded(.user), 605)], .recovering),
+        ([(claim(), 5), (.claimEnded(.user), 604)], .claimed),
+        ([(claim(), 5), (.claimEnded(.user), 605)], .recovering),
         ([(claim(hasLedger: false), 5), (.claimEnded(.user), 605)], .claimed),
         ([(claim(), 5), (.claimEnded(.another), 605)], .claimed),
         ([(claim(), 5), (.claimEnded(.another), 90_000)], .failed),
@@ -173,7 +174,8 @@ struct MomentTransitionTests {
         let terms = DeliveryWindow(until: Self.deadline, method: .traditional).terms(.traditional, now: Self.start)
         let events: [MomentEvent] = [
             .supersede(terms), .cancel, Self.claim(), .fallback(to: Self.phone), .fallback(to: nil), .registered,
-            .claimEnded(.user), .claimEnded(.another), .claimEnded(.gone), .settled(.accepted, reason: "", next: nil), .settled(.retired, reason: "", next: Self.tablet),
+            .claimEnded(.user), .claimEnded(.another), .claimEnded(.gone), .settled(.accepted, reason: "", next: nil),
+            .settled(.retired, reason: "", next: Self.tablet),
             .settled(.retired, reason: "", next: nil), .receipt(.shown, device: 7), .receipt(.opened, device: 7),
             .receipt(.dismissed, device: 7),
         ]

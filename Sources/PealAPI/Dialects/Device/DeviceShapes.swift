@@ -73,7 +73,9 @@ enum DeviceShapes {
             "models",
             .map(
                 "DeviceHeldModels", .integer(0...Int64.max), 0...Limits.heldModelsMax, of: "models",
-                key: { $0.unicodeScalars.count <= Limits.nameCharactersMax ? nil : "the name of a campaign is too long" },
+                key: {
+                    $0.unicodeScalars.count <= Limits.nameCharactersMax ? nil : "the name of a campaign is too long"
+                },
                 keySchema: .text(0...Limits.nameCharactersMax))
         ) { _, _ in }
         Entry(
@@ -111,7 +113,9 @@ enum DeviceShapes {
 
     private static let share = Shape<Double>(
         read: { json, reading throws(PealError) in
-            guard json.stringValue == nil, let value = json.doubleValue else { throw reading.wrongType(json, "a number") }
+            guard json.stringValue == nil, let value = json.doubleValue else {
+                throw reading.wrongType(json, "a number")
+            }
             guard (0...1).contains(value) else { throw reading.refusal("must be a number from 0 to 1") }
             return value
         }, describe: { _ in Schema.number.with("minimum", 0).with("maximum", 1) })
