@@ -144,8 +144,8 @@ extension Moment {
         /// The state's name in messages to people.
         package var name: String { String(describing: self) }
 
-        /// The states that may follow this one; `open`, `claimed` and `sending` may also follow themselves (replaced, more
-        /// time, the next device).
+        /// The states that may follow this one; `open`, `claimed` and `sending` may also follow themselves (replaced,
+        /// more time, the next device).
         package var successors: Set<State> {
             switch self {
             case .open: [.open, .claimed, .sending, .cancelled, .failed]

@@ -1,8 +1,8 @@
 internal import Logging
 internal import PealCore
 
-/// Wakes apps that may choose the moment of a message: background pushes within each device's budget. A wake-up is spent
-/// before it is sent and never repeated, so that a crash costs one and a device never gets too many.
+/// Wakes apps that may choose the moment of a message: background pushes within each device's budget. A wake-up is
+/// spent before it is sent and never repeated, so that a crash costs one and a device never gets too many.
 struct Waker: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let sendSeconds: Int64 = 5

@@ -356,8 +356,8 @@ enum SchemaTrouble {
 /// Apps that register their own devices, and what they report.
 enum SchemaDevices {
     /// `wake_at` is null while no message needs the device. Ids of events are remembered so that a repeated report
-    /// changes nothing; `context_sample` has what people agreed to share, without their ids. `open_hour` counts a user's
-    /// opens by hour of the day (UTC); the user without a name is the sum of all.
+    /// changes nothing; `context_sample` has what people agreed to share, without their ids. `open_hour` counts a
+    /// user's opens by hour of the day (UTC); the user without a name is the sum of all.
     static let statements = [
         "ALTER TABLE moment ADD COLUMN score BIGINT",
         """
