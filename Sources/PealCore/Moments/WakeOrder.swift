@@ -7,11 +7,26 @@ package struct WakeOrder: Sendable {
     package let asksForSync: Bool
     package let entries: [Entry]
 
+    package init(app: AppKey, device: Device, number: Int64, asksForSync: Bool, entries: [Entry]) {
+        self.app = app
+        self.device = device
+        self.number = number
+        self.asksForSync = asksForSync
+        self.entries = entries
+    }
+
     package struct Entry: Sendable, Hashable {
         package let message: MessageID
         package let rev: Int64
         package let campaignID: String?
         package let fallbackAt: Timestamp
+
+        package init(message: MessageID, rev: Int64, campaignID: String?, fallbackAt: Timestamp) {
+            self.message = message
+            self.rev = rev
+            self.campaignID = campaignID
+            self.fallbackAt = fallbackAt
+        }
 
         fileprivate var json: JSON {
             let id = JSON.string(message.description)
