@@ -85,7 +85,8 @@ let package = Package(
         .target(
             name: "PealServer",
             dependencies: [
-                "PealAPI", "PealCore", "PealDelivery", "PealNetwork", "PealPostgres", "PealProviders", "PealReports",
+                "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealNetwork", "PealPostgres", "PealProviders",
+                "PealReports",
                 "PealSQLite", "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS,
                 hummingbirdHTTP2,
                 httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS,
@@ -104,6 +105,10 @@ let package = Package(
         .target(
             name: "PealWebFiles", resources: [.embedInCode("peal.js"), .embedInCode("peal-worker.js")],
             swiftSettings: settings),
+        .target(
+            name: "PealConsole",
+            dependencies: ["PealCore", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, serviceLifecycle],
+            resources: [.embedInCode("Assets")], swiftSettings: settings),
         .target(name: "PealCore", dependencies: [], swiftSettings: settings),
         // A target of its own: within a module, optimized builds specialize every shape of every request.
         .target(name: "PealShapes", dependencies: ["PealCore"], swiftSettings: settings),
@@ -188,6 +193,13 @@ let package = Package(
             dependencies: [
                 "PealAPI", "PealCore", "PealShapes", "PealStore", "PealTesting", crypto, httpTypes, hummingbird,
                 hummingbirdTesting,
+                logging, nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PealConsoleTests",
+            dependencies: [
+                "PealConsole", "PealCore", "PealStore", "PealTesting", httpTypes, hummingbird, hummingbirdTesting,
                 logging, nioCore,
             ],
             swiftSettings: settings),

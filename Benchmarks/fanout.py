@@ -157,7 +157,10 @@ class Setup:
             list(pool.map(self.register, range(0, self.options.devices, 1000)))
         took = time.monotonic() - started
         cpu = (cpu_seconds(self.peal.pid) - before) / self.options.devices * 1e6
-        print(f"registered {self.options.devices} devices in {took:.1f} s, {cpu:.1f} µs of CPU per device", flush=True)
+        # With the write-ahead log, of up to 256 MiB.
+        self.store_bytes = sum(file.stat().st_size for file in self.folder.glob("peal.db*")) / self.options.devices
+        print(f"registered {self.options.devices} devices in {took:.1f} s, {cpu:.1f} µs of CPU per device, "
+              f"{self.store_bytes:.0f} bytes in the store per device", flush=True)
 
     def register(self, start):
         devices = [
@@ -240,7 +243,7 @@ def measure(setup, options):
         "provider": options.provider, "locales": options.locales, "devices": options.devices, "connections": options.connections, "rounds": options.rounds,
         "h2load_cpu_us": round(middle[0], 2), "peal_cpu_us": round(middle[1], 2), "ratio": round(middle[2], 2),
         "peal_per_second": round(middle[3]), "h2load_per_second": round(middle[4]),
-        "rss_idle_mb": round(idle, 1), "rss_peak_tenth_mb": round(small, 1),
+        "store_bytes_per_device": round(setup.store_bytes), "rss_idle_mb": round(idle, 1), "rss_peak_tenth_mb": round(small, 1),
         "rss_peak_mb": round(memory_megabytes(setup.peal.pid, "VmHWM"), 1)}
 
 

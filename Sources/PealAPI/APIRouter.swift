@@ -1,12 +1,12 @@
 package import Hummingbird
-internal import NIOCore
+package import NIOCore
 internal import PealCore
 
 /// What Hummingbird carries along with a request.
 package struct APIContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     /// Of the connection.
-    let peer: SocketAddress?
+    package let peer: SocketAddress?
 
     package init(source: ApplicationRequestContextSource) {
         peer = source.channel.remoteAddress

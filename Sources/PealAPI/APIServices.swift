@@ -10,8 +10,7 @@ package struct APIServices: Sendable {
     package let time: any TimeSource
     package let randomness: any Randomness
     package let hasher: any KeyHasher
-    /// By `hasher`; never the token itself.
-    package let adminTokenHash: [UInt8]
+    package let firstAdmin: FirstAdmin
     package let addressRules: AddressRules
     package let webhookRules: WebhookRules
     package let options: APIOptions
@@ -22,6 +21,9 @@ package struct APIServices: Sendable {
     let failures: AuthenticationFailures
     let quotas: RequestQuotas
     let registrations: RegistrationQuota
+    let refusals: Refusals
+    let usage: KeyUsage
+    package let http: HTTPMetrics
     let bodies = BodyBudget()
     let parsing = ParsingTurns()
     private let examinations: CredentialExaminations
@@ -31,8 +33,9 @@ package struct APIServices: Sendable {
     package init(
         store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider],
         channels: any ChannelDirectory, time: any TimeSource, randomness: any Randomness, hasher: any KeyHasher,
-        adminTokenHash: [UInt8], addressRules: AddressRules, webhookRules: WebhookRules = WebhookRules(),
+        firstAdmin: FirstAdmin, addressRules: AddressRules, webhookRules: WebhookRules = WebhookRules(),
         options: APIOptions, operations: any Operations, failures: AuthenticationFailures? = nil,
+        http: HTTPMetrics = HTTPMetrics(),
         examinations: CredentialExaminations = CredentialExaminations(), logger: Logger
     ) {
         self.store = store
@@ -42,7 +45,10 @@ package struct APIServices: Sendable {
         self.time = time
         self.randomness = randomness
         self.hasher = hasher
-        self.adminTokenHash = adminTokenHash
+        self.firstAdmin = firstAdmin
+        self.http = http
+        refusals = Refusals(time: time)
+        usage = KeyUsage(time: time)
         self.addressRules = addressRules
         self.webhookRules = webhookRules
         self.options = options
@@ -57,28 +63,33 @@ package struct APIServices: Sendable {
         receiptGatherer = ReceiptGatherer(store: store)
     }
 
-    var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
-    var credentials: CredentialVerbs {
+    package var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
+    package var credentials: CredentialVerbs {
         CredentialVerbs(store: store, engine: engine, providers: providers, examinations: examinations)
     }
-    var keys: KeyVerbs {
+    package var keys: KeyVerbs {
         KeyVerbs(
-            store: store, hasher: hasher, randomness: randomness, adminTokenHash: adminTokenHash,
+            store: store, hasher: hasher, randomness: randomness, firstAdmin: firstAdmin,
             loneSecretDialects: Dialects.loneSecrets)
     }
+    var admins: AdminVerbs {
+        AdminVerbs(store: store, hasher: hasher, randomness: randomness, first: firstAdmin)
+    }
+    var audit: AuditVerbs { AuditVerbs(store: store) }
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
-    var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
+    package var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
     var installations: InstallationVerbs {
         InstallationVerbs(devices: devices, hasher: hasher, randomness: randomness)
     }
-    var topics: TopicVerbs { TopicVerbs(store: store) }
+    package var topics: TopicVerbs { TopicVerbs(store: store) }
+    package var segments: SegmentVerbs { SegmentVerbs(store: store) }
     var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
-    var routes: RouteVerbs { RouteVerbs(store: store) }
-    var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
-    var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
+    package var routes: RouteVerbs { RouteVerbs(store: store) }
+    package var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
+    package var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
     var moments: MomentVerbs { MomentVerbs(store: store, engine: engine) }
-    var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: webhookRules) }
-    var preview: MessagePreview {
+    package var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: webhookRules) }
+    package var preview: MessagePreview {
         MessagePreview(
             providers: providers,
             dialectsNamingPlatforms: Set(Dialects.all.filter(\.authorsNamePlatforms).map(\.name)))

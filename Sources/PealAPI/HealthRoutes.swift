@@ -37,7 +37,7 @@ struct HealthRoutes: Sendable {
             ("status", isReady ? "ok" : "failed"), ("subsystems", .object(JSON.Members(states))),
             ("stopped_apps", .integer(await services.operations.stoppedApps())),
         ])
-        if gatekeeper.isAdmin(call.headers, from: call.address) {
+        if await gatekeeper.isAdmin(call.headers, from: call.visit.address) {
             let reasons = subsystems.compactMap { name, failure in failure.map { (name, JSON.string($0)) } }
             members["failures"] = .object(JSON.Members(reasons))
             members["stopped"] = .array(await services.operations.stoppedCredentials().map(Self.json))

@@ -89,6 +89,33 @@ struct APIClient: Sendable {
         return ["items": .array(items), "next_cursor": cursor.map { .string($0) } ?? .null]
     }
 
+    /// Gets a document of JSON lines and passes on each line as it comes.
+    /// - Throws: `refused` for a status other than 2xx, `unreachable` when the answer breaks off.
+    func lines(_ path: APIPath, _ body: (String) -> Void) async throws(CommandFailure) {
+        var request = HTTPClientRequest(url: base + path.text)
+        request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
+        request.headers.add(name: "accept", value: "application/x-ndjson")
+        do {
+            let response = try await Self.http.execute(request, timeout: .hours(1))
+            guard (200..<300).contains(response.status.code) else {
+                let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
+                throw CommandFailure.refused(Self.refusal(response, Array(bytes.readableBytesView)))
+            }
+            var rest: [UInt8] = []
+            for try await buffer in response.body {
+                rest += buffer.readableBytesView
+                while let end = rest.firstIndex(of: 0x0A) {
+                    body(String(decoding: rest[..<end], as: UTF8.self))
+                    rest.removeSubrange(...end)
+                }
+            }
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw .unreachable("cannot reach \(base): \(error)")
+        }
+    }
+
     private func exchange(
         _ request: HTTPClientRequest
     ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {

@@ -45,6 +45,8 @@ struct AudienceOptions: ParsableArguments {
     @Flag(help: "Only devices that can show interactive notifications.")
     var interactiveOnly = false
 
+    @OptionGroup var condition: ConditionOptions
+
     func document() throws(CommandFailure) -> JSON? {
         var unregistered: [JSON] = []
         for text in addresses { unregistered.append(try Self.address(text)) }
@@ -52,6 +54,7 @@ struct AudienceOptions: ParsableArguments {
             ("all", .flag(all)), ("topics", .texts(topics)), ("users", .texts(users)), ("devices", .texts(devices)),
             ("addresses", unregistered.isEmpty ? nil : .array(unregistered)), ("platforms", .texts(platforms)),
             ("not_topics", .texts(notTopics)), ("interactive_only", .flag(interactiveOnly)),
+            ("where", try condition.document()),
         ])
     }
 
@@ -70,6 +73,24 @@ struct AudienceOptions: ParsableArguments {
         return .compact([
             ("platform", .string(platform)), ("environment", .text(environment)), ("address", .string(String(rest))),
         ])
+    }
+}
+
+/// A condition on devices.
+struct ConditionOptions: ParsableArguments {
+    @Option(
+        name: .customLong("where"),
+        help: "Only devices that meet this condition: JSON, a file with JSON, or - for standard input.")
+    var condition: String?
+
+    func document() throws(CommandFailure) -> JSON? {
+        guard let condition else { return nil }
+        guard condition.first(where: { !$0.isWhitespace }) == "{" else { return try BodyOptions.document(condition) }
+        do {
+            return try JSONParser.parse(condition)
+        } catch {
+            throw .usage("--where: \(error)")
+        }
     }
 }
 

@@ -18,6 +18,9 @@ struct KeyCreateCommand: AsyncParsableCommand {
             "The API that accepts the key: \(servedKeyKinds.joined(separator: ", "))."))
     var dialect: String?
 
+    @Option(help: "Name of the key, for people.")
+    var name: String?
+
     @Option(
         name: .customLong("scope"),
         help: "Scope of a native key (repeatable): send, read, devices or manage. Default: send, read and devices.")
@@ -42,7 +45,8 @@ struct KeyCreateCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try app.path(["keys"])
         let document = try body.body([
-            ("dialect", .text(dialect)), ("scopes", .texts(scopes)), ("platform", .text(platform)),
+            ("dialect", .text(dialect)), ("name", .text(name)), ("scopes", .texts(scopes)),
+            ("platform", .text(platform)),
             ("environment", .text(environment)), ("expires_at", .text(expiresAt)),
         ])
         let client = try options.client()
@@ -53,7 +57,9 @@ struct KeyCreateCommand: AsyncParsableCommand {
 /// The API keys of an app.
 enum KeyResource: ListedResource, DeletedResource {
     static let listAbstract = "List API keys, without their secrets."
-    static let columns = ["id", "dialect", "scopes", "platform", "environment", "created_at", "expires_at"]
+    static let columns = [
+        "id", "name", "dialect", "scopes", "platform", "environment", "created_at", "last_used_at", "expires_at",
+    ]
     static let deleteAbstract = "Revoke an API key immediately."
 
     static func deleted(_ name: Name) -> String { "Key \(name.id) revoked." }

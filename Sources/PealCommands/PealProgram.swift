@@ -59,8 +59,8 @@ struct PealCommand: AsyncParsableCommand {
                 name: "Client",
                 subcommands: [
                     AppCommand.self, CredentialCommand.self, KeyCommand.self, DeviceCommand.self, TopicCommand.self,
-                    ChannelCommand.self, MessageCommand.self, WebhookCommand.self, ImportCommand.self,
-                    ExportCommand.self,
+                    SegmentCommand.self, AudienceCommand.self, ChannelCommand.self, MessageCommand.self,
+                    WebhookCommand.self, ImportCommand.self, ExportCommand.self, AuditCommand.self, AdminCommand.self,
                 ]),
         ])
 }

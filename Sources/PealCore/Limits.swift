@@ -43,6 +43,7 @@ package enum Limits {
     package static let archiveCharactersMax = 64 * 1024
     package static let secretBytesMax = 1024
     package static let vapidKeysMax = 16
+    package static let adminsMax = 100
     /// How many days before a certificate expires Peal warns.
     package static let expiryWarningDays: [Int64] = [30, 14, 7]
     /// How many credentials of all apps the metrics, `/readyz` and the expiry watch list, the most urgent first.
@@ -54,6 +55,15 @@ package enum Limits {
     package static let audienceUsersMax = 10_000
     package static let audienceTopicsMax = 1024
     package static let audienceAddressesMax = 1000
+    /// A condition that a request contains, and one whose segments are resolved.
+    package static let conditionsMax = 256
+    package static let conditionDepthMax = 16
+    package static let conditionsResolvedMax = 1024
+    package static let conditionDepthResolvedMax = 64
+    package static let conditionValuesMax = 1000
+    package static let conditionBytesMax = 64 * 1024
+    package static let conditionDaysMax: Int64 = 3650
+    package static let segmentsPerAppMax = 1000
     package static let devicesPerBatchMax = 1000
     package static let topicsPerBatchMax = 1024
     package static let topicLifeSecondsMin: Int64 = 60
@@ -134,6 +144,13 @@ package enum Limits {
     // Writer
     package static let writerItemsWaitingMax = 4096
     package static let writerItemsPerCommitMax = 512
+}
+
+extension Limits {
+    // Console
+    package static let consoleIdleSeconds: Int64 = 3600
+    package static let consoleSessionSeconds: Int64 = 12 * 3600
+    package static let consoleFormBytesMax = 4 * 1024 * 1024
 }
 
 extension Limits {

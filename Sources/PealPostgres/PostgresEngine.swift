@@ -97,6 +97,21 @@ package final class PostgresEngine: SQLEngine {
         }
     }
 
+    /// As `migrationLock`.
+    private static let exclusiveLock: Int64 = 0x7065_616C_6368_6169
+
+    package func exclusively<R: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> R
+    ) async throws -> R {
+        try await run(background) { session in
+            // Not serializable: a serializable transaction that reads new rows could undo those that add them.
+            try session.transact(.plain) { connection in
+                try connection.query("SELECT pg_advisory_xact_lock($1)", [.int(Self.exclusiveLock)]) { _ in }
+                return try body(connection)
+            }
+        }
+    }
+
     private func run<R: Sendable>(
         _ workers: PostgresWorkers, priority: Int = 0, _ work: @escaping @Sendable (PostgresSession) throws -> R
     ) async throws -> R {

@@ -65,6 +65,13 @@ package final class SQLiteEngine: SQLEngine {
         try await write(.control, body)
     }
 
+    /// All writes follow one another.
+    package func exclusively<R: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> R
+    ) async throws -> R {
+        try await write(.control, body)
+    }
+
     package func close() throws {
         writer.close()
         try pool.close()

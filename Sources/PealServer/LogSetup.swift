@@ -1,33 +1,51 @@
+internal import Dispatch
 internal import Foundation
 internal import Logging
 internal import PealCore
+internal import Synchronization
 
-/// Creates the logger of the process.
-enum LogSetup {
-    static func logger(_ configuration: ServerConfiguration) -> Logger {
-        let level = Logger.Level(rawValue: configuration.logLevel) ?? .info
-        return Logger(label: "peal") { label in
-            switch configuration.logFormat {
-            case .json: return JSONLogHandler(label: label, logLevel: level)
-            case .text:
-                var handler = StreamLogHandler.standardError(label: label)
-                handler.logLevel = level
-                return handler
-            }
-        }
+/// The log of the process: its level, which may change while it runs, and where it goes.
+final class ServerLog: Sendable {
+    private let current: Mutex<Logger.Level>
+    private let format: ServerConfiguration.LogFormat
+    private let output: LogOutput
+
+    init(_ configuration: ServerConfiguration, output: LogOutput = .standardError) {
+        current = Mutex(Logger.Level(rawValue: configuration.logLevel) ?? .info)
+        format = configuration.logFormat
+        self.output = output
+    }
+
+    var level: Logger.Level {
+        get { current.withLock { $0 } }
+        set { current.withLock { $0 = newValue } }
+    }
+
+    var logger: Logger {
+        Logger(label: "peal") { label in ServerLogHandler(label: label, log: self) }
+    }
+
+    fileprivate func write(_ entry: LogEntry) {
+        output.write(format == .json ? entry.json : entry.text)
     }
 }
 
-/// Writes one JSON object per line to standard error: `at`, `level`, `message`, `source` and the metadata. Metadata
-/// with one of these names gets a prefix, such as `metadata.message`.
-struct JSONLogHandler: LogHandler {
-    var logLevel: Logger.Level
+/// Takes the entries of one logger.
+struct ServerLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     let label: String
+    let log: ServerLog
+    /// Set for one logger only.
+    private var ownLevel: Logger.Level?
 
-    init(label: String, logLevel: Logger.Level) {
+    init(label: String, log: ServerLog) {
         self.label = label
-        self.logLevel = logLevel
+        self.log = log
+    }
+
+    var logLevel: Logger.Level {
+        get { ownLevel ?? log.level }
+        set { ownLevel = newValue }
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -36,22 +54,33 @@ struct JSONLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let all = metadata.merging(event.metadata ?? [:]) { $1 }
-        var line = entry(event.message.description, event.level, metadata: all, at: SystemTime().now).bytes
-        line.append(UInt8(ascii: "\n"))
-        FileHandle.standardError.write(Data(line))
+        log.write(
+            LogEntry(
+                at: SystemTime().now, level: event.level, message: event.message.description, source: label,
+                metadata: metadata.merging(event.metadata ?? [:]) { $1 }))
     }
+}
 
-    func entry(_ message: String, _ level: Logger.Level, metadata: Logger.Metadata, at now: Timestamp) -> JSON {
+/// One entry of the log.
+struct LogEntry {
+    let at: Timestamp
+    let level: Logger.Level
+    let message: String
+    let source: String
+    let metadata: Logger.Metadata
+
+    /// An object with `at`, `level`, `message`, `source` and the metadata. Metadata with one of these names gets a
+    /// prefix, such as `metadata.message`.
+    var json: String {
         var members = JSON.Members([
-            ("at", .string(now.description)), ("level", .string(level.rawValue)), ("message", .string(message)),
-            ("source", .string(label)),
+            ("at", .string(at.description)), ("level", .string(level.rawValue)), ("message", .string(message)),
+            ("source", .string(source)),
         ])
         let own = Set(members.names)
         for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
             members[own.contains(key) ? "metadata.\(key)" : key] = Self.json(value)
         }
-        return .object(members)
+        return JSON.object(members).text
     }
 
     private static func json(_ value: Logger.Metadata.Value) -> JSON {
@@ -61,6 +90,87 @@ struct JSONLogHandler: LogHandler {
         case .array(let values): .array(values.map(json))
         case .dictionary(let members):
             .object(JSON.Members(members.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) }))
+        }
+    }
+
+    /// For people: time, level, message, and the metadata as `name=value`.
+    var text: String {
+        let level = level.rawValue.uppercased()
+        let padded = level + String(repeating: " ", count: max(0, 8 - level.count))
+        let details = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.quoted(Self.json($0.value)))" }
+        return "\(at) \(padded) \(Self.line(message))\(details.joined())"
+    }
+
+    private static func quoted(_ value: JSON) -> String {
+        let text = value.stringValue ?? value.text
+        let isPlain = !text.isEmpty && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0 != "\"" && $0 != "=" }
+        return isPlain ? line(text) : JSON.string(text).text
+    }
+
+    /// Without characters that would begin another line or control a terminal.
+    private static func line(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+        let scalars = text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
+        return String(String.UnicodeScalarView(scalars))
+    }
+}
+
+/// Writes lines on a thread of its own, so that a reader of the log that stops reading does not stop the server. Beyond
+/// a bound it drops lines and says how many.
+final class LogOutput: Sendable {
+    private struct State {
+        var lines: [String] = []
+        var bytes = 0
+        var dropped = 0
+        var isWriting = false
+    }
+
+    static let standardError = LogOutput { FileHandle.standardError.write(Data($0.utf8)) }
+
+    private let bytesMax: Int
+    private let queue = DispatchQueue(label: "peal.log")
+    private let sink: @Sendable (String) -> Void
+    private let state = Mutex(State())
+
+    /// - Parameter sink: receives whole lines, one call at a time.
+    init(bytesMax: Int = 4 * 1024 * 1024, sink: @escaping @Sendable (String) -> Void) {
+        self.bytesMax = bytesMax
+        self.sink = sink
+    }
+
+    func write(_ line: String) {
+        let starts = state.withLock { state in
+            guard state.bytes + line.utf8.count <= bytesMax else {
+                state.dropped += 1
+                return false
+            }
+            state.lines.append(line)
+            state.bytes += line.utf8.count
+            defer { state.isWriting = true }
+            return !state.isWriting
+        }
+        if starts { queue.async { self.drain() } }
+    }
+
+    /// Waits until everything is written, at most for `seconds`.
+    func flush(seconds: Double = 1) {
+        let done = DispatchSemaphore(value: 0)
+        queue.async { done.signal() }
+        _ = done.wait(timeout: .now() + seconds)
+    }
+
+    private func drain() {
+        while true {
+            let (lines, dropped) = state.withLock { state in
+                let taken = (state.lines, state.dropped)
+                (state.lines, state.bytes, state.dropped) = ([], 0, 0)
+                if taken.0.isEmpty, taken.1 == 0 { state.isWriting = false }
+                return taken
+            }
+            guard !lines.isEmpty || dropped > 0 else { return }
+            let note =
+                dropped > 0 ? ["\(dropped) log entries were dropped, because nobody read the log fast enough"] : []
+            sink((lines + note).joined(separator: "\n") + "\n")
         }
     }
 }

@@ -4,7 +4,8 @@ internal import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import PealAPI
-internal import PealCore
+internal import PealConsole
+package import PealCore
 internal import PealDelivery
 internal import PealNetwork
 internal import PealProviders
@@ -18,6 +19,7 @@ internal import UnixSignals
 struct Server {
     let configuration: ServerConfiguration
     let networks: [ServerNetwork]
+    let log: ServerLog
     let logger: Logger
     let time: any TimeSource = SystemTime()
     let randomness: any Randomness = SystemRandomness()
@@ -33,7 +35,8 @@ struct Server {
     init(_ configuration: ServerConfiguration, networks: [ServerNetwork]) {
         self.configuration = configuration
         self.networks = networks
-        logger = LogSetup.logger(configuration)
+        log = ServerLog(configuration)
+        logger = log.logger
     }
 
     /// Opens the store, serves until a signal or a failure, and closes the store.
@@ -43,6 +46,7 @@ struct Server {
         let storage = try Storage.open(configuration) { [logger] in logger.warning("\($0)") }
         let result = await Result { try await serve(storage, descriptors: descriptors) }
         try storage.close()
+        LogOutput.standardError.flush()
         try result.get()
     }
 
@@ -56,7 +60,8 @@ struct Server {
 
     private func serve(_ storage: Storage, _ senders: any EventLoopGroup, _ descriptors: Int) async throws {
         try await storage.migrate(configuration)
-        let adminTokenHash = try await AdminToken.hash(
+        try await storage.store.chainAudit()
+        let firstAdmin = try await AdminToken.admin(
             configuration, storage: storage, randomness: randomness, time: time)
         let databaseTime = storage.shared.map { DatabaseTime($0.engine, logger: logger) }
         await databaseTime?.measure()
@@ -75,23 +80,29 @@ struct Server {
             proxies: configuration.trustedProxies, time: time, logger: logger)
         let failures = AuthenticationFailures(
             perMinute: configuration.authenticationFailuresPerMinute, time: time, logger: logger)
+        let http = HTTPMetrics()
         let services = APIServices(
             store: storage.store, engine: shared ?? delivery, providers: providers.all, channels: providers.channels,
-            time: clock, randomness: randomness, hasher: storage.masterKey, adminTokenHash: adminTokenHash,
+            time: clock, randomness: randomness, hasher: storage.masterKey, firstAdmin: firstAdmin,
             addressRules: configuration.addressRules, webhookRules: configuration.webhookRules,
             options: APIOptions(configuration),
             operations: ServerOperations(
                 store: storage.store, delivery: delivery, courier: courier, connections: connections,
-                failures: failures, time: time),
-            failures: failures,
+                failures: failures, http: http, time: time),
+            failures: failures, http: http,
             examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
+        let console = Console(
+            ConsoleServices(
+                services, configuration,
+                ServerConsoleOperations(api: services, configuration: configuration)))
         let listeners = try HTTPListeners(
-            configuration, services: services, connections: connections, group: eventLoopGroup, logger: logger)
+            configuration, services: services, console: console, connections: connections, group: eventLoopGroup,
+            logger: logger)
         // Stopped in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
         var running: [any Service] = [LagService(), courier, delivery]
         if let databaseTime { running.append(databaseTime) }
         if let shared { running.append(shared) }
-        running.append(BackgroundService(functions: dialectBackground(services)))
+        running.append(BackgroundService(functions: dialectBackground(services) + [AccessRecorder(services).run]))
         let result = await Result { try await run(running + listeners.services) }
         for provider in providers.all.values { await provider.close() }
         try result.get()
@@ -189,6 +200,9 @@ package func copyStore(
         print("\(result.table): \(result.rows) rows, SHA-256 \(result.sha256)")
     }
 }
+
+/// The hash of a row of the audit log, without its hash, after a row with the hash `previous`.
+package func auditHash(after previous: String, _ row: JSON) -> String { AuditChain.hash(after: previous, row) }
 
 /// The kinds of keys that the server can make, for help texts.
 package let servedKeyKinds: [String] = keyKindNames

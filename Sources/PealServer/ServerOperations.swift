@@ -12,6 +12,7 @@ struct ServerOperations: Operations {
     let courier: WebhookCourier
     let connections: Connections
     let failures: AuthenticationFailures
+    let http: HTTPMetrics
     let time: any TimeSource
     private let recent = RecentCounts()
 

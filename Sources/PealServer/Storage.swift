@@ -120,14 +120,20 @@ enum PrivateFiles {
 /// The token with full access: the configured one, or one that the first start generates, prints once and stores as a
 /// hash.
 enum AdminToken {
-    private static let settingName = "admin_token_hash"
-
-    static func hash(
+    static func admin(
         _ configuration: ServerConfiguration, storage: Storage, randomness: any Randomness, time: any TimeSource
-    ) async throws -> [UInt8] {
-        if let configured = configuration.adminToken { return storage.masterKey.hash(configured) }
+    ) async throws -> FirstAdmin {
+        if let configured = configuration.adminToken {
+            return FirstAdmin(hash: storage.masterKey.hash(configured), isConfigured: true, time: time)
+        }
+        let hash = try await storedHash(storage: storage, randomness: randomness)
+        return FirstAdmin(hash: hash, isConfigured: false, time: time)
+    }
+
+    private static func storedHash(storage: Storage, randomness: any Randomness) async throws -> [UInt8] {
+        let settingName = FirstAdmin.settingName
         if let stored = try await storage.store.read({ try $0.setting(settingName) }) { return stored }
-        let made = "peal-admin-" + Base64URL.encode(randomness.bytes(32))
+        let made = AdminVerbs.newToken(randomness)
         let hash = storage.masterKey.hash(made)
         // Another server may start for the first time too.
         let kept = try await storage.store.write(.control) { store in

@@ -96,10 +96,6 @@ extension StoreSession {
             + TablePiece.trigger.delete(where: Pruning.triggers(earliest), limit: limit - count, connection)
     }
 
-    private func pruneAudit(_ now: Timestamp, _ limit: Int) throws -> Int {
-        try connection.execute(Pruning.audit(now - .seconds(context.retention.auditSeconds), limit: limit))
-    }
-
     /// What devices reported and shared.
     private func pruneEvents(_ now: Timestamp, _ limit: Int) throws -> Int {
         let count = try TablePiece.deviceEvent.delete(
@@ -163,14 +159,8 @@ enum Pruning {
 
     static func triggers(_ earliest: Timestamp) -> SQL { "at <= \(earliest)" }
 
-    /// Numbers are given in the order of time, so only the first ones are looked at.
-    static func audit(_ earliest: Timestamp, limit: Int) -> SQL {
-        """
-        DELETE FROM audit WHERE number IN (
-            SELECT number FROM (SELECT number, at FROM audit ORDER BY number LIMIT \(limit)) sample
-            WHERE at <= \(earliest))
-        """
-    }
+    /// Rows are about in the order of time, so only the first ones are looked at.
+    static func audit(limit: Int) -> SQL { "SELECT number, hash, at FROM audit ORDER BY number LIMIT \(limit)" }
 
     static func deliveries(_ state: WebhookDelivery.State, _ earliest: Timestamp) -> SQL {
         "state = \(state) AND ended_at <= \(earliest) AND ended_at IS NOT NULL ORDER BY ended_at"

@@ -30,6 +30,22 @@ package final class SQLStore: Store {
         try await engine.write(lane) { [context] in try body(StoreSession($0, context)) }
     }
 
+    /// Entries chained in one transaction.
+    private static let chainedAtOnce = 500
+
+    package func chainAudit() async throws {
+        var count = Self.chainedAtOnce
+        while count == Self.chainedAtOnce {
+            let hasPending = try await engine.read(.request) { connection in
+                try connection.first(AuditTable.pending(limit: 1)) { try $0.next(Int64.self) } != nil
+            }
+            guard hasPending else { return }
+            count = try await engine.exclusively { [context] connection in
+                try StoreSession(connection, context).chainPending(limit: Self.chainedAtOnce)
+            }
+        }
+    }
+
     /// Migrates the database to this program's schema, and checks that it was created with this master key.
     /// - Throws: `StoreStartFailure` when the database is newer than the program or belongs to another key.
     package func migrate() async throws {

@@ -76,6 +76,17 @@ import Testing
                 #"{"expires_at":"2030-01-01T00:00:00Z"}"#
             ),
             (["topic", "list"], "GET", "apps/APP/topics?limit=200", ""),
+            (
+                ["segment", "put", "old apps", "--where", #" {"app_version":{"lt":"2"}}"#], "PUT",
+                "apps/APP/segments/old%20apps", #"{"where":{"app_version":{"lt":"2"}}}"#
+            ),
+            (["segment", "list"], "GET", "apps/APP/segments?limit=200", ""),
+            (["segment", "show", "a"], "GET", "apps/APP/segments/a", ""),
+            (["segment", "delete", "a"], "DELETE", "apps/APP/segments/a", ""),
+            (
+                ["audience", "count", "--topic", "news", "--where", #"{"locale":"de"}"#], "POST",
+                "apps/APP/audience:count", #"{"audience":{"topics":["news"],"where":{"locale":"de"}}}"#
+            ),
             (["topic", "delete", "a b"], "DELETE", "apps/APP/topics/a%20b", ""),
             (
                 ["message", "send", "--topic", "news", "--title", "T", "--body", "B", "--badge", "0", "--ttl", "60"],

@@ -54,11 +54,11 @@ struct HealingTests {
             try await fixture.ended(id)
             let trail = try await fixture.trail(id, 1)
             #expect(trail.map(\.reason) == ["EnvironmentHealed"])
-            let entries = try await fixture.store.write(.rest) { [app = fixture.app] in
-                try $0.auditEntries(app: app, before: nil, limit: 10)
-            }
-            #expect(entries.map(\.entry.action) == ["device.environment"])
-            #expect(entries.first?.entry.object.hasSuffix("production to sandbox") == true)
+            try await fixture.store.chainAudit()
+            let rows = try await AuditVerbs(store: fixture.store).rows(AuditFilter(), before: nil, limit: 10)
+            let row = try #require(rows.first { $0.entry.action == "device.environment" })
+            #expect(row.entry.object.hasSuffix("production to sandbox"))
+            #expect(row.entry.app != nil)
         }
     }
 

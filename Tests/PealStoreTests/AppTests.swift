@@ -187,22 +187,4 @@ struct AppTests {
         #expect(try await fixture.store.read { try $0.setting("s") } == [2])
         #expect(try await fixture.store.read { try $0.setting("t") } == nil)
     }
-
-    @Test("the audit log reads backwards, of one app or of all", arguments: StoreUnderTest.allCases)
-    func audit(_ engine: StoreUnderTest) async throws {
-        let fixture = try await Fixture(engine)
-        let app = fixture.app
-        let entries = (1...3).map {
-            AuditEntry(
-                at: fixture.now, app: $0 == 2 ? nil : app, actor: "admin", action: "app.put", object: "\($0)")
-        }
-        let found = try await fixture.store.write(.control) { session in
-            for entry in entries { try session.audit(entry) }
-            let all = try session.auditEntries(app: nil, before: nil, limit: 2)
-            let mine = try session.auditEntries(app: app, before: all[0].number, limit: 9)
-            return (all.map(\.entry), mine.map(\.entry))
-        }
-        #expect(found.0 == [entries[2], entries[1]])
-        #expect(found.1 == [entries[0]])
-    }
 }

@@ -138,3 +138,9 @@ extension Audience {
         return audience
     }
 }
+
+extension MomentVerbs {
+    func schedule(_ draft: MessageDraft) async throws -> Result {
+        try await schedule(draft, VerbCall(actor: "test", now: draft.createdAt))
+    }
+}

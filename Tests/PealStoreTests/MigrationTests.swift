@@ -7,12 +7,15 @@ import Testing
 @Suite("Migrations")
 struct MigrationTests {
     /// Takes a database back to what the first release wrote.
-    private func undoLaterSchemas(_ connection: any SQLConnection) throws {
+    private func undoLaterSchemas(_ connection: any SQLConnection, _ dialect: SQLDialect) throws {
         for statement in Migration.all.dropFirst().flatMap(\.statements).reversed() {
             let words = statement.split(whereSeparator: \.isWhitespace).filter { $0 != "UNIQUE" }
             switch words.prefix(2).joined(separator: " ") {
             case "CREATE TABLE", "CREATE INDEX": try connection.execute("DROP \(words[1]) \(words[2])", [])
             case "ALTER TABLE": try connection.execute("ALTER TABLE \(words[2]) DROP COLUMN \(words[5])", [])
+            case "DROP TABLE":
+                let former = Migration.all[0].statements.first { $0.contains("CREATE TABLE \(words[2]) (") }
+                try connection.execute(dialect.text(of: former ?? ""), [])
             default: break
             }
         }
@@ -24,7 +27,9 @@ struct MigrationTests {
         let fixture = try await Fixture(engine)
         try await fixture.register(1, user: "ann", topics: ["news"])
         let message = try await fixture.send(.all)
-        try await fixture.test.engine.write(.control) { try undoLaterSchemas($0) }
+        try await fixture.test.engine.write(.control) { [dialect = fixture.test.engine.dialect] in
+            try undoLaterSchemas($0, dialect)
+        }
         #expect(try await fixture.store.schemaVersion() == 1)
         #expect(await !fixture.store.isReady())
         let newer = try await fixture.reopened()

@@ -33,7 +33,10 @@ struct QueryPlanTests {
     @Test(
         "the statements that matter most use the index made for them",
         arguments: [
-            ("lease", "slice_ready"), ("allStream", "COVERING INDEX device_active"),
+            ("condition.rows", "PRIMARY KEY (app=? AND seq>? AND seq<?)"),
+            ("condition.details", "SEARCH x USING PRIMARY KEY (app=? AND seq=?)"),
+            ("condition.user", "device_user"), ("condition.device", "device_id"), ("segment.find", "(app=? AND name=?)"),
+            ("segment.list", "(app=? AND name>?)"), ("lease", "slice_ready"), ("allStream", "COVERING INDEX device_active"),
             ("plainDevices", "COVERING INDEX device_plain"),
             ("topicStream", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq>? AND seq<?)"),
             ("pageScan", "PRIMARY KEY (app=? AND seq>? AND seq<?)"), ("pagePoint", "PRIMARY KEY (app=? AND seq=?)"),
@@ -145,6 +148,14 @@ private enum HotStatements {
         "route.firstReady": SliceTable.firstReady(active),
         "search.nextCampaign": MessageTable.nextCampaign(after: "", app: 1),
 
+        "condition.rows": DeviceTable.properties(app: 1, 1...2, withDetail: false),
+        "condition.details": DeviceTable.properties(app: 1, 1...2, withDetail: true),
+        "condition.row": once(DeviceTable.properties, (1, 1)),
+        "condition.detail": once(DeviceTable.propertiesWithDetail, (1, 1)),
+        "condition.user": DeviceTable.ofUser("", app: 1, route: .fcm, cutoff: now),
+        "condition.device": DeviceTable.ofID(device, app: 1, route: .fcm, cutoff: now),
+        "condition.locales": WordTable.all(.locale), "segment.find": SegmentTable.find("", app: 1),
+        "segment.list": SegmentTable.list(app: 1, after: "", limit: 1),
         "allStream": DeviceTable.stream(app: 1, .fcm, 1...2, cutoff: now),
         "plainDevices": DeviceTable.plain(app: 1, .fcm, 1...2),
         "topicStream": once(SubscriptionTable.stream, (1, 1, .fcm, 1...2, now)),
@@ -192,7 +203,7 @@ private enum HotStatements {
 
         "prune.next": RemainderTable.next(now), "prune.isDue": RemainderTable.isDue(now),
         "prune.messages": Pruning.messages(now, limit: 1), "prune.devices": Pruning.devices(now, limit: 1),
-        "prune.topics": Pruning.topics(now, limit: 1), "prune.audit": Pruning.audit(now, limit: 1),
+        "prune.topics": Pruning.topics(now, limit: 1), "prune.audit": Pruning.audit(limit: 1),
         "prune.answers": TablePiece.answer.keys(where: Pruning.answers(now), limit: 1),
         "prune.tombstones": TablePiece.geofenceTombstone.keys(where: Pruning.geofenceTombstones(now), limit: 1),
         "prune.triggers": TablePiece.trigger.keys(where: Pruning.triggers(now), limit: 1),
@@ -207,6 +218,12 @@ private enum HotStatements {
         "prune.userDevices": DeviceTable.devices(of: "", app: 1, registeredBefore: now, limit: 1),
         "prune.forgetDeleted": SubscriptionTable.forgetDeleted(app: 1, device: 1),
         "prune.lastOfCampaign": MessageTable.first(of: "", app: 1),
+
+        "audit.pending": AuditTable.pending(limit: 1), "audit.timeOf": AuditTable.time(ofNumberFrom: 1),
+        "audit.first": AuditTable.ends(true), "audit.last": AuditTable.ends(false),
+        "audit.backwards": AuditTable.rows("number > 0 AND number < 9 ORDER BY number DESC", limit: 1),
+        "audit.ofApp": AuditTable.rows(
+            "number > 0 AND app_id = \(AppID(high: 1, low: 1)) AND number < 9 ORDER BY number DESC", limit: 1),
 
         "moment.change": MomentTable.change(moment, to: moment, dueAt: now),
         "moment.leave": MomentTable.deleteOpen(moment.place), "moment.one": MomentTable.find(moment.place),

@@ -2,10 +2,12 @@ internal import HTTPTypes
 package import NIOCore
 package import PealCore
 
-/// The client of a request, as limits and logs name it.
+/// The client of a request, as limits and logs name it. Clients are equal if limits count them together.
 struct ClientAddress: Sendable, Hashable {
     /// The unit in which clients are counted: see `ClientNetwork`.
     let network: String
+    /// The whole address.
+    let text: String
 
     /// - Parameter proxies: a client with one of these addresses is a reverse proxy. It appends the address of its own
     ///   client to `X-Forwarded-For`; what comes before that may be invented.
@@ -18,7 +20,17 @@ struct ClientAddress: Sendable, Hashable {
             }
         }
         network = ClientNetwork.name(of: address)
+        text = address.map { "\($0)" } ?? "unknown"
     }
+
+    init(text: String, network: String) {
+        self.text = text
+        self.network = network
+    }
+
+    static func == (left: ClientAddress, right: ClientAddress) -> Bool { left.network == right.network }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(network) }
 
     private static let forwardedFor = HTTPField.Name("X-Forwarded-For") ?? .date
 }

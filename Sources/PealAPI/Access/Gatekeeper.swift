@@ -13,20 +13,19 @@ struct Gatekeeper: Sendable {
 
     /// - Parameters:
     ///   - parameters: those of the path.
-    ///   - address: the client's.
+    ///   - visit: learns who the caller is.
     func admit(
-        _ headers: HTTPFields, _ access: Access, parameters: [String: String], from address: ClientAddress,
-        now: Timestamp
+        _ headers: HTTPFields, _ access: Access, parameters: [String: String], _ visit: Visit, now: Timestamp
     ) async throws -> Caller {
         guard let authentication = access.authentication else { return Caller(identity: .nobody) }
         // The handler reads the query or the body, and admits the caller by its secret.
         if case .parameter = authentication.scheme { return Caller(identity: .nobody) }
         if case .deviceToken = authentication.scheme {
             return try await device(
-                AuthorizationHeader(headers[.authorization]), authentication, from: address, now: now)
+                AuthorizationHeader(headers[.authorization]), authentication, visit, now: now)
         }
         var caller = try await caller(
-            AuthorizationHeader(headers[.authorization]), authentication, from: address, now: now)
+            AuthorizationHeader(headers[.authorization]), authentication, visit, now: now)
         switch access.role {
         case .anyKey: break
         case .admin:
@@ -47,24 +46,26 @@ struct Gatekeeper: Sendable {
     /// token,
     ///   or a key without the scope.
     func admit(
-        secret: String?, _ access: Access, for app: App?, from address: ClientAddress, now: Timestamp
+        secret: String?, _ access: Access, for app: App?, _ visit: Visit, now: Timestamp
     ) async throws -> Caller {
         guard let authentication = access.authentication, case .appOfKey(let scope) = access.role else {
             return Caller(identity: .nobody)
         }
         let name = authentication.key.secret
         guard let secret else { throw PealError(.unauthorized, "\(name) is required", field: name) }
-        let attempt = AuthenticationFailures.Attempt(address: address, keyName: nil, shown: secret)
+        let attempt = AuthenticationFailures.Attempt(address: visit.address, keyName: nil, shown: secret)
         try services.failures.check(attempt)
         guard let key = try await key(authentication.key, secret: secret, of: app?.key, now: now) else {
-            if isAdmin(secret) { throw Self.wrongDialect }
+            if try await admin(secret) != nil { throw Self.wrongDialect }
             try await refuseOthers(.token(secret), authentication, now: now)
             services.failures.failed(attempt)
             throw authentication.refusal
         }
         services.failures.succeeded(attempt)
+        recognize(Caller(identity: .key(key)), visit, now: now)
         try services.quotas.spend(key.key)
         let caller = try await withinOwnApp(Caller(identity: .key(key)), authentication)
+        visit.admitted(caller)
         try Self.require(scope, of: caller)
         return caller
     }
@@ -73,7 +74,7 @@ struct Gatekeeper: Sendable {
     /// or the beginning names.
     /// - Throws: as `admit(secret:…)`.
     func admitUnread(
-        _ beginning: [UInt8], query: Query, _ access: Access, from address: ClientAddress, now: Timestamp
+        _ beginning: [UInt8], query: Query, _ access: Access, _ visit: Visit, now: Timestamp
     ) async throws {
         guard let authentication = access.authentication, case .parameter(let name, let appName) = authentication.scheme
         else { return }
@@ -85,38 +86,48 @@ struct Gatekeeper: Sendable {
                 try store.app(dialect: dialect, id: id) ?? AppID(id).flatMap { try store.app($0) }
             }
         }
-        _ = try await admit(secret: secret, access, for: app, from: address, now: now)
+        _ = try await admit(secret: secret, access, for: app, visit, now: now)
     }
 
-    /// Whether the headers hold the admin token: health checks show more to the admin.
-    func isAdmin(_ headers: HTTPFields, from address: ClientAddress) -> Bool {
+    /// Whether the headers hold an admin's token: health checks show more to admins.
+    func isAdmin(_ headers: HTTPFields, from address: ClientAddress) async -> Bool {
         guard case .bearer(let secret) = AuthorizationHeader(headers[.authorization]) else { return false }
         let attempt = AuthenticationFailures.Attempt(address: address, keyName: nil, shown: secret)
         guard (try? services.failures.check(attempt)) != nil else { return false }
-        let isAdmin = isAdmin(secret)
+        let isAdmin = (try? await admin(secret)) != nil
         isAdmin ? services.failures.succeeded(attempt) : services.failures.failed(attempt)
         return isAdmin
     }
 
-    private func isAdmin(_ shown: AuthorizationHeader?) -> Bool {
-        guard case .bearer(let secret) = shown else { return false }
-        return isAdmin(secret)
+    private func admin(_ shown: AuthorizationHeader) async throws -> Caller? {
+        guard case .bearer(let secret) = shown else { return nil }
+        return try await admin(secret)
     }
 
-    private func isAdmin(_ secret: String) -> Bool {
-        ConstantTime.areEqual(services.hasher.hash(secret), services.adminTokenHash)
+    /// The admin with that token; nil if none has it.
+    private func admin(_ secret: String) async throws -> Caller? {
+        let first = await services.firstAdmin.hash(services.store)
+        if ConstantTime.areEqual(services.hasher.hash(secret), first) { return Caller(identity: .admin(nil)) }
+        return try await ring.admin(secret: secret).map { Caller(identity: .admin($0)) }
+    }
+
+    /// Notes who calls, before it is decided whether the caller may.
+    private func recognize(_ caller: Caller, _ visit: Visit, now: Timestamp) {
+        visit.admitted(caller)
+        services.usage.note(caller, at: now)
     }
 
     private func caller(
-        _ shown: AuthorizationHeader?, _ authentication: Authentication, from address: ClientAddress, now: Timestamp
+        _ shown: AuthorizationHeader?, _ authentication: Authentication, _ visit: Visit, now: Timestamp
     ) async throws -> Caller {
         guard let shown else { throw authentication.refusal }
-        let attempt = shown.attempt(from: address)
+        let attempt = shown.attempt(from: visit.address)
         try services.failures.check(attempt)
-        if isAdmin(shown) {
+        if let admin = try await admin(shown) {
             services.failures.succeeded(attempt)
+            recognize(admin, visit, now: now)
             guard authentication.admitsAdmin else { throw Self.wrongDialect }
-            return Caller(identity: .admin)
+            return admin
         }
         let own = [authentication.key.name]
         let key: StoredKey? =
@@ -129,8 +140,10 @@ struct Gatekeeper: Sendable {
             }
         if let key {
             services.failures.succeeded(attempt)
+            let caller = Caller(identity: .key(key))
+            recognize(caller, visit, now: now)
             try services.quotas.spend(key.key)
-            return Caller(identity: .key(key))
+            return caller
         }
         try await refuseOthers(shown, authentication, now: now)
         services.failures.failed(attempt)
@@ -157,17 +170,20 @@ struct Gatekeeper: Sendable {
 
     /// The device whose token the header holds.
     private func device(
-        _ shown: AuthorizationHeader?, _ authentication: Authentication, from address: ClientAddress, now: Timestamp
+        _ shown: AuthorizationHeader?, _ authentication: Authentication, _ visit: Visit, now: Timestamp
     ) async throws -> Caller {
         guard let shown else { throw authentication.refusal }
-        let attempt = shown.attempt(from: address)
+        let attempt = shown.attempt(from: visit.address)
         try services.failures.check(attempt)
         if case .bearer(let secret) = shown, let found = try await installation(secret, now: now) {
             services.failures.succeeded(attempt)
             try services.quotas.spend(found.installation)
-            return Caller(identity: .device(found))
+            var caller = Caller(identity: .device(found))
+            caller.app = found.app
+            visit.admitted(caller)
+            return caller
         }
-        if isAdmin(shown) { throw Self.wrongDialect }
+        if try await admin(shown) != nil { throw Self.wrongDialect }
         if case .bearer(let secret) = shown,
             try await ring.key([authentication.key.name], secret: secret, now: now) != nil
         {
@@ -183,9 +199,9 @@ struct Gatekeeper: Sendable {
         return try await services.store.read { store in
             guard let found = try store.installation(tokenHash: hash, now: now),
                 ConstantTime.areEqual(found.tokenHash, hash),
-                let device = try store.device(app: found.app, key: found.device)
+                let app = try store.app(key: found.app), let device = try store.device(app: found.app, key: found.device)
             else { return nil }
-            return DeviceCaller(installation: found, id: device.id)
+            return DeviceCaller(installation: found, id: device.id, app: app)
         }
     }
 
@@ -283,7 +299,8 @@ extension String {
 struct Caller: Sendable {
     enum Identity: Sendable {
         case nobody
-        case admin
+        /// nil for the first admin.
+        case admin(Admin?)
         case key(StoredKey)
         case device(DeviceCaller)
     }
@@ -293,14 +310,18 @@ struct Caller: Sendable {
     var app: App?
 
     /// As in the audit log.
-    var name: String {
+    var actor: Actor {
         switch identity {
-        case .nobody: "nobody"
-        case .admin: "admin"
-        case .key(let stored): stored.key.id.description
-        case .device(let device): "device \(device.id)"
+        case .nobody: Actor("nobody")
+        case .admin(nil): Actor(Admin.first)
+        case .admin(let admin?): Actor(admin.id.description, name: admin.name)
+        case .key(let stored): Actor(stored.key.id.description, name: stored.key.name)
+        case .device(let device): Actor("device \(device.id)")
         }
     }
+
+    /// Tells callers apart.
+    var name: String { actor.id }
 
     var isAdmin: Bool { if case .admin = identity { true } else { false } }
 

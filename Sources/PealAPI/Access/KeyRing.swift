@@ -24,6 +24,7 @@ final class KeyRing: Sendable {
 
     private struct Memory {
         var entries: [Name: Entry] = [:]
+        var admins: [String: (admin: Admin, secretHash: [UInt8], until: Duration)] = [:]
         /// Counts how often the cache was cleared: what was read before that is not cached after it.
         var age = 0
     }
@@ -64,9 +65,31 @@ final class KeyRing: Sendable {
         return nil
     }
 
+    /// The named admin with that token.
+    func admin(secret: String) async throws -> Admin? {
+        guard secret.hasPrefix(AdminVerbs.tokenPrefix) else { return nil }
+        let hash = hasher.hash(secret)
+        let publicHalf = KeyVerbs.publicHalf(ofHash: hash)
+        let uptime = time.uptime
+        let (known, age) = memory.withLock { ($0.admins[publicHalf], $0.age) }
+        var found = known.flatMap { $0.until > uptime ? (admin: $0.admin, secretHash: $0.secretHash) : nil }
+        if found == nil {
+            found = try await store.read { try $0.storedAdmin(publicHalf: publicHalf) }
+            if let found {
+                memory.withLock { memory in
+                    guard memory.age == age else { return }
+                    memory.admins[publicHalf] = (found.admin, found.secretHash, uptime + Self.lasts)
+                }
+            }
+        }
+        guard let found, ConstantTime.areEqual(found.secretHash, hash) else { return nil }
+        return found.admin
+    }
+
     func forget() {
         memory.withLock {
             $0.entries.removeAll()
+            $0.admins.removeAll()
             $0.age += 1
         }
     }

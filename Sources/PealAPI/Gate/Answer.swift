@@ -8,6 +8,8 @@ struct Answer: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields = [:]
     var body: [UInt8]
+    /// A body that is written while it is sent, in place of `body`.
+    var stream: ResponseBody?
 
     static let jsonType = "application/json; charset=utf-8"
 
@@ -47,6 +49,7 @@ struct Answer: Sendable {
     func response(isHead: Bool) -> Response {
         var headers = headers
         if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
+        if let stream { return Response(status: status, headers: headers, body: isHead ? ResponseBody() : stream) }
         if isHead { headers[.contentLength] = String(body.count) }
         let hasBody = !body.isEmpty && !isHead
         return Response(

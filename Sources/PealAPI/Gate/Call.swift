@@ -10,7 +10,7 @@ struct Call: Sendable {
     let query: Query
     let headers: HTTPFields
     let caller: Caller
-    let address: ClientAddress
+    let visit: Visit
     let body: [UInt8]
     let now: Timestamp
     /// Set if the request carries `Idempotency-Key`.
@@ -20,7 +20,14 @@ struct Call: Sendable {
     let parsing: ParsingTurns.Turn?
 
     /// For the verbs.
-    var verb: VerbCall { VerbCall(actor: caller.name, now: now, request: idempotent) }
+    var verb: VerbCall { verb(by: caller) }
+
+    /// For the verbs, where the body named the caller.
+    func verb(by caller: Caller) -> VerbCall {
+        VerbCall(
+            actor: caller.actor, now: now, request: idempotent, address: visit.address.text,
+            requestID: visit.requestID)
+    }
 
     /// The app that the path names or that the key belongs to.
     /// - Throws: `forbidden`, which cannot happen on a path with an app.

@@ -26,31 +26,48 @@ struct Gate: RouterMiddleware {
     func handle(
         _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
     ) async throws -> Response {
-        let requestID = Hex.encode(services.randomness.bytes(8))
+        let start = services.time.uptime
+        services.http.begin()
+        let visit = Visit(
+            requestID: Hex.encode(services.randomness.bytes(8)),
+            address: ClientAddress(context.peer, request.headers, proxies: services.options.trustedProxies))
         let target = request.head.path ?? "/"
         let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let path = RequestPath(halves.first ?? "/")
         var answer: Answer
         do {
-            let address = ClientAddress(context.peer, request.headers, proxies: services.options.trustedProxies)
-            answer = try await answered(
-                request, from: address, path: path, query: halves.count > 1 ? halves[1] : "")
+            answer = try await answered(request, visit, path: path, query: halves.count > 1 ? halves[1] : "")
         } catch let broken as BrokenBody {
             // The connection itself failed: Hummingbird knows how to end it.
+            services.http.end(nil, after: .zero)
             throw broken.cause
         } catch {
-            let refusal = refusal(for: error, requestID: requestID)
+            let refusal = refusal(for: error, requestID: visit.requestID)
+            services.refusals.note(refusal, visit, method: request.method.rawValue, at: services.time.now)
             let raw = halves.first ?? "/"
             answer = Dialects.owner(of: path, raw: raw).envelope.answer(
                 refusal, path: path?.text ?? String(raw), now: services.time.now)
             if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
         }
-        answer.headers[.requestID] = requestID
+        answer.headers[.requestID] = visit.requestID
         if Dialects.owner(of: path, raw: halves.first ?? "/").servesAllOrigins { answer.allowAllOrigins() }
-        services.logger.debug(
-            "answered a request",
-            metadata: ["method": "\(request.method)", "status": "\(answer.status.code)", "request": "\(requestID)"])
+        finish(request, visit, status: answer.status.code, after: services.time.uptime - start)
         return answer.response(isHead: request.method == .head)
+    }
+
+    /// Counts and logs an answered request. The log has the pattern of the path, because the path may contain ids of
+    /// people.
+    private func finish(_ request: Request, _ visit: Visit, status: Int, after duration: Duration) {
+        let route = visit.route ?? "none"
+        services.http.end(.init(method: request.method.label, route: route, status: status), after: duration)
+        let milliseconds = Double(duration.components.attoseconds / 1_000_000_000_000) / 1000
+        services.logger.info(
+            "answered a request",
+            metadata: [
+                "request_id": "\(visit.requestID)", "method": "\(request.method.label)", "route": "\(route)",
+                "status": "\(status)", "duration_ms": "\(Double(duration.components.seconds) * 1000 + milliseconds)",
+                "actor": "\(visit.actorText)", "address": "\(visit.address.text)",
+            ])
     }
 
     /// Why no endpoint matches a request.
@@ -65,7 +82,7 @@ struct Gate: RouterMiddleware {
     }
 
     private func answered(
-        _ request: Request, from address: ClientAddress, path: RequestPath?, query: Substring
+        _ request: Request, _ visit: Visit, path: RequestPath?, query: Substring
     ) async throws -> Answer {
         guard let path else { throw Unmatched.path }
         let dialect = Dialects.owner(of: path, raw: "")
@@ -80,9 +97,10 @@ struct Gate: RouterMiddleware {
             answer.headers[.allow] = text
             return answer
         }
+        visit.matched(endpoint, parameters)
         let now = services.time.now
         let caller = try await gatekeeper.admit(
-            request.headers, endpoint.access, parameters: parameters, from: address, now: now)
+            request.headers, endpoint.access, parameters: parameters, visit, now: now)
         let query = try Query(query)
         let share = services.bodies.share()
         defer { share.release() }
@@ -90,7 +108,7 @@ struct Gate: RouterMiddleware {
             of: request, share, limit: dialect.bodyBytesMax, tolerance: dialect.mediaTypes,
             isUnknown: endpoint.access.isInBody
         ) { beginning in
-            try await gatekeeper.admitUnread(beginning, query: query, endpoint.access, from: address, now: now)
+            try await gatekeeper.admitUnread(beginning, query: query, endpoint.access, visit, now: now)
         }
         let turn = body.count > Limits.parsedAtOnceBytesMax ? try await services.parsing.begin() : nil
         defer { turn?.end() }
@@ -98,7 +116,7 @@ struct Gate: RouterMiddleware {
         let idempotent = isRepeatable ? try idempotentRequest(request, path: path, caller: caller, body: body) : nil
         let call = Call(
             method: request.method, path: path, parameters: parameters, query: query, headers: request.headers,
-            caller: caller, address: address, body: body, now: now, idempotent: idempotent,
+            caller: caller, visit: visit, body: body, now: now, idempotent: idempotent,
             jsonValuesMax: services.options.jsonValuesMax, parsing: turn)
         guard let idempotent else { return try await endpoint.handler(call) }
         return try await repetitions.once(idempotent, now: now) { try await endpoint.handler(call) }
@@ -174,9 +192,16 @@ struct Gate: RouterMiddleware {
         case is CancellationError: return PealError(.unavailable, "the request was cancelled")
         default:
             services.logger.error(
-                "a request failed", metadata: ["error": "\(error)", "request": "\(requestID)"])
+                "a request failed", metadata: ["error": "\(error)", "request_id": "\(requestID)"])
             return PealError(.internal, "an internal error occurred; the log has it under \(requestID)")
         }
+    }
+}
+
+extension HTTPRequest.Method {
+    /// The method in metrics and in the log: clients may invent others.
+    fileprivate var label: String {
+        [.get, .head, .post, .put, .patch, .delete, .options].contains(self) ? rawValue : "OTHER"
     }
 }
 

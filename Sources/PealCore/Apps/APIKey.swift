@@ -13,10 +13,17 @@ package struct APIKey: Sendable, Hashable {
     package var environment: Environment?
     package var createdAt: Timestamp
     package var expiresAt: Timestamp?
+    /// For people.
+    package var name: String?
+    /// The id of the actor who created it; nil if that is not known any more.
+    package var createdBy: String?
+    /// Exact to a minute; nil before the first use.
+    package var lastUsedAt: Timestamp?
 
     package init(
         id: KeyID, app: AppKey, dialect: DialectName, publicHalf: String, scopes: Set<Scope>, platform: Platform? = nil,
-        environment: Environment? = nil, createdAt: Timestamp, expiresAt: Timestamp? = nil
+        environment: Environment? = nil, createdAt: Timestamp, expiresAt: Timestamp? = nil, name: String? = nil,
+        createdBy: String? = nil, lastUsedAt: Timestamp? = nil
     ) {
         self.id = id
         self.app = app
@@ -27,6 +34,9 @@ package struct APIKey: Sendable, Hashable {
         self.environment = environment
         self.createdAt = createdAt
         self.expiresAt = expiresAt
+        self.name = name
+        self.createdBy = createdBy
+        self.lastUsedAt = lastUsedAt
     }
 
     package enum Scope: String, CaseIterable, Sendable, Hashable {

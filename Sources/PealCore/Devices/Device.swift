@@ -14,6 +14,8 @@ package struct Device: Sendable, Hashable {
     /// Whether it can show interactive notifications (iOS 8, Android 4.1 and later), as determined at registration.
     package var isInteractive: Bool
     package var registeredAt: Timestamp
+    /// Since when it is registered without interruption on its route.
+    package var activeSince: Timestamp
     /// nil while the device is active.
     package var retirement: Retirement?
 
@@ -23,7 +25,7 @@ package struct Device: Sendable, Hashable {
     package init(
         id: DeviceID, key: DeviceKey, address: Address, userID: String?, topics: [String], locale: String?,
         timeZone: String?, detail: DeviceDetail, isInteractive: Bool, registeredAt: Timestamp, retirement: Retirement?,
-        topicEnds: [String: Timestamp] = [:]
+        topicEnds: [String: Timestamp] = [:], activeSince: Timestamp? = nil
     ) {
         self.id = id
         self.key = key
@@ -36,6 +38,7 @@ package struct Device: Sendable, Hashable {
         self.detail = detail
         self.isInteractive = isInteractive
         self.registeredAt = registeredAt
+        self.activeSince = activeSince ?? registeredAt
         self.retirement = retirement
     }
 

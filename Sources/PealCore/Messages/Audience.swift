@@ -13,13 +13,19 @@ package struct Audience: Sendable, Hashable {
     package var platforms: Set<Platform>?
     package var interactiveOnly = false
     package var excludedTopics: [String] = []
+    /// Narrows the others; alone, it narrows all devices.
+    package var condition: Condition?
 
     package init() {}
 
     /// Whether it lists all its members, so that it can be resolved without reading key ranges.
-    package var isExplicit: Bool { !includesAll && topics.isEmpty }
-    package var isEmpty: Bool {
-        isExplicit && devices.isEmpty && users.isEmpty && identifiers.isEmpty && addresses.isEmpty
+    package var isExplicit: Bool { !includesEverybody && topics.isEmpty }
+    package var isEmpty: Bool { isExplicit && namesNobody }
+    /// Whether the other members narrow the set of all devices.
+    package var includesEverybody: Bool { includesAll || condition != nil && topics.isEmpty && namesNobody }
+
+    private var namesNobody: Bool {
+        devices.isEmpty && users.isEmpty && identifiers.isEmpty && addresses.isEmpty
     }
 }
 
@@ -28,9 +34,14 @@ enum AudienceMatch {
     case by(String)
     case no(String)
 
-    init(_ device: Device, in draft: MessageDraft) {
+    /// - Parameter condition: `draft.audience.condition` without segments.
+    init(_ device: Device, in draft: MessageDraft, where condition: Condition?) {
         let audience = draft.audience
         let topics = Set(device.topics)
+        if let condition, !condition.holds(for: device, topics, at: draft.startAt ?? draft.createdAt) {
+            self = .no("audience.where does not match it")
+            return
+        }
         if let platforms = audience.platforms, !platforms.contains(device.platform) {
             self = .no("its platform is not in the audience")
         } else if audience.interactiveOnly, !device.isInteractive {
@@ -51,8 +62,32 @@ enum AudienceMatch {
             self = .by("topic \(topic)")
         } else if audience.includesAll {
             self = .by("all")
+        } else if audience.includesEverybody {
+            self = .by("audience.where")
         } else {
             self = .no("the audience does not include it")
+        }
+    }
+}
+
+extension Condition {
+    /// Whether it holds for a device in its current state.
+    fileprivate func holds(for device: Device, _ topics: Set<String>, at now: Timestamp) -> Bool {
+        holds { leaf in
+            switch leaf {
+            case .topic(let name): topics.contains(name)
+            case .user(let id): device.userID.map { $0.utf8.elementsEqual(id.utf8) } ?? false
+            case .device(let id): device.id == id
+            case .platform(let platform): device.platform == platform
+            case .locale(let range): device.locale.map { Self.locale($0, isIn: range) } ?? false
+            case .timeZone(let name): device.timeZone == name
+            case .attribute(let name, let tests):
+                tests.allSatisfy { $0.passes(device.detail.attributes[name]) }
+            case .appVersion(let tests): tests.allSatisfy { $0.passes(version: device.detail.appVersion) }
+            case .seen(let days): device.registeredAt >= now - Self.age(days: days)
+            case .registered(let instant): device.activeSince > instant
+            case .segment, .and, .or, .not: false
+            }
         }
     }
 }

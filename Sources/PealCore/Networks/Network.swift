@@ -65,6 +65,9 @@ package struct Network: Sendable {
         package let collapsesWindows: Bool
         /// Bodies with more bytes may be refused or cut after the network has accepted them; nil for no such limit.
         package let bodyBytesAdvised: Int?
+        /// The largest payload of an ordinary notification, for people who write one. The provider checks each kind of
+        /// notification exactly.
+        package let payloadBytesMax: Int?
         /// Whether a push without anything to show gives an app background time.
         package let wakesApps: Bool
         /// Applies the network's own content to what a device displays itself; nil if the common fields are all.
@@ -72,13 +75,15 @@ package struct Network: Sendable {
 
         package init(
             namesExpiry: Bool = false, collapsesWindows: Bool = false, bodyBytesAdvised: Int? = nil,
-            wakesApps: Bool = false, display: (@Sendable (Content, inout DisplayContent) -> Void)? = nil
+            payloadBytesMax: Int? = nil, wakesApps: Bool = false,
+            display: (@Sendable (Content, inout DisplayContent) -> Void)? = nil
         ) {
             self.wakesApps = wakesApps
             self.display = display
             self.namesExpiry = namesExpiry
             self.collapsesWindows = collapsesWindows
             self.bodyBytesAdvised = bodyBytesAdvised
+            self.payloadBytesMax = payloadBytesMax
         }
     }
 

@@ -7,7 +7,8 @@ extension Network {
             "fcm.googleapis.com", ".push.services.mozilla.com", ".push.apple.com", ".notify.windows.com",
         ]), credentials: WebPushCredentialForm.form, credential: Credential.VAPIDKeys.decode,
         // Push services that pass messages on to a phone's own network.
-        delivery: DeliveryTraits(bodyBytesAdvised: Limits.webPushBridgedBytesMax))
+        delivery: DeliveryTraits(
+            bodyBytesAdvised: Limits.webPushBridgedBytesMax, payloadBytesMax: Limits.webPushPlaintextBytesMax))
 }
 
 extension ProviderName {

@@ -30,22 +30,3 @@ package struct KeptAnswer: Sendable, Hashable {
         self.body = body
     }
 }
-
-/// Who did what to which object.
-package struct AuditEntry: Sendable, Hashable {
-    package let at: Timestamp
-    package let app: AppKey?
-    /// `admin` or a key's id.
-    package let actor: String
-    /// Such as `credential.put`.
-    package let action: String
-    package let object: String
-
-    package init(at: Timestamp, app: AppKey?, actor: String, action: String, object: String) {
-        self.at = at
-        self.app = app
-        self.actor = actor
-        self.action = action
-        self.object = object
-    }
-}

@@ -10,9 +10,15 @@ package protocol Store: Sendable {
     func write<R: Sendable>(
         _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
     ) async throws -> R
+
+    /// Gives entries of the audit log that are not chained yet their numbers and hashes. Where several processes share
+    /// a store, transactions only add entries, so that none waits for another.
+    func chainAudit() async throws
 }
 
 extension Store {
+    package func chainAudit() async throws {}
+
     /// Reads for a request.
     package func read<R: Sendable>(_ body: @escaping @Sendable (any StoreReading) throws -> R) async throws -> R {
         try await read(.request, body)

@@ -1,5 +1,5 @@
 /// What can be read from one consistent state of the store, in this order: apps, keys, credentials, devices, topics,
-/// messages, delivery, moments, receipts, webhooks, geofences.
+/// segments, messages, delivery, moments, receipts, webhooks, geofences.
 package protocol StoreReading {
     func app(_ id: AppID) throws -> App?
     func app(key: AppKey) throws -> App?
@@ -50,6 +50,13 @@ package protocol StoreReading {
     /// The number of active devices in the topic on those routes; 0 when the topic has expired.
     func deviceCount(app: AppKey, topic: String, routes: [Route], now: Timestamp) throws -> Int
 
+    func segment(app: AppKey, name: String) throws -> Segment?
+    /// Ordered by name, starting after `cursor`.
+    func segments(app: AppKey, after cursor: String?, limit: Int) throws -> [Segment]
+    /// The condition with every segment replaced by what it names.
+    /// - Throws: `invalid_field` for a segment that does not exist.
+    func resolved(_ condition: Condition, app: AppKey) throws -> Condition
+
     func message(app: AppKey, id: MessageID) throws -> Message?
     func report(app: AppKey, id: MessageID) throws -> MessageReport?
     /// Newest first, starting before `cursor`.
@@ -57,6 +64,8 @@ package protocol StoreReading {
     /// The names of campaigns that have messages, ordered by bytes, starting after `name`.
     func campaignIDs(app: AppKey, after name: String?, limit: Int) throws -> [String]
     func draft(app: AppKey, id: MessageID) throws -> MessageDraft?
+    /// The condition that the message was planned with, without segments; nil for none.
+    func plannedCondition(app: AppKey, message: MessageID) throws -> Condition?
     /// A fast estimate of how many devices a message to `audience` will reach, per platform.
     func audienceEstimate(
         app: AppKey, _ audience: Audience, environment: Environment?, now: Timestamp
@@ -93,6 +102,8 @@ package protocol StoreReading {
     /// Rows of the delivery log that may contain the device's outcome, oldest first.
     func logRows(app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool) throws
         -> [StoredLogRow]
+    /// The first rows of the message's delivery log, of any route.
+    func logRows(app: AppKey, message: MessageID, limit: Int) throws -> [StoredLogRow]
     /// The number of an unregistered address in the message; nil when the message does not name it.
     func addressNumber(app: AppKey, message: MessageID, address: Address) throws -> DeviceKey?
     /// Slices whose results cannot be stored, of all apps; at most `limit`.
@@ -167,6 +178,18 @@ package protocol StoreReading {
     /// A device's topics, each with the instant at which the device joined it.
     func topicsJoined(app: AppKey, device: DeviceKey) throws -> [String: Timestamp]
     func triggerCount(app: AppKey, geofence: Int64) throws -> Int
+
+    /// Rows of the audit log in descending order of number, starting before `cursor`.
+    func auditRows(_ filter: AuditFilter, before cursor: Int64?, limit: Int) throws -> [AuditRow]
+    /// Rows of the audit log in ascending order of number, starting after `cursor`.
+    func auditRows(_ filter: AuditFilter, after cursor: Int64, limit: Int) throws -> [AuditRow]
+    /// Checks at most `limit` rows after those of `earlier`, which is a `goOn`.
+    func checkAudit(_ earlier: AuditCheck, limit: Int) throws -> AuditCheck
+
+    /// Named admins, ordered by time of creation.
+    func admins() throws -> [Admin]
+    /// The admin whose key's hash begins like that.
+    func storedAdmin(publicHalf: String) throws -> (admin: Admin, secretHash: [UInt8])?
 
     /// Whether requests began changes that `prune` must complete now.
     func hasRemainders(now: Timestamp) throws -> Bool

@@ -47,6 +47,12 @@ package protocol StoreWriting: StoreReading {
     /// Deletes the topic: it is gone at once, and `prune` deletes its subscriptions. Returns whether it existed.
     func deleteTopic(app: AppKey, name: String, now: Timestamp) throws -> Bool
 
+    /// Creates the segment or replaces its condition.
+    /// - Throws: `conflict` when the app has too many.
+    func putSegment(_ segment: Segment, app: AppKey) throws -> (segment: Segment, isNew: Bool)
+    /// Returns whether it existed.
+    func deleteSegment(app: AppKey, name: String) throws -> Bool
+
     /// Stores the message, in state `scheduled` if it starts later, otherwise in `planning`.
     /// - Throws: `conflict` when the id is taken.
     func insertMessage(_ draft: MessageDraft) throws
@@ -198,8 +204,12 @@ package protocol StoreWriting: StoreReading {
     func keepAnswer(_ answer: KeptAnswer, to request: IdempotentRequest, now: Timestamp) throws
 
     func audit(_ entry: AuditEntry) throws
-    /// Entries of one app, or of all, newest first, starting before the number `cursor`.
-    func auditEntries(app: AppKey?, before cursor: Int64?, limit: Int) throws -> [(number: Int64, entry: AuditEntry)]
+
+    func insertAdmin(_ admin: Admin, publicHalf: String, secretHash: [UInt8]) throws
+    /// - Returns: the admin that was deleted.
+    func deleteAdmin(_ id: AdminID) throws -> Admin?
+    /// Stores when keys and admins were last used, unless a later time is stored.
+    func noteUse(keys: [KeyID: Timestamp], admins: [AdminID: Timestamp]) throws
 }
 
 extension StoreWriting {

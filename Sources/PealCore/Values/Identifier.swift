@@ -58,6 +58,7 @@ package typealias AppID = Identifier<App>
 package typealias DeviceID = Identifier<Device>
 package typealias MessageID = Identifier<Message>
 package typealias KeyID = Identifier<APIKey>
+package typealias AdminID = Identifier<Admin>
 
 /// The small number of an app inside the store. Hot tables and their indexes contain it instead of 16 bytes.
 package typealias AppKey = Int64

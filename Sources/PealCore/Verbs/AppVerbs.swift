@@ -54,7 +54,7 @@ package struct AppVerbs: Sendable {
     package func delete(_ app: App, _ call: VerbCall) async throws {
         try await store.write(.control) { store in
             guard try store.deleteApp(app.key, now: call.now) else { throw PealError.notFound("app") }
-            try store.audit(call, app: nil, "app.delete", "app \(app.id)")
+            try store.audit(call.entry("app.delete", "app \(app.id)", app: app.id))
         }
         for target in CredentialVerbs.Target.all(app: app.key) {
             engine.credentialsChanged(app: app.key, provider: target.provider, environment: target.environment)

@@ -33,7 +33,10 @@ package struct DeliveryTrail: Sendable {
         try await store.read(.heavy) { store in
             guard let job = try store.message(app: app, id: message), let draft = try store.draft(app: app, id: message)
             else { throw PealError.notFound("message") }
-            let reader = Reader(store: store, message: job, draft: draft)
+            let condition = try store.plannedCondition(app: app, message: message)
+            let reader = Reader(
+                store: store, message: job, draft: draft,
+                condition: condition ?? draft.audience.condition.flatMap { try? store.resolved($0, app: app) })
             return try reader.events(of: subject).sorted { $0.at < $1.at }
         }
     }
@@ -42,6 +45,8 @@ package struct DeliveryTrail: Sendable {
         let store: any StoreReading
         let message: Message
         let draft: MessageDraft
+        /// Without segments.
+        let condition: Condition?
 
         func events(of subject: Subject) throws -> [Event] {
             switch subject {
@@ -85,7 +90,7 @@ package struct DeliveryTrail: Sendable {
         private func events(of device: Device) throws -> [Event] {
             let recipient = Recipient(device)
             let log = try logged(recipient) + reported(recipient)
-            switch AudienceMatch(device, in: draft) {
+            switch AudienceMatch(device, in: draft, where: condition) {
             case .no(let reason) where log.isEmpty:
                 return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
             case .no: return matched(recipient, by: "what it was then") + log

@@ -9,14 +9,19 @@ package struct DeviceVerbs: Sendable {
         self.providers = providers
     }
 
+    /// - Parameter isAudited: whether the audit log records the registration. It does not if devices register
+    ///   themselves.
     /// - Throws: `invalid_field` with a field path beginning with `address`.
     package func register(
-        _ registration: DeviceRegistration, app: AppKey, _ call: VerbCall,
+        _ registration: DeviceRegistration, app: AppKey, isAudited: Bool = false, _ call: VerbCall,
         reply: @escaping @Sendable (DeviceRegistration.Result) throws -> Reply
     ) async throws -> Reply {
         try await store.commit(.intake, call, reply: reply) { [self] store in
             let check = try check(of: [registration.address], app: app, in: store)
-            return try store.register(try checked(registration, check, app: app, in: store), app: app, now: call.now)
+            let result = try store.register(
+                try checked(registration, check, app: app, in: store), app: app, now: call.now)
+            if isAudited { try store.audit(call, app: app, "device.put", "device \(result.device.id)") }
+            return result
         }.reply
     }
 
@@ -41,7 +46,7 @@ package struct DeviceVerbs: Sendable {
         try await store.commit(.intake, call, reply: reply) { [self] store in
             let addresses = batch.compactMap { try? $0.get().address }
             let check = try check(of: addresses, app: app, in: store)
-            return try batch.map { item -> BatchResult in
+            let results = try batch.map { item -> BatchResult in
                 let registration: DeviceRegistration
                 do {
                     registration = try checked(try item.get(), check, app: app, in: store)
@@ -50,13 +55,16 @@ package struct DeviceVerbs: Sendable {
                 }
                 return .success(try store.register(registration, app: app, now: call.now))
             }
+            let count = results.count { (try? $0.get()) != nil }
+            try store.audit(call, app: app, "device.batch", "\(count) of \(results.count) devices")
+            return results
         }.reply
     }
 
     /// Edits a device. `edit` receives the device, or nil if it is unknown, and returns the registration that replaces
     /// it. An unchanged address is not checked again.
     package func change(
-        _ id: DeviceID, app: AppKey, _ call: VerbCall,
+        _ id: DeviceID, app: AppKey, isAudited: Bool = false, _ call: VerbCall,
         edit: @escaping @Sendable (Device?) throws(PealError) -> DeviceRegistration
     ) async throws -> DeviceRegistration.Result {
         try await store.write(.intake) { [self] store in
@@ -66,7 +74,9 @@ package struct DeviceVerbs: Sendable {
                 let check = try check(of: [registration.address], app: app, in: store)
                 registration = try checked(registration, check, app: app, in: store)
             }
-            return try store.register(registration, app: app, now: call.now)
+            let result = try store.register(registration, app: app, now: call.now)
+            if isAudited { try store.audit(call, app: app, "device.change", "device \(id)") }
+            return result
         }
     }
 
@@ -105,6 +115,7 @@ package struct DeviceVerbs: Sendable {
             }
             try store.changeTopics(app: app, device: device.key, add: add, remove: remove, now: call.now)
             guard let changed = try store.device(app: app, id: id) else { throw PealError.notFound("device") }
+            try store.audit(call, app: app, "device.topics", "device \(id)")
             return changed
         }
     }

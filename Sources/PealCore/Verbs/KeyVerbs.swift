@@ -3,19 +3,19 @@ package struct KeyVerbs: Sendable {
     package let store: any Store
     package let hasher: any KeyHasher
     package let randomness: any Randomness
-    /// The hash that `hasher` makes of the admin token. No key may have the same secret.
-    package let adminTokenHash: [UInt8]
+    /// No key may have the same secret.
+    package let firstAdmin: FirstAdmin
     /// The kinds of keys with a single secret. No two keys of these kinds may have the same secret.
     package let loneSecretDialects: [DialectName]
 
     package init(
-        store: any Store, hasher: any KeyHasher, randomness: any Randomness, adminTokenHash: [UInt8],
+        store: any Store, hasher: any KeyHasher, randomness: any Randomness, firstAdmin: FirstAdmin,
         loneSecretDialects: [DialectName]
     ) {
         self.store = store
         self.hasher = hasher
         self.randomness = randomness
-        self.adminTokenHash = adminTokenHash
+        self.firstAdmin = firstAdmin
         self.loneSecretDialects = loneSecretDialects
     }
 
@@ -30,8 +30,8 @@ package struct KeyVerbs: Sendable {
     package func create(
         _ draft: KeyDraft, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (Made) throws -> Reply
     ) async throws -> Reply {
-        let new = make(draft, app: app, now: call.now)
-        let isAdmins = new.stored.secretHash == adminTokenHash
+        let new = make(draft, app: app, call)
+        let isFirst = await firstAdmin.hash(store) == new.stored.secretHash
         return try await store.commit(.control, call, reply: reply) { store in
             var made = new
             if draft.rules.publicHalf == nil {
@@ -42,6 +42,8 @@ package struct KeyVerbs: Sendable {
                 let isShared =
                     draft.rules.isSharedByApps
                     && holders.allSatisfy { $0.dialect == draft.rules.dialect && $0.app != app }
+                let isAdmins =
+                    try isFirst || store.storedAdmin(publicHalf: Self.publicHalf(ofHash: made.stored.secretHash)) != nil
                 guard !isAdmins, holders.isEmpty || isShared else {
                     throw PealError(.conflict, "this secret is already in use")
                 }
@@ -50,7 +52,7 @@ package struct KeyVerbs: Sendable {
                 }
             }
             try store.insertKey(made.stored)
-            try store.audit(call, app: app, "key.create", "\(draft.rules.dialect) key \(made.stored.key.id)")
+            try store.audit(call, app: app, "key.create", Self.text(made.stored.key))
             return made
         }.reply
     }
@@ -58,9 +60,15 @@ package struct KeyVerbs: Sendable {
     /// - Throws: `not_found`.
     package func revoke(_ id: KeyID, app: AppKey, _ call: VerbCall) async throws {
         try await store.write(.control) { store in
-            guard try store.deleteKey(id, app: app) else { throw PealError.notFound("key") }
-            try store.audit(call, app: app, "key.revoke", "key \(id)")
+            let key = try store.keys(app: app).first { $0.id == id }
+            guard let key, try store.deleteKey(id, app: app) else { throw PealError.notFound("key") }
+            try store.audit(call, app: app, "key.revoke", Self.text(key))
         }
+    }
+
+    /// The key in the audit log.
+    private static func text(_ key: APIKey) -> String {
+        "\(key.dialect) key \(key.id)" + (key.name.map { " \($0)" } ?? "")
     }
 
     /// How many characters of a lone secret's hash are its public half: 64 bits identify the secret without revealing
@@ -77,16 +85,16 @@ package struct KeyVerbs: Sendable {
         "\(publicHalf(ofHash: hash))-\(app)"
     }
 
-    private func make(_ draft: KeyDraft, app: AppKey, now: Timestamp) -> Made {
+    private func make(_ draft: KeyDraft, app: AppKey, _ call: VerbCall) -> Made {
         let rules = draft.rules
         let secret = draft.secret ?? rules.secret.value(randomness)
         let hash = hasher.hash(secret)
         let publicHalf =
             rules.publicHalf.map { draft.publicHalf ?? $0.value(randomness) } ?? Self.publicHalf(ofHash: hash)
         let key = APIKey(
-            id: randomness.timeOrderedIdentifier(at: now), app: app, dialect: rules.dialect, publicHalf: publicHalf,
-            scopes: draft.scopesInForce, platform: draft.platform, environment: draft.environment, createdAt: now,
-            expiresAt: draft.expiresAt)
+            id: randomness.timeOrderedIdentifier(at: call.now), app: app, dialect: rules.dialect, publicHalf: publicHalf,
+            scopes: draft.scopesInForce, platform: draft.platform, environment: draft.environment,
+            createdAt: call.now, expiresAt: draft.expiresAt, name: draft.name, createdBy: call.actor.id)
         let shared = rules.hasSharedSecret ? draft.sharedSecret ?? Hex.encode(randomness.bytes(32)) : nil
         return Made(stored: StoredKey(key: key, secretHash: hash, sharedSecret: shared), secret: secret)
     }
@@ -101,6 +109,8 @@ package struct KeyDraft: Sendable, Hashable {
     package var platform: Platform?
     package var environment: Environment?
     package var expiresAt: Timestamp?
+    /// For people.
+    package var name: String?
     /// User name, application id or platform id; nil if the key has a single secret.
     package var publicHalf: String?
     package var secret: String?

@@ -23,7 +23,11 @@ package struct MessageVerbs: Sendable {
         let owner = engine.owner
         let (reply, outcome) = try await store.commit(
             .intake, call, reply: { (outcome: Outcome) in try reply(outcome.accepted) },
-            change: { store in try Self.accept(draft, owner: owner, in: store, now: call.now) })
+            change: { store in
+                let outcome = try Self.accept(draft, owner: owner, in: store, now: call.now)
+                try store.audit(call, app: draft.app, "message.send", "message \(draft.id)")
+                return outcome
+            })
         if let outcome { outcome.handOver(to: engine) }
         return reply
     }
@@ -82,6 +86,7 @@ package struct MessageVerbs: Sendable {
                 throw Self.refusal(message.state, "changed")
             }
             try edit(&draft)
+            if let condition = draft.audience.condition { _ = try store.resolved(condition, app: app) }
             guard try store.replaceDraft(draft, now: call.now) else { throw Self.refusal(message.state, "changed") }
             try store.audit(call, app: app, "message.change", "message \(id)")
             return try Self.report(id, app: app, in: store)
@@ -138,7 +143,7 @@ package struct MessageVerbs: Sendable {
                 guard message.state.successors.contains(state),
                     try store.moveMessage(app: app, id: id, from: [message.state], to: state, now: call.now) != nil
                 else { throw Self.refusal(message.state, verb) }
-                try store.audit(call, app: app, "message.\(verb)", "message \(id)")
+                try store.audit(call, app: app, Self.action(goal), "message \(id)")
             } else if message.state.isFinal, goal != message.state {
                 throw Self.refusal(message.state, verb)
             }
@@ -160,7 +165,15 @@ package struct MessageVerbs: Sendable {
         guard try store.cancelMoments(app: message.app, message: message.id, now: call.now) > 0 else {
             throw refusal(message.state, verb)
         }
-        try store.audit(call, app: message.app, "message.\(verb)", "message \(message.id)")
+        try store.audit(call, app: message.app, action(goal), "message \(message.id)")
+    }
+
+    private static func action(_ goal: Message.State) -> String {
+        switch goal {
+        case .paused: "message.pause"
+        case .sending: "message.resume"
+        default: "message.cancel"
+        }
     }
 
     private static func refusal(_ state: Message.State, _ verb: String) -> PealError {

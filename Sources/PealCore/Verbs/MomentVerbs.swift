@@ -18,8 +18,14 @@ package struct MomentVerbs: Sendable {
     /// Makes a message to one user durable. If the name is known, the last request applies while the message is open;
     /// afterwards nothing is sent again.
     /// - Parameter draft: A draft with a delivery window, for one user.
-    package func schedule(_ draft: MessageDraft) async throws -> Result {
-        let result = try await store.write(.intake) { store in try Self.accept(draft, in: store) }
+    package func schedule(_ draft: MessageDraft, _ call: VerbCall) async throws -> Result {
+        let result = try await store.write(.intake) { store in
+            let result = try Self.accept(draft, in: store)
+            if result.isApplied {
+                try store.audit(call, app: draft.app, "message.send", "message \(result.moment.message)")
+            }
+            return result
+        }
         engine.wake()
         return result
     }
@@ -50,7 +56,7 @@ package struct MomentVerbs: Sendable {
         try await store.write(.intake) { store in
             guard let before = try store.moment(app: app, named: name) else { throw PealError.notFound("message") }
             let count = try store.cancelMoments(app: app, message: before.message, now: call.now)
-            if count > 0 { try store.audit(call, app: app, "message.cancelled", "message \(before.message)") }
+            if count > 0 { try store.audit(call, app: app, "message.cancel", "message \(before.message)") }
             return Result(moment: try store.moment(before.place) ?? before, isApplied: count > 0)
         }
     }

@@ -1,15 +1,34 @@
-/// Who requests a change, when, and under which idempotency key: for the audit, and to recognize a repetition.
+/// Who requests a change, when, from where, and under which idempotency key: for the audit, and to recognize a
+/// repetition.
 package struct VerbCall: Sendable {
-    /// `admin` or a key's id, for the audit.
-    package let actor: String
+    package let actor: Actor
     package let now: Timestamp
     /// Set if the request has an `Idempotency-Key`.
     package let request: IdempotentRequest?
+    /// The client's address; nil for what the server does by itself.
+    package let address: String?
+    package let requestID: String?
 
-    package init(actor: String, now: Timestamp, request: IdempotentRequest? = nil) {
+    package init(
+        actor: Actor, now: Timestamp, request: IdempotentRequest? = nil, address: String? = nil,
+        requestID: String? = nil
+    ) {
         self.actor = actor
         self.now = now
         self.request = request
+        self.address = address
+        self.requestID = requestID
+    }
+
+    /// The same call with another idempotency key.
+    package func with(_ request: IdempotentRequest?) -> VerbCall {
+        VerbCall(actor: actor, now: now, request: request, address: address, requestID: requestID)
+    }
+
+    /// A row of the audit log about what the call did.
+    package func entry(_ action: String, _ object: String, app: AppID?) -> AuditEntry {
+        AuditEntry(
+            at: now, actor: actor, address: address, requestID: requestID, app: app, action: action, object: object)
     }
 }
 
@@ -97,6 +116,6 @@ extension Store {
 extension StoreWriting {
     /// Records what `call` did to `object`.
     func audit(_ call: VerbCall, app: AppKey?, _ action: String, _ object: String) throws {
-        try audit(AuditEntry(at: call.now, app: app, actor: call.actor, action: action, object: object))
+        try audit(call.entry(action, object, app: try app.flatMap { try self.app(key: $0) }?.id))
     }
 }

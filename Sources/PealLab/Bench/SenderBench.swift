@@ -30,7 +30,7 @@ struct SenderBench: AsyncParsableCommand {
     private static let pagesInFlight = 16
 
     func run() async throws {
-        let simulator = try SimulatedAPNs(file: simulator)
+        let simulator = try BenchAPNs(file: simulator)
         let provider = try APNsProvider(
             configuration: APNsConfiguration(
                 production: .init(send: simulator.url, management: simulator.url), caFile: simulator.caFile,
@@ -54,7 +54,7 @@ struct SenderBench: AsyncParsableCommand {
 
     /// Sends every page once and waits for all answers.
     /// - Throws: when a notification was not accepted.
-    private func send(_ pages: [DevicePage], _ simulator: SimulatedAPNs, _ provider: APNsProvider) async throws {
+    private func send(_ pages: [DevicePage], _ simulator: BenchAPNs, _ provider: APNsProvider) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, page) in pages.enumerated() {
                 if number >= Self.pagesInFlight { try await group.next() }
@@ -90,7 +90,7 @@ struct SenderBench: AsyncParsableCommand {
 }
 
 /// The APNs of a `peal-sim`: its address, its credential, and the notification of the benchmarks.
-private struct SimulatedAPNs: Sendable {
+private struct BenchAPNs: Sendable {
     let url: String
     let caFile: String
     private let credential: Credential

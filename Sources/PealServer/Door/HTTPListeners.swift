@@ -7,6 +7,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOSSL
 internal import PealAPI
+internal import PealConsole
 internal import PealCore
 internal import ServiceLifecycle
 
@@ -16,12 +17,12 @@ struct HTTPListeners {
 
     /// - Parameter connections: counts those of the API.
     init(
-        _ configuration: ServerConfiguration, services api: APIServices, connections: Connections,
+        _ configuration: ServerConfiguration, services api: APIServices, console: Console, connections: Connections,
         group: any EventLoopGroup, logger: Logger
     ) throws {
         var services: [any Service] = [
             Application(
-                router: buildRouter(api),
+                responder: Front(api: buildRouter(api).buildResponder(), console: console),
                 server: try Self.server(configuration.httpTLS, configuration.httpDeadlines, connections),
                 configuration: ApplicationConfiguration(
                     address: .hostname(configuration.httpHost, port: configuration.httpPort), serverName: "peal"),

@@ -11,7 +11,7 @@ extension StoreSession {
         let resolved = try resolve(app: app, audience, environment: environment, now: now)
         var platforms: [Platform: Int] = [:]
         for route in resolved.routes {
-            let count = try estimate(app: app, resolved, route)
+            let count = try estimate(app: app, resolved, route, now: now)
             if count > 0 { platforms[route.platform, default: 0] += count }
         }
         return platforms
@@ -28,7 +28,10 @@ extension StoreSession {
             if resolved.predicate.isList {
                 count += resolved.keys[route]?.count ?? 0
             } else {
-                count += try countStreams(app: app, resolved, route, lastKey: lastKey, now: now)
+                let ranges = KeyRangePlan(lastKey: lastKey, audience: 0, keysMax: resolved.rangeKeysMax)
+                for index in 0..<ranges.count {
+                    count += try countStreams(app: app, resolved, route, in: ranges.range(index), now: now)
+                }
             }
             if count > 0 { platforms[route.platform, default: 0] += count }
         }
@@ -36,26 +39,54 @@ extension StoreSession {
     }
 
     private func countStreams(
-        app: AppKey, _ resolved: ResolvedAudience, _ route: Route, lastKey: DeviceKey, now: Timestamp
+        app: AppKey, _ resolved: ResolvedAudience, _ route: Route, in range: ClosedRange<DeviceKey>, now: Timestamp
     ) throws -> Int {
         var predicate = resolved.predicate
         predicate.hasKeys = false
         let place = Slice.ID(app: app, message: MessageID(high: 0, low: 0), route: route, rangeStart: 0, part: 0)
-        let ranges = KeyRangePlan(lastKey: lastKey, audience: 0)
-        return try (0..<ranges.count).reduce(0) { total, index in
-            let range = ranges.range(index)
-            var set = try streams(predicate, of: place, range: range, cutoff: now)
-            for key in resolved.keys[route] ?? [] where range.contains(key) { set.insert(key) }
-            try exclude(from: &set, predicate, app: app, route: route, range: range)
-            return total + set.count
-        }
+        var set = try streams(predicate, of: place, range: range, cutoff: now)
+        for key in resolved.keys[route] ?? [] where range.contains(key) { set.insert(key) }
+        try narrow(&set, predicate, app: app, route: route, range: range, cutoff: now)
+        return set.count
     }
 
     /// About how many devices of the route are in the audience; 0 only when there are none.
-    func estimate(app: AppKey, _ resolved: ResolvedAudience, _ route: Route) throws -> Int {
+    func estimate(app: AppKey, _ resolved: ResolvedAudience, _ route: Route, now: Timestamp) throws -> Int {
+        let addresses = resolved.addresses[route]?.count ?? 0
+        if resolved.predicate.isList { return addresses + (resolved.keys[route]?.count ?? 0) }
+        let whole = try estimateWithoutCondition(app: app, resolved, route) - addresses
+        guard whole > 0, resolved.predicate.condition != nil else { return addresses + whole }
+        let lastKey = try lastDeviceKey(app: app)
+        if lastKey <= Self.conditionSampleMax {
+            return addresses + (try countStreams(app: app, resolved, route, in: 1...lastKey, now: now))
+        }
+        return addresses + max(1, try share(app: app, resolved, route, lastKey: lastKey, now: now, of: whole))
+    }
+
+    /// How many keys are read to find out about how many devices meet a condition: all of a small app, otherwise a
+    /// quarter each in four places.
+    private static let conditionSampleMax: DeviceKey = 1024
+
+    /// The part of `whole` that meets the condition, as far as a sample shows.
+    private func share(
+        app: AppKey, _ resolved: ResolvedAudience, _ route: Route, lastKey: DeviceKey, now: Timestamp, of whole: Int
+    ) throws -> Int {
+        var unconditional = resolved
+        unconditional.predicate.condition = nil
+        var (met, all) = (0, 0)
+        let width = Self.conditionSampleMax / 4
+        for quarter in DeviceKey(0)..<4 {
+            let first = (lastKey - width) * quarter / 3 + 1
+            let range = first...(first + width - 1)
+            met += try countStreams(app: app, resolved, route, in: range, now: now)
+            all += try countStreams(app: app, unconditional, route, in: range, now: now)
+        }
+        return all == 0 ? whole : Int(Double(whole) * Double(met) / Double(all))
+    }
+
+    private func estimateWithoutCondition(app: AppKey, _ resolved: ResolvedAudience, _ route: Route) throws -> Int {
         let predicate = resolved.predicate
         let addresses = resolved.addresses[route]?.count ?? 0
-        if predicate.isList { return addresses + (resolved.keys[route]?.count ?? 0) }
         let all = try sampled(.all(app: app, route), rowsMax: Self.sampleMax)
         guard all > 0, !predicate.includesAll else { return addresses + all }
         let rowsMax = max(Self.sampleMin, Self.sampleMax / max(1, predicate.topics.count))

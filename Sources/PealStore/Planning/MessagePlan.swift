@@ -17,7 +17,7 @@ extension StoreSession {
         let (app, id) = (message.app, message.id)
         let environment = draft.options.audienceEnvironment(in: draft.content)
         let resolved = try resolve(app: app, draft.audience, environment: environment, now: now)
-        let slices = try cut(resolved, app: app, message: id)
+        let slices = try cut(resolved, app: app, message: id, now: now)
         guard !slices.isEmpty else { return try endUnsent(message, now: now) }
 
         let isDirect = draft.audience.isExplicit && resolved.namedCount <= Limits.directDevicesMax
@@ -60,9 +60,10 @@ extension StoreSession {
 
     /// The slices of every route that is not empty, each with its rank: its position in the message.
     private func cut(
-        _ resolved: ResolvedAudience, app: AppKey, message: MessageID
+        _ resolved: ResolvedAudience, app: AppKey, message: MessageID, now: Timestamp
     ) throws -> [(slice: Slice, rank: Int)] {
         let lastKey = try lastDeviceKey(app: app)
+        let keysMax = resolved.rangeKeysMax
         return try resolved.routes.flatMap { route -> [(slice: Slice, rank: Int)] in
             let place = Slice.ID(app: app, message: message, route: route, rangeStart: 0, part: 0)
             var slices: [Slice] = []
@@ -70,8 +71,9 @@ extension StoreSession {
                 slices = ListPlan.cut(resolved.keys[route] ?? []).map { Self.listSlice($0, place) }
             } else {
                 let named = resolved.addresses[route]?.count ?? 0
-                let estimate = try estimate(app: app, resolved, route) - named
-                if estimate > 0 { slices = Self.rangeSlices(estimate, lastKey, place) }
+                let estimate = try estimate(app: app, resolved, route, now: now) - named
+                let ranges = KeyRangePlan(lastKey: lastKey, audience: estimate, keysMax: keysMax)
+                if estimate > 0 { slices = Self.rangeSlices(estimate, ranges, place) }
             }
             if let addresses = resolved.addresses[route], !addresses.isEmpty {
                 slices.append(Self.addressSlice(addresses.count, place))
@@ -80,9 +82,8 @@ extension StoreSession {
         }
     }
 
-    private static func rangeSlices(_ estimate: Int, _ lastKey: DeviceKey, _ place: Slice.ID) -> [Slice] {
-        let ranges = KeyRangePlan(lastKey: lastKey, audience: estimate)
-        return (0..<ranges.count).map { index in
+    private static func rangeSlices(_ estimate: Int, _ ranges: KeyRangePlan, _ place: Slice.ID) -> [Slice] {
+        (0..<ranges.count).map { index in
             slice(ranges.range(index), keys: nil, estimate: ranges.estimate(index, of: estimate), place)
         }
     }
@@ -146,12 +147,13 @@ struct KeyRangePlan: Sendable, Hashable {
     /// - Parameters:
     ///   - lastKey: the highest key assigned so far.
     ///   - audience: about how many devices of one route are among all keys.
-    init(lastKey: DeviceKey, audience: Int) {
+    ///   - keysMax: the widest range.
+    init(lastKey: DeviceKey, audience: Int, keysMax: Int64 = Self.keysMax) {
         self.lastKey = lastKey
         var keys = Limits.rangeKeys
         while keys > Limits.rangeKeysMin, keys * Self.slicesWanted > lastKey { keys /= 2 }
         // Devices in a range, by proportion. A range should hold at least a page of them.
-        while keys < Self.keysMax, keys < lastKey,
+        while keys < keysMax, keys < lastKey,
             Double(audience) * Double(keys) / Double(max(1, lastKey)) < Double(Limits.pageDevicesMax)
         { keys *= 2 }
         self.keys = keys

@@ -11,15 +11,19 @@ struct Predicate: Sendable, Hashable {
     var hasKeys = false
     var topics: [Int64] = []
     var excludedTopics: [Int64] = []
+    /// Without segments. It narrows the rest.
+    var condition: Condition?
 }
 
 /// A predicate, packed; the first byte is the version of the layout.
 enum PredicateCoding {
     private static let version: UInt8 = 1
+    /// The layout with a condition behind the rest.
+    private static let versionWithCondition: UInt8 = 2
 
     static func encode(_ predicate: Predicate) -> [UInt8] {
         var writer = ByteWriter()
-        writer.byte(version)
+        writer.byte(predicate.condition == nil ? version : versionWithCondition)
         writer.byte(
             (predicate.includesAll ? 1 : 0) | (predicate.isList ? 2 : 0) | (predicate.interactiveOnly ? 4 : 0)
                 | (predicate.hasKeys ? 8 : 0))
@@ -27,12 +31,15 @@ enum PredicateCoding {
             writer.int(topics.count)
             for topic in topics { writer.varint(UInt64(bitPattern: topic)) }
         }
-        return writer.bytes
+        return writer.bytes + (predicate.condition.map(ConditionCoding.encode) ?? [])
     }
 
     static func decode(_ bytes: [UInt8]) throws -> Predicate {
         var reader = ByteReader(bytes)
-        guard try reader.byte() == version else { throw PealError.damaged("an audience of a later version") }
+        let given = try reader.byte()
+        guard given == version || given == versionWithCondition else {
+            throw PealError.damaged("an audience of a later version")
+        }
         let flags = try reader.byte()
         var predicate = Predicate()
         predicate.includesAll = flags & 1 != 0
@@ -41,6 +48,7 @@ enum PredicateCoding {
         predicate.hasKeys = flags & 8 != 0
         predicate.topics = try topics(&reader)
         predicate.excludedTopics = try topics(&reader)
+        if given == versionWithCondition { predicate.condition = try ConditionCoding.decode(reader.rest) }
         return predicate
     }
 
@@ -54,6 +62,10 @@ extension StoreSession {
         try connection.first(
             "SELECT predicate FROM message_predicate WHERE \(MessageTable.place(app, message))"
         ) { row in try PredicateCoding.decode(row.next()) }
+    }
+
+    func plannedCondition(app: AppKey, message: MessageID) throws -> Condition? {
+        try predicate(app: app, message: message)?.condition
     }
 
     func insert(_ predicate: Predicate, app: AppKey, message: MessageID) throws {
@@ -89,15 +101,20 @@ extension StoreSession {
                 set.formIntersection(wanted)
             }
         }
-        try exclude(from: &set, predicate, app: id.app, route: id.route, range: range)
+        try narrow(&set, predicate, app: id.app, route: id.route, range: range, cutoff: cutoff)
         return set
     }
 
-    /// The union of all that the predicate includes. Each stream is read once.
+    /// The union of all that the predicate includes. Each stream is read once. A condition that narrows all devices is
+    /// evaluated here, because it may name few of them.
     func streams(
         _ predicate: Predicate, of id: Slice.ID, range: ClosedRange<DeviceKey>, cutoff: Timestamp
     ) throws -> KeySet {
         var set = KeySet(range: range)
+        if predicate.includesAll, let condition = predicate.condition {
+            return try matching(
+                condition, app: id.app, route: id.route, range: range, cutoff: cutoff, in: Optional.none)
+        }
         if predicate.includesAll {
             try connection.scan(DeviceTable.stream(app: id.app, id.route, range, cutoff: cutoff)) {
                 set.insert($0.int(0))
@@ -120,8 +137,9 @@ extension StoreSession {
     }
 
     /// Removes those whom the predicate excludes now: leaving the audience takes effect at once.
-    func exclude(
-        from set: inout KeySet, _ predicate: Predicate, app: AppKey, route: Route, range: ClosedRange<DeviceKey>
+    func narrow(
+        _ set: inout KeySet, _ predicate: Predicate, app: AppKey, route: Route, range: ClosedRange<DeviceKey>,
+        cutoff: Timestamp
     ) throws {
         try connection.scan(SubscriptionTable.members, predicate.excludedTopics.map { (app, $0, route, range) }) {
             set.remove($0.int(0))
@@ -129,5 +147,7 @@ extension StoreSession {
         if predicate.interactiveOnly {
             try connection.scan(DeviceTable.plain(app: app, route, range)) { set.remove($0.int(0)) }
         }
+        guard let condition = predicate.condition, !predicate.includesAll else { return }
+        set = try matching(condition, app: app, route: route, range: range, cutoff: cutoff, in: set)
     }
 }

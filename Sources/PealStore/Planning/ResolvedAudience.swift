@@ -14,6 +14,10 @@ struct ResolvedAudience {
         keys.values.reduce(0) { $0 + $1.count } + addresses.values.reduce(0) { $0 + $1.count }
     }
 
+    /// How wide a range of keys may be. Where the rows of all devices are read, a slice reads no more of them at once
+    /// than a dense audience does, however few devices meet the condition.
+    var rangeKeysMax: Int64 { predicate.condition?.readsRows == true ? Limits.rangeKeys : KeyRangePlan.keysMax }
+
     /// Platforms and the APNs environment decide the routes.
     static func routes(_ audience: Audience, _ environment: Environment?) -> [Route] {
         Route.allCases.filter { route in
@@ -31,7 +35,8 @@ extension StoreSession {
         app: AppKey, _ audience: Audience, environment: Environment?, now: Timestamp
     ) throws -> ResolvedAudience {
         var predicate = Predicate()
-        predicate.includesAll = audience.includesAll
+        predicate.includesAll = audience.includesEverybody
+        predicate.condition = try audience.condition.map { try self.resolved($0, app: app) }
         predicate.isList = audience.isExplicit
         predicate.interactiveOnly = audience.interactiveOnly
         predicate.topics = try topicNumbers(app: app, audience.topics, notExpiredAt: now)
@@ -43,7 +48,7 @@ extension StoreSession {
             let route = try Route(row, 1)
             if resolved.routes.contains(route) { keys[route, default: []].insert(row.int(0)) }
         }
-        if !audience.includesAll {
+        if !audience.includesEverybody {
             let identifiers = Set(audience.identifiers).sorted {
                 ($0.kind.rawValue, $0.value) < ($1.kind.rawValue, $1.value)
             }
@@ -54,10 +59,13 @@ extension StoreSession {
         for address in audience.addresses where resolved.routes.contains(address.route) {
             try resolve(address, app: app, &resolved, &keys)
         }
-        if audience.includesAll { keys = [:] }
+        if audience.includesEverybody { keys = [:] }
+        if let condition = predicate.condition {
+            resolved.addresses = resolved.addresses.filter { condition.matches(addressOn: $0.key.platform) }
+        }
         resolved.keys = keys.mapValues { $0.sorted() }
         resolved.predicate.hasKeys = !keys.isEmpty && !audience.isExplicit
-        if audience.isExplicit { try narrow(&resolved, app: app) }
+        if audience.isExplicit { try narrow(&resolved, app: app, cutoff: now) }
         return resolved
     }
 
@@ -82,15 +90,17 @@ extension StoreSession {
     }
 
     /// Removes named devices that are excluded now, so that only the others are counted and planned for.
-    private func narrow(_ resolved: inout ResolvedAudience, app: AppKey) throws {
+    private func narrow(_ resolved: inout ResolvedAudience, app: AppKey, cutoff: Timestamp) throws {
         let predicate = resolved.predicate
-        guard predicate.interactiveOnly || !predicate.excludedTopics.isEmpty else { return }
+        guard predicate.interactiveOnly || !predicate.excludedTopics.isEmpty || predicate.condition != nil else {
+            return
+        }
         for (route, keys) in resolved.keys {
             resolved.keys[route] = try ListPlan.cut(keys).flatMap { list -> [DeviceKey] in
                 guard let first = list.first, let last = list.last else { return [] }
                 var set = KeySet(range: first...last)
                 for key in list { set.insert(key) }
-                try exclude(from: &set, predicate, app: app, route: route, range: first...last)
+                try narrow(&set, predicate, app: app, route: route, range: first...last, cutoff: cutoff)
                 return set.keys(after: first - 1, limit: list.count)
             }
         }

@@ -47,6 +47,9 @@ struct ByteReader {
         throw PealError.damaged("a packed number that is too long")
     }
 
+    /// What has not been read.
+    var rest: [UInt8] { Array(bytes) }
+
     mutating func int() throws -> Int {
         guard let value = Int(exactly: try varint()) else { throw PealError.damaged("a packed number") }
         return value

@@ -21,6 +21,12 @@ package protocol SQLEngine: Sendable {
     /// Runs `body` in a transaction without a time limit, while no other process runs one of this kind.
     func migrate(_ body: @escaping @Sendable (any SQLConnection) throws -> Void) async throws
 
+    /// Runs `body` in a transaction of its own while no other process runs one of this kind. It may read what others
+    /// write at the same time without making them wait or fail.
+    func exclusively<R: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> R
+    ) async throws -> R
+
     /// Finishes waiting writes and closes the database. No call may follow.
     func close() throws
 }

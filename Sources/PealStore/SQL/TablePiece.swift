@@ -78,6 +78,7 @@ extension TablePiece {
     static let detail = TablePiece("device_detail", ["app": .int, "seq": .int])
     static let device = TablePiece("device", ["app": .int, "seq": .int])
     static let topic = TablePiece("topic", ["app": .int, "topic": .int])
+    static let segment = TablePiece("segment", ["app": .int, "name": .text])
     static let webhook = TablePiece("webhook", ["app": .int, "webhook": .int])
     static let outbox = TablePiece("outbox", ["app": .int, "webhook": .int, "created_at": .int, "id": .bytes])
     static let webhookDelivery = TablePiece("webhook_delivery", ["app": .int, "id": .bytes])
@@ -102,16 +103,14 @@ extension TablePiece {
         "experiment_arm", ["app": .int, "campaign_id": .text, "user_id": .text])
     static let routeGate = TablePiece("route_gate", ["app": .int, "route": .int])
     static let answer = TablePiece("idempotency", ["scope": .bytes, "request_key": .text])
-    static let audit = TablePiece("audit", ["number": .int])
 
     /// Every table with rows of an app, except `app` itself, the audit log, which records the deletion too, and
     /// `remainder`. What is sent or would begin goes first.
     static let ofApp: [TablePiece] = [
         slice, moment, message, outbox, webhookDelivery, webhook, apiKey, installation, credential, content, predicate,
         keys, address, logPage, receipt, receiptCount, deviceEvent, contextSample, member, subscription, identifier,
-        detail, device, topic, trigger,
-        geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup, location,
-        experimentArm, experiment, openHour, routeGate,
+        detail, device, topic, segment, trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries,
+        locationGroupPlace, locationGroup, location, experimentArm, experiment, openHour, routeGate,
     ]
 
     /// What a device reported.

@@ -353,6 +353,57 @@ enum SchemaTrouble {
     ]
 }
 
+/// Who acts: the chained audit log, named admins, and what is known of keys.
+enum SchemaTrust {
+    /// Entries from before the chain wait for their places in it.
+    static let audit = [
+        """
+        CREATE TABLE audit_pending (
+            number BIGINT PRIMARY KEY, at BIGINT NOT NULL, app_id {bytes}, actor {text} NOT NULL, actor_name {text},
+            address {text}, request_id {text}, action {text} NOT NULL, object {text} NOT NULL,
+            outcome {text} NOT NULL)
+        """,
+        """
+        INSERT INTO audit_pending (number, at, app_id, actor, action, object, outcome)
+        SELECT number, at, (SELECT id FROM app WHERE app.app = audit.app), actor, action, object, 'ok' FROM audit
+        """,
+        "DROP TABLE audit",
+        """
+        CREATE TABLE audit (
+            number BIGINT PRIMARY KEY, hash {bytes} NOT NULL, at BIGINT NOT NULL, app_id {bytes},
+            actor {text} NOT NULL, actor_name {text}, address {text}, request_id {text}, action {text} NOT NULL,
+            object {text} NOT NULL, outcome {text} NOT NULL)
+        """,
+        "CREATE INDEX audit_of_app ON audit (app_id, number) WHERE app_id IS NOT NULL",
+        """
+        CREATE TABLE audit_mark (
+            name {text} PRIMARY KEY, number BIGINT NOT NULL, hash {text} NOT NULL, proof {bytes} NOT NULL)
+        """,
+    ]
+
+    static let admins = [
+        """
+        CREATE TABLE admin (
+            id {bytes} PRIMARY KEY, name {text} NOT NULL, created_by {text} NOT NULL, created_at BIGINT NOT NULL,
+            last_used_at BIGINT, public_half {text} NOT NULL UNIQUE, secret_hash {bytes} NOT NULL)
+        """,
+        "ALTER TABLE api_key ADD COLUMN name {text}",
+        "ALTER TABLE api_key ADD COLUMN created_by {text}",
+        "ALTER TABLE api_key ADD COLUMN last_used_at BIGINT",
+    ]
+}
+
+/// Named conditions for audiences.
+enum SchemaSegments {
+    static let statements = [
+        """
+        CREATE TABLE segment (
+            app BIGINT NOT NULL, name {text} NOT NULL, condition {bytes} NOT NULL, created_at BIGINT NOT NULL,
+            changed_at BIGINT NOT NULL, PRIMARY KEY (app, name))
+        """
+    ]
+}
+
 /// Apps that register their own devices, and what they report.
 enum SchemaDevices {
     /// `wake_at` is null while no message needs the device. Ids of events are remembered so that a repeated report

@@ -14,17 +14,29 @@ extension StoreSession {
                 ?? Slice.ID.momentRange
         return try connection.all(
             """
-            SELECT part, page, first_key, last_key, n, sent_at, took, data FROM delivery_page
+            SELECT route, window_no, part, page, first_key, last_key, n, sent_at, took, data FROM delivery_page
             WHERE \(place) AND window_no = \(rangeStart) AND first_key <= \(key) AND last_key >= \(key)
             ORDER BY sent_at, part, page
             """
-        ) { row in
-            StoredLogRow(
-                slice: .init(app: app, message: message, route: route, rangeStart: rangeStart, part: try row.next()),
-                page: try row.next(),
-                row: .init(
-                    firstKey: try row.next(), lastKey: try row.next(), deviceCount: try row.next(),
-                    sentAt: try row.next(), tookMilliseconds: try row.next(), data: try row.next()))
-        }
+        ) { row in try Self.logRow(&row, app: app, message: message) }
+    }
+
+    func logRows(app: AppKey, message: MessageID, limit: Int) throws -> [StoredLogRow] {
+        try connection.all(
+            """
+            SELECT route, window_no, part, page, first_key, last_key, n, sent_at, took, data FROM delivery_page
+            WHERE \(MessageTable.place(app, message)) ORDER BY route, window_no, part, page LIMIT \(limit)
+            """
+        ) { row in try Self.logRow(&row, app: app, message: message) }
+    }
+
+    private static func logRow(_ row: inout RowReader, app: AppKey, message: MessageID) throws -> StoredLogRow {
+        StoredLogRow(
+            slice: .init(
+                app: app, message: message, route: try row.next(), rangeStart: try row.next(), part: try row.next()),
+            page: try row.next(),
+            row: .init(
+                firstKey: try row.next(), lastKey: try row.next(), deviceCount: try row.next(), sentAt: try row.next(),
+                tookMilliseconds: try row.next(), data: try row.next()))
     }
 }

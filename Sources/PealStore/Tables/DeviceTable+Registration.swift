@@ -72,7 +72,8 @@ extension StoreSession {
         let device = Device(
             id: row.id, key: row.key, address: row.address, userID: row.userID, topics: topics,
             locale: registration.locale, timeZone: registration.timeZone, detail: registration.detail,
-            isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: nil)
+            isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: nil,
+            activeSince: row.since)
         return .init(device: device, isNew: isNew)
     }
 
@@ -207,7 +208,7 @@ extension StoreSession {
         try move(old, to: row, topics, app: app, now: now)
         try audit(
             AuditEntry(
-                at: now, app: app, actor: "delivery", action: "device.environment",
+                at: now, actor: Actor("delivery"), app: try self.app(key: app)?.id, action: "device.environment",
                 object: "device \(row.id): \(old.route.environment.rawValue) to \(route.environment.rawValue)"))
     }
 

@@ -201,7 +201,7 @@ extension StoreSession {
             locale: try word(row.locale), timeZone: try word(row.zone),
             detail: try DetailCoding.decode(try detail(app: app, device: row.key)),
             isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: row.retirement,
-            topicEnds: Dictionary(ends) { $1 })
+            topicEnds: Dictionary(ends) { $1 }, activeSince: row.since)
     }
 
     /// A device's detail, packed; empty when there is none.

@@ -2,14 +2,17 @@ internal import PealCore
 
 /// `api_key`: the keys of apps. Secrets that are only compared are hashed; shared ones are sealed.
 enum KeyTable {
-    static let columns: Columns = "id, app, dialect, public_half, scopes, platform, environment, created_at, expires_at"
+    static let columns: Columns = """
+        id, app, dialect, public_half, scopes, platform, environment, created_at, expires_at, name, created_by, \
+        last_used_at
+        """
 
     static func key(_ row: inout RowReader) throws -> APIKey {
         APIKey(
             id: try row.next(), app: try row.next(), dialect: try row.next(), publicHalf: try row.next(),
             scopes: scopes(try row.next()), platform: try row.next(String?.self).flatMap(Platform.init(rawValue:)),
             environment: try row.next(String?.self).flatMap(Environment.init(rawValue:)), createdAt: try row.next(),
-            expiresAt: try row.next())
+            expiresAt: try row.next(), name: try row.next(), createdBy: try row.next(), lastUsedAt: try row.next())
     }
 
     private static func scopes(_ text: String) -> Set<APIKey.Scope> {
@@ -62,7 +65,8 @@ extension StoreSession {
             INSERT INTO api_key \(row: [
                 "id": key.id, "app": key.app, "dialect": key.dialect, "public_half": key.publicHalf,
                 "scopes": KeyTable.text(key.scopes), "platform": key.platform, "environment": key.environment,
-                "created_at": key.createdAt, "expires_at": key.expiresAt, "secret_hash": stored.secretHash,
+                "created_at": key.createdAt, "expires_at": key.expiresAt, "name": key.name,
+                "created_by": key.createdBy, "secret_hash": stored.secretHash,
                 "shared_secret": secret,
             ])
             ON CONFLICT DO NOTHING

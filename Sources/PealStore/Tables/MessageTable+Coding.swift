@@ -138,6 +138,7 @@ enum AudienceCoding {
             ("identifiers", identifiers(audience)), ("users", list(audience.users)), ("topics", list(audience.topics)),
             ("addresses", addresses.isEmpty ? nil : .array(addresses)), ("platforms", platforms),
             ("interactive", audience.interactiveOnly ? true : nil), ("not_topics", list(audience.excludedTopics)),
+            ("where", audience.condition?.json),
         ]).bytes
     }
 
@@ -153,6 +154,10 @@ enum AudienceCoding {
         audience.platforms = json["platforms"].map { Set(texts($0).compactMap(Platform.init)) }
         audience.interactiveOnly = json["interactive"] != nil
         audience.excludedTopics = texts(json["not_topics"])
+        audience.condition = try json["where"].map { json in
+            guard let condition = Condition(stored: json) else { throw PealError.damaged("an audience") }
+            return condition
+        }
         return audience
     }
 

@@ -24,32 +24,3 @@ extension StoreSession {
             """)
     }
 }
-
-/// `audit`: who did what to which object.
-extension StoreSession {
-    func audit(_ entry: AuditEntry) throws {
-        try connection.post(
-            """
-            INSERT INTO audit \(row: [
-                "number": try nextNumber("audit"), "at": entry.at, "app": entry.app, "actor": entry.actor,
-                "action": entry.action, "object": entry.object,
-            ])
-            """)
-    }
-
-    func auditEntries(app: AppKey?, before cursor: Int64?, limit: Int) throws -> [(number: Int64, entry: AuditEntry)] {
-        let mine: SQL = app.map { "app = \($0) AND " } ?? ""
-        return try connection.all(
-            """
-            SELECT number, at, app, actor, action, object FROM audit
-            WHERE \(mine)number < \(cursor ?? .max) ORDER BY number DESC LIMIT \(limit)
-            """
-        ) { row in
-            let number: Int64 = try row.next()
-            let entry = AuditEntry(
-                at: try row.next(), app: try row.next(), actor: try row.next(), action: try row.next(),
-                object: try row.next())
-            return (number, entry)
-        }
-    }
-}

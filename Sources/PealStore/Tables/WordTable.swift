@@ -8,6 +8,8 @@ enum WordTable {
     }
 
     static let none: Int64 = 0
+
+    static func all(_ kind: Kind) -> SQL { "SELECT number, name FROM word WHERE kind = \(kind)" }
 }
 
 extension StoreSession {
@@ -30,7 +32,7 @@ extension StoreSession {
         return number
     }
 
-    private func knownNumber(of word: String, _ kind: WordTable.Kind) throws -> Int64? {
+    func knownNumber(of word: String, _ kind: WordTable.Kind) throws -> Int64? {
         try connection.value("SELECT number FROM word WHERE kind = \(kind) AND name = \(word)")
     }
 
@@ -38,6 +40,15 @@ extension StoreSession {
     func word(_ number: Int64) throws -> String? {
         guard number != WordTable.none else { return nil }
         return try connection.value("SELECT name FROM word WHERE number = \(number)")
+    }
+
+    /// The numbers of the locales that a range of RFC 4647 matches. Reads every locale that devices ever named.
+    func localeNumbers(in range: String) throws -> Set<Int64> {
+        var numbers: Set<Int64> = []
+        try connection.scan(WordTable.all(.locale)) { row in
+            if Condition.locale(row.text(1), isIn: range) { numbers.insert(row.int(0)) }
+        }
+        return numbers
     }
 
     func locale(_ number: Int32) throws -> String? { try word(Int64(number)) }

@@ -29,7 +29,7 @@ struct ContextPushRoutes: Sendable {
             id: services.newMessageID(at: call.now), app: app.key, now: call.now, services.options)
         draft.content.namesMessage = try await services.namesMessages(app)
         try services.preview.check(draft, app: app, records, spelling: ContextPushSpelling.path)
-        let result = try await services.moments.schedule(draft)
+        let result = try await services.moments.schedule(draft, call.verb)
         let moment = result.moment
         let status = moment.state == .open ? "scheduled" : moment.state.status.rawValue
         return Answer(

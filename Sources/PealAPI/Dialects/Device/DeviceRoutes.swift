@@ -164,6 +164,7 @@ extension DeviceRoutes {
 struct DeviceCaller: Sendable {
     let installation: Installation
     let id: DeviceID
+    let app: App
 
     /// Checks that a request is about the caller's own device.
     /// - Throws: `forbidden`.

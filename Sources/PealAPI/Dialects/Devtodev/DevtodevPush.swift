@@ -18,13 +18,13 @@ struct DevtodevPush: Sendable {
         let named = try await app(given.app)
         let caller = try await Gatekeeper(services).admit(
             // The one in the body takes precedence.
-            secret: given.userToken ?? call.query["user_token"], .userToken, for: named, from: call.address,
+            secret: given.userToken ?? call.query["user_token"], .userToken, for: named, call.visit,
             now: call.now)
         let app = try Self.app(given.app, named, caller)
         let pack = try DevtodevPack.request(
             DevtodevShapes.pack.value(of: body, .tolerant, now: call.now), call, app: app)
         do {
-            return try await send(body, app: app, VerbCall(actor: caller.name, now: call.now, request: pack))
+            return try await send(body, app: app, call.verb(by: caller).with(pack))
         } catch let refusal as PealError where refusal.code.httpStatus < 500 && refusal.code != .idempotencyMismatch {
             // A repeated push that has become invalid still gets the first answer.
             guard let pack, let kept = try await services.store.answer(keptFor: pack, now: call.now) else {

@@ -149,12 +149,6 @@ extension NativeDocument {
         APIOperation(
             id: "deleteApp", method: .delete, path: app, summary: "Delete an app and everything in it",
             answers: [APIAnswer(204, "Deleted.")]),
-        APIOperation(
-            id: "listAudit", method: .get, path: "/peal/v1/audit", summary: "List who changed what",
-            parameters: page(.number), answers: [list(of: "NativeAuditEntry", auditEntry)]),
-        APIOperation(
-            id: "listAppAudit", method: .get, path: "\(app)/audit", summary: "List who changed what in an app",
-            parameters: page(.number), answers: [list(of: "NativeAuditEntry", auditEntry)]),
     ]
 
     private static let shown = Schema.component(
@@ -167,11 +161,4 @@ extension NativeDocument {
                 + [
                     .required("settings", NativeAppShapes.settings.schema(strict)), .required("created_at", .time),
                 ]))
-
-    private static let auditEntry = Schema.component(
-        "NativeAuditEntry",
-        .object([
-            .required("at", .time), .optional("app", .uuid), .required("actor", .text),
-            .required("action", .text), .required("object", .text),
-        ]))
 }

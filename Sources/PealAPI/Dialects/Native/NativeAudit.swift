@@ -1,5 +1,9 @@
 internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
 internal import PealCore
+internal import PealShapes
 
 /// The audit log: who did what to which object.
 struct NativeAudit: Sendable {
@@ -10,31 +14,137 @@ struct NativeAudit: Sendable {
     func endpoints(_ app: String) -> [Endpoint] {
         [
             Endpoint(.get, "/peal/v1/audit", .admin) { call in try await list(call, app: nil) },
+            Endpoint(.post, "/peal/v1/audit:verify", .admin, verify),
             Endpoint(.get, "\(app)/audit", .app(.manage)) { call in try await list(call, app: try call.app()) },
         ]
     }
 
+    static let linesType = "application/x-ndjson"
+
+    /// A page, newest first; or every row as JSON lines, oldest first.
     private func list(_ call: Call, app: App?) async throws -> Answer {
         let list = try NativeList(call.query, by: .number)
-        let entries = try await services.store.write(.rest) { store in
-            let entries = try store.auditEntries(app: app?.key, before: list.number, limit: list.fetchCount)
-            var ids: [AppKey: AppID] = [:]
-            for key in Set(entries.compactMap(\.entry.app)) { ids[key] = try store.app(key: key)?.id }
-            return entries.map { Entry(number: $0.number, entry: $0.entry, app: $0.entry.app.flatMap { ids[$0] }) }
-        }
-        return list.answer(entries, cursor: { NativeList.bytes($0.number) }, json: \.json)
+        let filter = try Self.filter(call, app: app?.id)
+        try await AccessRecorder(services).write()
+        if Self.wantsLines(call.headers[.accept]) { return lines(filter) }
+        let rows = try await services.audit.rows(filter, before: list.number, limit: list.fetchCount)
+        return list.answer(rows, cursor: { NativeList.bytes($0.number) }, json: \.json)
     }
 
-    private struct Entry: Sendable {
-        let number: Int64
-        let entry: AuditEntry
-        let app: AppID?
-
-        var json: JSON {
-            .compact([
-                ("at", .string(entry.at.description)), ("app", app.map { .string($0.description) }),
-                ("actor", .string(entry.actor)), ("action", .string(entry.action)), ("object", .string(entry.object)),
-            ])
+    private static func wantsLines(_ accept: String?) -> Bool {
+        (accept ?? "").split(separator: ",").contains { type in
+            type.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace } == linesType
         }
     }
+
+    private static func filter(_ call: Call, app: AppID?) throws(PealError) -> AuditFilter {
+        func time(_ name: String) throws(PealError) -> Timestamp? {
+            guard let text = call.query[name] else { return nil }
+            guard let time = Timestamp(rfc3339: text) else {
+                throw .invalid(name, "\(name) must be a time as in RFC 3339, such as 2026-11-21T02:30:00Z")
+            }
+            return time
+        }
+        var app = app
+        // A deleted app has no path of its own any more.
+        if app == nil, let text = call.query["app"] {
+            guard let id = AppID(text) else { throw .invalid("app", "app must be a UUID") }
+            app = id
+        }
+        return AuditFilter(
+            app: app, from: try time("from"), to: try time("to"), actor: call.query["actor"],
+            action: call.query["action"])
+    }
+
+    /// Rows read at a time.
+    private static let exportedAtOnce = 500
+
+    private func lines(_ filter: AuditFilter) -> Answer {
+        var answer = Answer(.ok)
+        answer.headers[.contentType] = Self.linesType
+        answer.stream = ResponseBody { [audit = services.audit] writer in
+            var last: Int64 = 0
+            while true {
+                let rows = try await audit.rows(filter, after: last, limit: Self.exportedAtOnce)
+                guard let end = rows.last else { break }
+                var buffer = ByteBuffer()
+                for row in rows {
+                    buffer.writeBytes(row.json.bytes)
+                    buffer.writeInteger(UInt8(ascii: "\n"))
+                }
+                try await writer.write(buffer)
+                last = end.number
+            }
+            try await writer.finish(nil)
+        }
+        return answer
+    }
+
+    private func verify(_ call: Call) async throws -> Answer {
+        try await AccessRecorder(services).write()
+        switch try await services.audit.verify() {
+        case .sound(let rows), .goOn(_, _, let rows): return Answer(.ok, ["ok": true, "rows": .integer(rows)])
+        case .broken(let number, let reason):
+            services.logger.error(
+                "the audit log was changed", metadata: ["row": "\(number)", "reason": "\(reason)"])
+            let row = try await services.audit.rows(AuditFilter(), after: number - 1, limit: 1).first
+            return Answer(
+                .ok,
+                .compact([
+                    ("ok", false), ("row", .integer(number)),
+                    ("id", row.flatMap { $0.number == number ? .string($0.id.description) : nil }),
+                    ("reason", .string(reason)),
+                ]))
+        }
+    }
+}
+
+extension NativeDocument {
+    static let audit: [APIOperation] = [
+        APIOperation(
+            id: "listAudit", method: .get, path: "/peal/v1/audit", summary: "List who changed what, newest first",
+            text: exportText,
+            parameters: auditParameters + [.query("app", .uuid, "Only rows of that app, even if it was deleted.")],
+            answers: [list(of: "NativeAuditRow", auditRow)]),
+        APIOperation(
+            id: "listAppAudit", method: .get, path: "\(app)/audit",
+            summary: "List who changed what in an app, newest first", text: exportText, parameters: auditParameters,
+            answers: [list(of: "NativeAuditRow", auditRow)]),
+        APIOperation(
+            id: "verifyAudit", method: .post, path: "/peal/v1/audit:verify",
+            summary: "Check that no row of the audit log was changed, added or deleted",
+            answers: [
+                APIAnswer(
+                    200, "Whether the log is as it was written.",
+                    .object([
+                        .required("ok", .flag), .optional("rows", .count), .optional("row", .count),
+                        .optional("id", .uuid), .optional("reason", .text),
+                    ]))
+            ], namesIdempotencyKey: false),
+    ]
+
+    private static let exportText = """
+        With `Accept: application/x-ndjson` the answer has all rows, oldest first, one JSON object a line. `hash` is \
+        the SHA-256 in hexadecimal of the hash of the row before (nothing before the first row), a line feed, and the \
+        row without `hash` as compact JSON.
+        """
+
+    private static let auditParameters =
+        page(.number) + [
+            .query("from", .time, "Only rows from this instant on."),
+            .query("to", .time, "Only rows before this instant."),
+            .query("actor", .text, "The id or the name of an actor."),
+            .query("action", .text, "An action such as `key.create`, or its first word."),
+        ]
+
+    private static let auditRow = Schema.component(
+        "NativeAuditRow",
+        .object([
+            .required("id", .uuid), .required("at", .time),
+            .required("actor", Schema.text.described("`admin`, the id of a key or an admin, or a part of the server.")),
+            .required("actor_name", Schema.text.orNull), .required("address", Schema.text.orNull),
+            .required("request_id", Schema.text.orNull), .required("app", Schema.uuid.orNull),
+            .required("action", .text), .required("object", .text),
+            .required("outcome", .words(AuditEntry.Outcome.self)), .required("hash", .text(pattern: "[0-9a-f]{64}")),
+        ]))
 }

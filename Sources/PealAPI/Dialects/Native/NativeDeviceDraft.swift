@@ -61,11 +61,11 @@ enum NativeDeviceShapes {
         Entry("attributes", attributes) { $0.detail.attributes = $1 ?? .init() }
     }
 
-    private static let locale = Shape.text(characters: Limits.localeCharactersMax).matching(
+    static let locale = Shape.text(characters: Limits.localeCharactersMax).matching(
         "[A-Za-z0-9_-]+", "must be a tag such as de or de-AT"
     ) { $0.isLocaleName }
 
-    private static let timeZone = Shape.text(characters: Limits.timeZoneCharactersMax).matching(
+    static let timeZone = Shape.text(characters: Limits.timeZoneCharactersMax).matching(
         "[A-Za-z0-9/_+-]+", "must be a name such as Europe/Vienna"
     ) { $0.utf8.allSatisfy { $0.isASCIIAlphanumeric || "/_+-".utf8.contains($0) } }
 

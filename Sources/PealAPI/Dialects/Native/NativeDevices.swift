@@ -35,7 +35,9 @@ struct NativeDevices: Sendable {
 
     private func register(_ call: Call, _ given: NativeDeviceDraft, id: DeviceID) async throws -> Answer {
         let registration = try given.registration(id: id, services.addressRules)
-        let reply = try await services.devices.register(registration, app: try call.app().key, call.verb) { result in
+        let reply = try await services.devices.register(
+            registration, app: try call.app().key, isAudited: true, call.verb
+        ) { result in
             Reply(status: result.isNew ? 201 : 200, result.device.nativeJSON(at: call.now))
         }
         return Answer(reply)
@@ -112,7 +114,7 @@ struct NativeDevices: Sendable {
     private func change(_ call: Call) async throws -> Answer {
         let id: DeviceID = try call.id("id", of: "device")
         let json = try call.object()
-        let result = try await services.devices.change(id, app: try call.app().key, call.verb) {
+        let result = try await services.devices.change(id, app: try call.app().key, isAudited: true, call.verb) {
             [rules = services.addressRules] device throws(PealError) in
             guard let device else { throw .notFound("device") }
             var given = NativeDeviceDraft(changing: device)

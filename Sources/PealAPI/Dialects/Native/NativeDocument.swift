@@ -24,7 +24,8 @@ enum NativeDocument {
         return DialectDocument(
             name: "Native", text: "Apps, credentials, keys, devices, messages and their results.",
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
-            operations: apps + credentials + keys(describing) + devices + topics(describing) + messages(describing)
+            operations: apps + audit + admins + credentials + keys(describing) + devices + topics(describing)
+                + segments + messages(describing)
                 + states + channels + webhooks
                 + campaigns + routes,
             webhooks: [event])
@@ -49,6 +50,7 @@ enum NativeDocument {
         .path("fingerprint", .text(1...Limits.nameCharactersMax), "A VAPID key's fingerprint, as shown in lists."),
         .path("id", .uuid, "The id."),
         .path("topic", name, "The topic's name."),
+        .path("segment", name, "The segment's name."),
         .path("user", name, "The app's own id of the user."),
         .path("name", name, "The webhook's name."),
         .path("campaign", .text(1...Limits.nameCharactersMax), "The author's id of the campaign."),

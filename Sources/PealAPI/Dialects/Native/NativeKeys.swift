@@ -51,6 +51,7 @@ struct NativeKeys: Sendable {
 
     private func list(_ call: Call) async throws -> Answer {
         let app = try call.app().key
+        try await AccessRecorder(services).write()
         let keys = try await services.store.read { try $0.keys(app: app) }
         return Answer(
             .ok,
@@ -68,10 +69,13 @@ struct NativeKeys: Sendable {
     private static func facts(_ key: APIKey) -> [(String, JSON?)] {
         [
             ("id", .string(key.id.description)), ("dialect", .string(key.dialect.rawValue)),
+            ("name", key.name.map(JSON.string) ?? .null),
             ("scopes", .array(APIKey.Scope.allCases.filter(key.scopes.contains).map { .string($0.rawValue) })),
             ("platform", key.platform.map { .string($0.rawValue) }),
             ("environment", key.environment.map { .string($0.rawValue) }),
             ("created_at", .string(key.createdAt.description)),
+            ("created_by", key.createdBy.map(JSON.string) ?? .null),
+            ("last_used_at", key.lastUsedAt.map { .string($0.description) } ?? .null),
             ("expires_at", key.expiresAt.map { .string($0.description) } ?? .null),
         ]
     }
@@ -100,6 +104,7 @@ enum NativeKeyShapes {
         if kind.namesPlatform { start.environment = .production }
         return ObjectShape("Native\(component(kind.name))KeyDraft", start) {
             Entry(tag: "dialect", kind.name.rawValue)
+            Entry("name", name) { $0.name = $1 }
             Entry("scopes", scopes) { $0.scopes = $1 }
             Entry("expires_at", .future) { $0.expiresAt = $1 }
             if kind.namesPlatform {
@@ -115,6 +120,9 @@ enum NativeKeyShapes {
     private static func component(_ dialect: DialectName) -> String {
         dialect.rawValue.split(separator: "-").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
+
+    /// A name for people.
+    static let name = Shape.text()
 
     private static let scopes = Shape.list(
         .words("NativeScope", APIKey.Scope.allCases), min: 1, max: APIKey.Scope.allCases.count,
@@ -185,7 +193,9 @@ extension NativeDocument {
                 .required("scopes", .list(.component("NativeScope", .words(APIKey.Scope.self)))),
                 .optional("platform", NativeShapes.platform.describe(strict)),
                 .optional("environment", shownEnvironment),
-                .required("created_at", .time), .required("expires_at", Schema.time.orNull),
+                .required("name", Schema.text.orNull), .required("created_at", .time),
+                .required("created_by", Schema.text.orNull), .required("last_used_at", Schema.time.orNull),
+                .required("expires_at", Schema.time.orNull),
             ]
                 + ["username", "application_uuid", "platform_uuid", "public_half"].map { name in
                     .optional(name, Schema.text)

@@ -21,6 +21,13 @@ extension NativeDocument {
                 body: APIBody(schema: NativeMessageShapes.message.schema(describing), examples: [("topic", example)]),
                 answers: [APIAnswer(200, "The requests that would be sent.", NativeReportSchema.preview)]),
             APIOperation(
+                id: "countAudience", method: .post, path: "\(app)/audience:count",
+                summary: "Count the devices of an audience", text: "The number is exact at this instant.",
+                body: APIBody(
+                    schema: NativeMessageShapes.audienceOnly.schema(describing),
+                    examples: [("where", ["audience": ["where": ["locale": "de"]]])]),
+                answers: [APIAnswer(200, "The number of devices.", NativeReportSchema.reach)]),
+            APIOperation(
                 id: "listMessages", method: .get, path: "\(app)/messages", summary: "List messages, newest first",
                 parameters: page(.id) + [
                     .query("state", NativeReportSchema.state, "Only messages in this state."),
@@ -68,7 +75,7 @@ enum NativeReportSchema {
 
     private static let platforms = Schema.component("NativePlatformCounts", .map(.count))
 
-    private static let reach = Schema.component(
+    static let reach = Schema.component(
         "NativeReach", .object([.required("devices", .count), .required("platforms", platforms)]))
 
     static let accepted = Schema.component(

@@ -103,7 +103,7 @@ struct MessageReader {
     }
 
     /// Addresses and channels without an environment use the message's.
-    private func audience(
+    func audience(
         _ given: NativeAudience, _ options: MessageOptions
     ) throws(PealError) -> Audience {
         var audience = given.audience
@@ -167,6 +167,7 @@ struct MessageReader {
         let audience = draft.audience
         guard audience.isExplicit, audience.devices.isEmpty, audience.addresses.isEmpty,
             audience.identifiers.isEmpty, audience.excludedTopics.isEmpty, !audience.interactiveOnly,
+            audience.condition == nil,
             (1...Limits.momentUsersMax).contains(audience.users.count)
         else {
             throw .invalid(

@@ -117,6 +117,12 @@ extension NativeMessageShapes {
         Entry("platforms", .list(NativeShapes.platform, max: Platform.allCases.count)) {
             $0.audience.platforms = $1.flatMap { $0.isEmpty ? nil : Set($0) }
         }
+        Entry("where", NativeConditionShapes.condition) { $0.audience.condition = $1 }
+    }
+
+    /// The body of `audience:count`.
+    static let audienceOnly = ObjectShape("NativeAudienceQuestion", NativeAudience()) {
+        Entry(required: "audience", audience.shape) { $0 = $1 }
     }
 
     private static let address = ObjectShape(
@@ -137,6 +143,7 @@ extension NativeMessageShapes {
 
     private static let others = [
         "all", "devices", "users", "topics", "addresses", "platforms", "interactive_only", "not_topics",
+        "where",
     ]
 
     private static let channelAlone = Rule<NativeAudience>(
@@ -156,7 +163,7 @@ extension NativeMessageShapes {
     }
 
     private static let somebody = Rule<NativeAudience>(
-        "Give at least one of `all`, `devices`, `users`, `topics`, `addresses` and `channel`.",
+        "Give at least one of `all`, `devices`, `users`, `topics`, `addresses`, `where` and `channel`.",
         violation: { describing in
             let lists = ["devices", "users", "topics", "addresses"].map { name -> JSON in
                 [
@@ -165,12 +172,12 @@ extension NativeMessageShapes {
                 ]
             }
             let all: JSON = ["required": ["all"], "properties": ["all": ["const": true]]]
-            return ["not": ["anyOf": .array([.present(["channel"], describing), all] + lists)]]
+            return ["not": ["anyOf": .array([.present(["channel"], describing), .present(["where"], describing), all] + lists)]]
         }
     ) { given, _, reading throws(PealError) in
         guard given.audience.isEmpty, given.addresses.isEmpty, given.channel == nil else { return }
         throw PealError(
-            .missingField, "\(reading.path) must contain at least one of all, devices, users, topics and addresses",
+            .missingField, "\(reading.path) must contain at least one of all, devices, users, topics, addresses and where",
             field: reading.path)
     }
 }

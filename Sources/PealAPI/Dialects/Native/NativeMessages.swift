@@ -12,6 +12,7 @@ struct NativeMessages: Sendable {
         [
             Endpoint(.post, "\(app)/messages", .app(.send), send),
             Endpoint(.post, "\(app)/messages:validate", .app(.send), validate),
+            Endpoint(.post, "\(app)/audience:count", .app(.read), count),
             Endpoint(.get, "\(app)/messages", .app(.read), list),
             Endpoint(.get, "\(app)/messages/:id", .app(.read), get),
             Endpoint(.patch, "\(app)/messages/:id", .app(.send), change),
@@ -73,18 +74,35 @@ struct NativeMessages: Sendable {
         return Answer(kept.reply)
     }
 
+    /// The exact number of devices, without a message.
+    private func count(_ call: Call) async throws -> Answer {
+        let app = try call.app()
+        let given = try call.body(NativeMessageShapes.audienceOnly.shape)
+        let audience = try reader(try await services.credentialRecords(app)).audience(given, MessageOptions())
+        let counts = try await services.store.read(.heavy) { store in
+            try store.audienceCount(app: app.key, audience, environment: nil, now: call.now)
+        }
+        let report = Self.json(counts)
+        guard call.idempotent != nil else { return Answer(.ok, report) }
+        let kept = try await services.store.commit(
+            .rest, call.verb, reply: { Reply(status: 200, report) }, change: { _ in })
+        return Answer(kept.reply)
+    }
+
+    private static func json(_ counts: [Platform: Int]) -> JSON {
+        let named = counts.sorted { $0.key.rawValue < $1.key.rawValue }
+        return [
+            "devices": .integer(counts.values.reduce(0, +)),
+            "platforms": .object(JSON.Members(named.map { ($0.key.rawValue, .integer($0.value)) })),
+        ]
+    }
+
     /// Shows a request that cannot be built only if it makes the message invalid.
     private static func json(_ counts: [Platform: Int], _ requests: [MessagePreview.Request]) -> JSON {
-        let named = counts.sorted { $0.key.rawValue < $1.key.rawValue }
         let shown = requests.filter { $0.counts || $0.isPossible }
         let isValid = shown.allSatisfy(\.isPossible)
         return [
-            "valid": .bool(isValid),
-            "audience": [
-                "devices": .integer(counts.values.reduce(0, +)),
-                "platforms": .object(JSON.Members(named.map { ($0.key.rawValue, .integer($0.value)) })),
-            ],
-            "requests": .array(shown.map(\.nativeJSON)),
+            "valid": .bool(isValid), "audience": json(counts), "requests": .array(shown.map(\.nativeJSON)),
         ]
     }
 

@@ -16,6 +16,7 @@ struct NativeRoutes: Sendable {
             + NativeMessageStates(services).endpoints(Self.app) + NativeDeliveries(services).endpoints(Self.app)
             + NativeChannels(services).endpoints(Self.app) + NativeWebhooks(services).endpoints(Self.app)
             + NativeCampaigns(services).endpoints(Self.app) + NativeAudit(services).endpoints(Self.app)
-            + NativeRouteStates(services).endpoints(Self.app)
+            + NativeRouteStates(services).endpoints(Self.app) + NativeSegments(services).endpoints(Self.app)
+            + NativeAdmins(services).endpoints
     }
 }

@@ -1,0 +1,98 @@
+internal import Logging
+internal import PealCore
+internal import Synchronization
+
+/// Remembers when keys and admins were last used. The store learns it at most once a minute for each.
+final class KeyUsage: Sendable {
+    private struct Use {
+        var at: Timestamp
+        var isWritten = false
+        var writtenAt: Duration?
+    }
+
+    private enum User: Hashable {
+        case key(KeyID)
+        case admin(AdminID)
+    }
+
+    static let interval = Duration.seconds(60)
+    private static let usersMax = 10_000
+
+    private let time: any TimeSource
+    private let uses = Mutex<[User: Use]>([:])
+
+    init(time: any TimeSource) { self.time = time }
+
+    func note(_ caller: Caller, at now: Timestamp) {
+        switch caller.identity {
+        case .key(let stored): note(.key(stored.key.id), now)
+        case .admin(let admin?): note(.admin(admin.id), now)
+        case .admin(nil), .nobody, .device: return
+        }
+    }
+
+    private func note(_ user: User, _ now: Timestamp) {
+        uses.withLock { uses in
+            if uses[user] == nil, uses.count >= Self.usersMax { uses = uses.filter { !$0.value.isWritten } }
+            var use = uses[user] ?? Use(at: now)
+            (use.at, use.isWritten) = (now, false)
+            uses[user] = use
+        }
+    }
+
+    /// What the store should learn now.
+    func takeDue() -> (keys: [KeyID: Timestamp], admins: [AdminID: Timestamp]) {
+        let now = time.uptime
+        return uses.withLock { uses in
+            var due: (keys: [KeyID: Timestamp], admins: [AdminID: Timestamp]) = ([:], [:])
+            for (user, use) in uses where !use.isWritten {
+                if let writtenAt = use.writtenAt, now - writtenAt < Self.interval { continue }
+                uses[user] = Use(at: use.at, isWritten: true, writtenAt: now)
+                switch user {
+                case .key(let id): due.keys[id] = use.at
+                case .admin(let id): due.admins[id] = use.at
+                }
+            }
+            return due
+        }
+    }
+}
+
+/// Writes what the gate remembers: refused requests and the uses of keys. It also completes the audit's chain.
+package struct AccessRecorder: Sendable {
+    let services: APIServices
+
+    package init(_ services: APIServices) { self.services = services }
+
+    private static let interval = Duration.seconds(1)
+
+    /// Writes every second until it is cancelled, and then once more.
+    package func run() async {
+        var isFailing = false
+        repeat {
+            do {
+                try await write()
+                isFailing = false
+            } catch {
+                if !isFailing {
+                    services.logger.warning("the audit log cannot be written", metadata: ["error": "\(error)"])
+                }
+                isFailing = true
+            }
+        } while (try? await services.time.sleep(for: Self.interval)) != nil
+        try? await write()
+    }
+
+    /// Writes what is due.
+    package func write() async throws {
+        let entries = services.refusals.takeDue()
+        let uses = services.usage.takeDue()
+        if !entries.isEmpty || !uses.keys.isEmpty || !uses.admins.isEmpty {
+            try await services.store.write(.rest) { store in
+                for entry in entries { try store.audit(entry) }
+                try store.noteUse(keys: uses.keys, admins: uses.admins)
+            }
+        }
+        try await services.store.chainAudit()
+    }
+}

@@ -1,0 +1,105 @@
+internal import PealCore
+internal import Synchronization
+
+/// Remembers refused requests for the audit log. The first refusal of a client at a route is recorded at once, further
+/// ones within a minute together. The number of rows is bounded, however many clients are refused.
+final class Refusals: Sendable {
+    /// What refusals are counted by.
+    struct Subject: Hashable {
+        var action: String
+        var actor: Actor
+        /// The client's address; nil for many clients together.
+        var address: String?
+        var app: AppID?
+        /// Method and pattern of the path.
+        var object: String
+    }
+
+    private struct Tally {
+        /// Subjects in the order in which they were refused.
+        let order: Int
+        var count = 0
+        var firstAt: Timestamp
+        var requestID: String?
+        /// When the last row about the subject was made.
+        var recordedAt: Duration?
+    }
+
+    private struct State {
+        var tallies: [Subject: Tally] = [:]
+        var nextOrder = 0
+        var rows: TokenBuckets
+    }
+
+    /// How long refusals are gathered after a row about them.
+    static let gathering = Duration.seconds(60)
+    private static let subjectsMax = 256
+    /// Rows that may be written at once, and later in each minute.
+    static let rowsAtOnce = 200
+    static let rowsPerMinute = 10
+
+    private let time: any TimeSource
+    private let state: Mutex<State>
+
+    init(time: any TimeSource) {
+        self.time = time
+        state = Mutex(
+            State(
+                rows: TokenBuckets(
+                    capacity: Double(Self.rowsAtOnce), perSecond: Double(Self.rowsPerMinute) / 60, count: 1)))
+    }
+
+    /// - Parameter refusal: one that says that the caller is unknown or may not do this.
+    func note(_ refusal: PealError, _ visit: Visit, method: String, at now: Timestamp) {
+        let isUnknown = visit.actor == nil
+        switch refusal.code {
+        case .unauthorized, .forbidden: break
+        case .rateLimited where isUnknown: break
+        default: return
+        }
+        let subject = Subject(
+            action: isUnknown ? "authentication.refused" : "scope.refused", actor: visit.actor ?? Actor("nobody"),
+            address: visit.address.text, app: visit.app, object: "\(method) \(visit.route ?? "")")
+        state.withLock { state in
+            var subject = subject
+            if state.tallies[subject] == nil, state.tallies.count >= Self.subjectsMax {
+                subject = Subject(
+                    action: subject.action, actor: Actor("nobody"), address: nil, app: nil, object: "several clients")
+            }
+            state.nextOrder += 1
+            var tally = state.tallies[subject] ?? Tally(order: state.nextOrder, firstAt: now)
+            if tally.count == 0 { (tally.firstAt, tally.requestID) = (now, visit.requestID) }
+            tally.count += 1
+            state.tallies[subject] = tally
+        }
+    }
+
+    /// The rows that are due now. Their refusals are forgotten.
+    func takeDue() -> [AuditEntry] {
+        let now = time.uptime
+        return state.withLock { state in
+            var entries: [AuditEntry] = []
+            for (subject, tally) in state.tallies.sorted(by: { $0.value.order < $1.value.order }) {
+                let isRecent = tally.recordedAt.map { now - $0 < Self.gathering } ?? false
+                if isRecent { continue }
+                guard tally.count > 0 else {
+                    state.tallies[subject] = nil
+                    continue
+                }
+                guard state.rows.wait(0, now: now) == nil else { break }
+                state.rows.take(0, now: now)
+                entries.append(Self.entry(subject, tally))
+                state.tallies[subject] = Tally(
+                    order: tally.order, firstAt: tally.firstAt, recordedAt: now)
+            }
+            return entries
+        }
+    }
+
+    private static func entry(_ subject: Subject, _ tally: Tally) -> AuditEntry {
+        AuditEntry(
+            at: tally.firstAt, actor: subject.actor, address: subject.address, requestID: tally.requestID,
+            app: subject.app, action: subject.action,
+            object: subject.object + (tally.count > 1 ? ", \(tally.count) times" : ""), outcome: .refused)
+    }
+}

@@ -1,0 +1,33 @@
+package import HTTPTypes
+package import NIOCore
+package import PealCore
+
+/// Checks the secret that a person signs in with: the same keys and the same limits on guessing as in requests of the
+/// native API.
+package struct SignIn: Sendable {
+    private let gatekeeper: Gatekeeper
+
+    package init(_ services: APIServices) { gatekeeper = Gatekeeper(services) }
+
+    /// The key with that secret; nil for the admin token.
+    /// - Throws: `unauthorized`; `forbidden` for a key of another dialect; `rate_limited`.
+    package func key(
+        ofSecret secret: String, peer: SocketAddress?, headers: HTTPFields, now: Timestamp
+    ) async throws -> StoredKey? {
+        var shown = HTTPFields()
+        // A line end would be another header.
+        shown[.authorization] = secret.utf8.allSatisfy { (0x21..<0x7F).contains($0) } ? "Bearer \(secret)" : "Bearer -"
+        let address = ClientAddress(peer, headers, proxies: gatekeeper.services.options.trustedProxies)
+        let caller = try await gatekeeper.admit(shown, .anyNative, parameters: [:], from: address, now: now)
+        guard case .key(let key) = caller.identity else { return nil }
+        return key
+    }
+}
+
+extension APIServices {
+    /// The rules of native keys, which may sign in to the console.
+    package var nativeKeyRules: KeyRules { KeyKind.native.rules }
+
+    /// A key was made or revoked other than through the API: nothing that is cached of keys counts any more.
+    package func forgetKeys() { keyRing.forget() }
+}

@@ -1,0 +1,119 @@
+internal import HTTPTypes
+internal import PealCore
+internal import PealShapes
+
+/// Named admins: create (the only answer that contains the token), list and revoke; and the first admin's token.
+struct NativeAdmins: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    private static let path = "/peal/v1/admins"
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(.post, Self.path, .admin, create), Endpoint(.get, Self.path, .admin, list),
+            Endpoint(.get, "\(Self.path)/:id", .admin, show), Endpoint(.delete, "\(Self.path)/:id", .admin, revoke),
+            Endpoint(.post, "\(Self.path):rotate", .admin, rotate),
+        ]
+    }
+
+    static let draft = ObjectShape("NativeAdminDraft", "") {
+        Entry(required: "name", NativeKeyShapes.name) { $0 = $1 }
+    }
+
+    private func create(_ call: Call) async throws -> Answer {
+        let name = try call.body(Self.draft.shape)
+        let reply = try await services.admins.create(name: name, call.verb) { made in
+            var shown = Self.json(made.admin).objectValue ?? .init()
+            shown["token"] = .string(made.adminToken)
+            let repetition: JSON = ["id": .string(made.admin.id.description), "secret_shown": true]
+            return Reply(
+                status: 201, body: JSON.object(shown).bytes, repetition: .init(status: 200, body: repetition.bytes))
+        }
+        services.keyRing.forget()
+        return Answer(reply)
+    }
+
+    private func list(_ call: Call) async throws -> Answer {
+        try await AccessRecorder(services).write()
+        let admins = try await services.store.read { try $0.admins() }
+        return Answer(.ok, ["items": .array(admins.map(Self.json)), "next_cursor": .null])
+    }
+
+    private func show(_ call: Call) async throws -> Answer {
+        let id: AdminID = try call.id("id", of: "admin")
+        try await AccessRecorder(services).write()
+        guard let admin = try await services.store.read({ try $0.admins().first { $0.id == id } }) else {
+            throw PealError.notFound("admin")
+        }
+        return Answer(.ok, Self.json(admin))
+    }
+
+    private func revoke(_ call: Call) async throws -> Answer {
+        try await services.admins.revoke(try call.id("id", of: "admin"), call.verb)
+        services.keyRing.forget()
+        return Answer(.noContent)
+    }
+
+    private func rotate(_ call: Call) async throws -> Answer {
+        let adminToken = try await services.admins.rotate(call.verb)
+        return Answer(.ok, ["id": .string(Admin.first), "token": .string(adminToken)])
+    }
+
+    private static func json(_ admin: Admin) -> JSON {
+        [
+            "id": .string(admin.id.description), "name": .string(admin.name),
+            "created_at": .string(admin.createdAt.description), "created_by": .string(admin.createdBy),
+            "last_used_at": admin.lastUsedAt.map { .string($0.description) } ?? .null,
+        ]
+    }
+}
+
+extension NativeDocument {
+    static let admins: [APIOperation] = [
+        APIOperation(
+            id: "createAdmin", method: .post, path: "/peal/v1/admins",
+            summary: "Create an admin; the token is shown only once",
+            body: APIBody(
+                schema: NativeAdmins.draft.schema(strict), examples: [("admin", ["name": "Ada"])]),
+            answers: [
+                APIAnswer(201, "The admin with the token.", shownAdmin),
+                APIAnswer(
+                    200, "The answer to a repeated request, without the token.", .named("NativeKeyRepetition")),
+            ], namesIdempotencyKey: false),
+        APIOperation(
+            id: "listAdmins", method: .get, path: "/peal/v1/admins", summary: "List the named admins",
+            answers: [
+                APIAnswer(
+                    200, "All of them, without the first admin.",
+                    .object([
+                        .required("items", .list(shownAdmin)),
+                        .required("next_cursor", Schema.text.orNull.described("Always null.")),
+                    ]))
+            ]),
+        APIOperation(
+            id: "getAdmin", method: .get, path: "/peal/v1/admins/:id", summary: "Show an admin",
+            answers: [APIAnswer(200, "The admin.", shownAdmin)]),
+        APIOperation(
+            id: "revokeAdmin", method: .delete, path: "/peal/v1/admins/:id", summary: "Revoke an admin",
+            answers: [APIAnswer(204, "Revoked, effective immediately.")]),
+        APIOperation(
+            id: "rotateAdminToken", method: .post, path: "/peal/v1/admins:rotate",
+            summary: "Replace the first admin's token",
+            text: "The former token is void at once. Refused with `conflict` if `PEAL_ADMIN_TOKEN` is configured.",
+            answers: [
+                APIAnswer(
+                    200, "The new token, which is shown only once.",
+                    .object([.required("id", .word("admin")), .required("token", .text)]))
+            ], refusals: [.conflict], namesIdempotencyKey: false),
+    ]
+
+    private static let shownAdmin = Schema.component(
+        "NativeAdmin",
+        .object([
+            .required("id", .uuid), .required("name", .text), .required("created_at", .time),
+            .required("created_by", .text), .required("last_used_at", Schema.time.orNull),
+            .optional("token", Schema.text.described("Shown only when the admin is created.")),
+        ]))
+}

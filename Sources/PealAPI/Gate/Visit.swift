@@ -1,0 +1,50 @@
+internal import PealCore
+internal import Synchronization
+
+/// What is known of a request while it is handled: for the log, the metrics and the audit.
+final class Visit: Sendable {
+    let requestID: String
+    let address: ClientAddress
+
+    private struct State {
+        var route: String?
+        var actor: Actor?
+        var app: AppID?
+    }
+
+    private let state = Mutex(State())
+
+    init(requestID: String, address: ClientAddress) {
+        self.requestID = requestID
+        self.address = address
+    }
+
+    /// The pattern of the path, which contains no ids; nil if no endpoint matched.
+    var route: String? { state.withLock { $0.route } }
+    /// nil while the caller is unknown.
+    var actor: Actor? { state.withLock { $0.actor } }
+    /// The app that the path names or the caller belongs to, whether it exists or not.
+    var app: AppID? { state.withLock { $0.app } }
+
+    func matched(_ endpoint: Endpoint, _ parameters: [String: String]) {
+        let app = parameters["app"].flatMap { AppID($0) }
+        state.withLock {
+            $0.route = endpoint.path
+            $0.app = app
+        }
+    }
+
+    func admitted(_ caller: Caller) {
+        let (actor, app) = (caller.actor, caller.app?.id)
+        state.withLock {
+            $0.actor = actor
+            $0.app = $0.app ?? app
+        }
+    }
+
+    /// How the caller appears in the log.
+    var actorText: String {
+        guard let actor else { return "none" }
+        return actor.name.map { "\(actor.id) (\($0))" } ?? actor.id
+    }
+}

@@ -1,0 +1,171 @@
+internal import ArgumentParser
+internal import PealCore
+internal import PealServer
+
+/// `peal audit`: who did what.
+struct AuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit", abstract: "List and check the audit log.",
+        subcommands: [AuditListCommand.self, AuditVerifyCommand.self])
+}
+
+/// `peal audit list`. Without an app, the admin sees the rows of all apps.
+struct AuditListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List who did what, newest first.",
+        discussion: "With --app or PEAL_APP, only rows of that app. --all shows those of all apps; only admins may.")
+
+    @Option(help: "Only rows from this time (RFC 3339) on.")
+    var from: String?
+
+    @Option(help: "Only rows before this time (RFC 3339).")
+    var to: String?
+
+    @Option(help: "Only rows of this actor: an id or a name.")
+    var actor: String?
+
+    @Option(help: "Only rows with this action, such as key.create, or its first word.")
+    var action: String?
+
+    @Flag(help: "Rows of all apps, whatever PEAL_APP says.")
+    var all = false
+
+    @Flag(help: "Print every row as JSON lines, oldest first.")
+    var export = false
+
+    @OptionGroup var list: ListOptions
+    @OptionGroup var app: AppOptions
+    @OptionGroup var options: ClientOptions
+
+    private static let columns = ["at", "actor", "actor_name", "address", "action", "object", "outcome"]
+
+    func run() async throws {
+        let path = try path().adding("from", from).adding("to", to).adding("actor", actor).adding("action", action)
+        let client = try options.client()
+        guard export else { return options.show(try await client.list(path, limit: list.limit), columns: Self.columns) }
+        try await client.lines(path) { Surroundings.current.print($0) }
+    }
+
+    private func path() throws(CommandFailure) -> APIPath {
+        let isNamed = app.app != nil || Surroundings.current.environment["PEAL_APP"]?.isEmpty == false
+        return all || !isNamed ? APIPath(["audit"]) : try app.path(["audit"])
+    }
+}
+
+/// `peal audit verify`.
+struct AuditVerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Check that no row of the audit log was changed, added or deleted.",
+        discussion: """
+            The server checks its own log. With --file, an export is checked instead, without a server: the rows of \
+            all apps, as peal audit list --all --export prints them.
+            """)
+
+    @Option(help: "Check this export, or - for standard input.")
+    var file: String?
+
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        let result = try await result()
+        guard result["ok"]?.boolValue == true else {
+            if options.json { options.show(result) }
+            let row = result["id"]?.stringValue ?? result["row"]?.text ?? "?"
+            throw CommandFailure.refused(
+                "the audit log is broken at row \(row): \(result["reason"]?.stringValue ?? "")")
+        }
+        if options.json { return options.show(result) }
+        Surroundings.current.print("The audit log is as it was written: \(result["rows"]?.text ?? "0") rows.")
+    }
+
+    private func result() async throws(CommandFailure) -> JSON {
+        guard let file else { return try await options.client().send(.post, APIPath(["audit"], verb: ":verify")) }
+        return Self.check(lines: String(decoding: try BodyOptions.bytes(file), as: UTF8.self))
+    }
+
+    /// The first row is believed, because rows before it may have been pruned.
+    static func check(lines: String) -> JSON {
+        var (last, count) = (String?.none, 0)
+        for line in lines.split(whereSeparator: \.isNewline) {
+            guard let row = try? JSONParser.parse(String(line)), var members = row.objectValue,
+                let hash = members["hash"]?.stringValue
+            else { return ["ok": false, "row": .integer(count + 1), "reason": "the line is not a row"] }
+            members["hash"] = nil
+            if let last, auditHash(after: last, .object(members)) != hash {
+                return .compact([
+                    ("ok", false), ("row", .integer(count + 1)), ("id", row["id"]),
+                    ("reason", "the row was changed, or a row before it is missing"),
+                ])
+            }
+            (last, count) = (hash, count + 1)
+        }
+        return ["ok": true, "rows": .integer(count)]
+    }
+}
+
+/// `peal admin`: named admins.
+struct AdminCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "admin", abstract: "Create, list and revoke admins, and replace the first one's token.",
+        subcommands: [
+            AdminCreateCommand.self, AdminListCommand.self, AdminDeleteCommand.self, AdminRotateCommand.self,
+        ])
+}
+
+/// `peal admin create`.
+struct AdminCreateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create", abstract: "Create an admin and print the token, which is shown only this once.")
+
+    @Argument(help: "Name of the person.")
+    var name: String
+
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        let client = try options.client()
+        options.show(try await client.send(.post, APIPath(["admins"]), body: ["name": .string(name)]))
+    }
+}
+
+/// `peal admin list`.
+struct AdminListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the named admins.")
+
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        options.show(
+            try await options.client().send(.get, APIPath(["admins"])),
+            columns: ["id", "name", "created_at", "created_by", "last_used_at"])
+    }
+}
+
+/// `peal admin delete`.
+struct AdminDeleteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete", abstract: "Revoke an admin immediately.", aliases: ["revoke"])
+
+    @Argument(help: "Id of the admin.")
+    var id: String
+
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        options.showDone(
+            try await options.client().send(.delete, APIPath(["admins", id])), "Admin \(id) revoked.")
+    }
+}
+
+/// `peal admin rotate`.
+struct AdminRotateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate", abstract: "Replace the first admin's token and print the new one.",
+        discussion: "If PEAL_ADMIN_TOKEN is configured, change it in the configuration instead.")
+
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        options.show(try await options.client().send(.post, APIPath(["admins"], verb: ":rotate")))
+    }
+}

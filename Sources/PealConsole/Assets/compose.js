@@ -1,0 +1,34 @@
+// Renews the count and the previews while somebody writes, and proposes the viewer's time zone.
+
+const form = document.getElementById("compose");
+const aside = document.getElementById("check");
+let timer = null;
+let running = null;
+
+async function check() {
+  running?.abort();
+  running = new AbortController();
+  try {
+    const answer = await fetch(form.dataset.check, {
+      method: "POST",
+      body: new URLSearchParams(new FormData(form)),
+      signal: running.signal,
+      redirect: "error",
+    });
+    if (answer.ok) {
+      const open = aside.querySelector("details[open]") !== null;
+      aside.innerHTML = await answer.text();
+      if (open) for (const details of aside.querySelectorAll("details")) details.open = true;
+    }
+  } catch (error) {
+    if (error.name !== "AbortError") throw error;
+  }
+}
+
+form.addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = setTimeout(check, 250);
+});
+
+const zone = form.querySelector("[data-zone]");
+if (zone && !zone.value) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -1,0 +1,64 @@
+// What every page does in the browser: local times, questions before something is deleted, files dropped into fields.
+
+const own = navigator.languages.find((language) => language.startsWith(document.documentElement.lang));
+const locale = own ?? document.documentElement.lang;
+const zoned = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
+
+/** Shows the times below `root` in the viewer's zone; the exact instant stays in the tooltip. */
+export function localizeTimes(root = document) {
+  for (const element of root.querySelectorAll("time[datetime*='T']")) {
+    const instant = new Date(element.dateTime);
+    if (Number.isNaN(instant.getTime())) continue;
+    element.textContent = zoned.format(instant);
+    element.title = `${exact.format(instant)} · ${element.dateTime}`;
+  }
+}
+
+localizeTimes();
+
+document.addEventListener("submit", (event) => {
+  const question = event.target.dataset.confirm;
+  if (question && !window.confirm(question)) event.preventDefault();
+});
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const source = document.getElementById(button.dataset.copy);
+  await navigator.clipboard?.writeText(source.textContent);
+  button.textContent += " ✓";
+  button.disabled = true;
+});
+
+// A file that is dropped on a field becomes its text; a binary file becomes base64.
+const text = new TextDecoder("utf-8", { fatal: true });
+
+async function read(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  try {
+    return text.decode(bytes);
+  } catch {
+    return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  }
+}
+
+for (const field of document.querySelectorAll("[data-drop]")) {
+  for (const kind of ["dragover", "dragleave", "drop"]) {
+    field.addEventListener(kind, (event) => {
+      event.preventDefault();
+      field.classList.toggle("over", kind === "dragover");
+    });
+  }
+  field.addEventListener("drop", async (event) => {
+    const [file] = event.dataTransfer.files;
+    if (file) field.value = await read(file);
+  });
+  const picker = document.createElement("input");
+  picker.type = "file";
+  picker.setAttribute("aria-label", field.labels[0]?.textContent ?? field.name);
+  picker.addEventListener("change", async () => {
+    if (picker.files[0]) field.value = await read(picker.files[0]);
+  });
+  field.after(picker);
+}

@@ -1,0 +1,53 @@
+// Sends a long import in parts and shows how far it is. Without it, the form sends everything at once.
+
+const form = document.getElementById("import");
+const linesPerPart = 1000;
+
+async function send(lines, first) {
+  const fields = new URLSearchParams({ csrf: form.csrf.value, first: String(first), devices: lines.join("\n") });
+  const answer = await fetch(form.action, { method: "POST", body: fields, headers: { Accept: "application/json" } });
+  if (!answer.ok) throw new Error(String(answer.status));
+  return answer.json();
+}
+
+function row(line, message) {
+  const cells = [line, message].map((text) => {
+    const cell = document.createElement("td");
+    cell.textContent = text;
+    return cell;
+  });
+  const element = document.createElement("tr");
+  element.append(...cells);
+  return element;
+}
+
+form?.addEventListener("submit", async (event) => {
+  const lines = form.devices.value.split("\n");
+  if (lines.length <= linesPerPart) return;
+  event.preventDefault();
+  const [panel, button] = [document.getElementById("import-progress"), form.querySelector("button")];
+  const [bar, status, table] = [panel.querySelector("progress"), panel.querySelector("p"), panel.querySelector("tbody")];
+  const total = { created: 0, updated: 0, refused: 0 };
+  const say = () =>
+    (status.textContent = ["created", "updated", "refused"].reduce(
+      (text, name) => text.replace("{}", total[name]), status.dataset.text));
+  panel.hidden = false;
+  button.disabled = true;
+  table.replaceChildren();
+  try {
+    for (let first = 0; first < lines.length; first += linesPerPart) {
+      const result = await send(lines.slice(first, first + linesPerPart), first);
+      total.created += result.created;
+      total.updated += result.updated;
+      total.refused += result.refused.length;
+      for (const item of result.refused) {
+        if (table.children.length < 1000) table.append(row(item.line, item.message));
+      }
+      bar.value = Math.min(1, (first + linesPerPart) / lines.length);
+      say();
+    }
+  } catch (error) {
+    status.textContent = `${status.textContent} (${error.message})`;
+  }
+  button.disabled = false;
+});

@@ -1,0 +1,219 @@
+internal import HTTPTypes
+package import Hummingbird
+package import Logging
+internal import NIOCore
+package import PealCore
+
+/// The console: pages for people, under `/console/`. It receives requests from the server's front and calls the same
+/// verbs as the API.
+package struct Console: Sendable {
+    let services: ConsoleServices
+    let sessions: Sessions
+    private let routes: ConsoleRoutes
+    private let assets = ConsoleAssets()
+
+    package init(_ services: ConsoleServices) {
+        self.services = services
+        sessions = Sessions(
+            store: services.store, hasher: services.hasher, adminTokenHash: services.adminTokenHash,
+            dialect: services.keyRules.dialect)
+        routes = ConsoleRoutes.all
+    }
+
+    /// Whether the console answers a path, which may end in a query.
+    package static func owns(_ target: some StringProtocol) -> Bool {
+        let path = target.prefix { $0 != "?" }
+        return path == "/" || path.split(separator: "/").first == "console"
+    }
+
+    /// Answers a request for a path that the console owns.
+    package func respond(to request: Request, from client: ConsoleClient) async throws -> Response {
+        let requestID = Hex.encode(services.randomness.bytes(8))
+        let texts = Texts(acceptLanguage: request.headers[.acceptLanguage])
+        var answer: ConsoleAnswer
+        do {
+            answer = try await page(for: request, from: client, texts)
+        } catch let refusal as PealError {
+            answer = ErrorPage.answer(refusal, texts, requestID: requestID)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            services.logger.error("a page failed", metadata: ["error": "\(error)", "request": "\(requestID)"])
+            answer = ErrorPage.answer(PealError(.internal, ""), texts, requestID: requestID)
+        }
+        answer.headers[.named("X-Request-Id")] = requestID
+        return answer.response(isHead: request.method == .head)
+    }
+
+    private func page(
+        for request: Request, from client: ConsoleClient, _ texts: Texts
+    ) async throws -> ConsoleAnswer {
+        let target = (request.head.path ?? "/").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let segments = URLPath.segments(target[0]) else { throw PealError.notFound("page") }
+        if segments.isEmpty { return ConsoleAnswer(redirect: "/console/") }
+        let path = Array(segments.dropFirst())
+        if path.first == "assets" {
+            return try assets.answer(path.dropFirst().joined(separator: "/"), headers: request.headers)
+        }
+        let match = try routes.match(request.method == .head ? "GET" : request.method.rawValue, path)
+        let now = services.time.now
+        var visit = Visit(
+            console: self, texts: texts, now: now, client: client, isSecure: isSecure(client),
+            path: "/" + segments.map(URLPath.encode).joined(separator: "/"), parameters: match.parameters,
+            query: Form(encoded: target.count > 1 ? String(target[1]) : ""))
+        let cookie = visit.sessionCookie
+        if let cookie { visit.session = try await sessions.session(cookie, now: now) }
+        if match.route.need != .nobody, visit.session == nil {
+            return visit.signInRedirect(hadCookie: cookie != nil, isPage: request.method == .get)
+        }
+        if request.method == .post {
+            try checkOrigin(client)
+            visit.form = Form(encoded: String(decoding: try await body(of: request), as: UTF8.self))
+            try visit.checkForm()
+        }
+        try await visit.enter(match.route.need)
+        var answer = try await match.route.handler(visit)
+        if let session = visit.session, !match.route.endsSession, let cookie = sessions.renewed(session, now: now) {
+            answer.setCookie(visit.cookieHeader(cookie))
+        }
+        return answer
+    }
+
+    /// Whether the browser's connection is encrypted, here or at a proxy in front.
+    private func isSecure(_ client: ConsoleClient) -> Bool {
+        if services.isTLS { return true }
+        let peer = client.peer?.ipAddress.flatMap { IPAddress($0) }
+        guard let peer, services.trustedProxies.contains(peer) else { return false }
+        return client.headers[.named("X-Forwarded-Proto")]?.lowercased() == "https"
+    }
+
+    /// Refuses forms that another site made the browser send. Browsers that send neither header are covered by the
+    /// form's secret and by the cookie's `SameSite`.
+    private func checkOrigin(_ client: ConsoleClient) throws(PealError) {
+        let site = client.headers[.named("Sec-Fetch-Site")]
+        guard site == nil || site == "same-origin" || site == "none" else { throw Visit.foreignForm }
+    }
+
+    private func body(of request: Request) async throws -> [UInt8] {
+        let type = (request.headers[.contentType] ?? "").prefix { $0 != ";" }.lowercased()
+        guard type == "application/x-www-form-urlencoded" else {
+            throw PealError(.unsupportedMediaType, "a form must be application/x-www-form-urlencoded")
+        }
+        let tooLarge = PealError(
+            .bodyTooLarge, "the form is larger than \(Limits.consoleFormBytesMax) bytes")
+        var bytes: [UInt8] = []
+        for try await buffer in request.body {
+            guard bytes.count + buffer.readableBytes <= Limits.consoleFormBytesMax else { throw tooLarge }
+            bytes.append(contentsOf: buffer.readableBytesView)
+        }
+        return bytes
+    }
+}
+
+/// Everything that the console needs. The server creates it once.
+package struct ConsoleServices: Sendable {
+    package let store: any Store
+    package let door: any SignInDoor
+    package let apps: AppVerbs
+    package let messages: MessageVerbs
+    package let devices: DeviceVerbs
+    package let topics: TopicVerbs
+    package let keys: KeyVerbs
+    package let credentials: CredentialVerbs
+    package let webhooks: WebhookVerbs
+    package let routes: RouteVerbs
+    package let campaigns: CampaignVerbs
+    package let preview: MessagePreview
+    /// Of the keys that may sign in, and that the console makes.
+    package let keyRules: KeyRules
+    package let hasher: any KeyHasher
+    package let adminTokenHash: [UInt8]
+    package let time: any TimeSource
+    package let randomness: any Randomness
+    package let options: ConsoleOptions
+    package let operations: any ConsoleOperations
+    package let addressRules: AddressRules
+    package let logger: Logger
+
+    var isTLS: Bool { options.isTLS }
+    var trustedProxies: [IPAddress] { options.trustedProxies }
+
+    package init(
+        store: any Store, door: any SignInDoor, apps: AppVerbs, messages: MessageVerbs, devices: DeviceVerbs,
+        topics: TopicVerbs, keys: KeyVerbs, credentials: CredentialVerbs, webhooks: WebhookVerbs, routes: RouteVerbs,
+        campaigns: CampaignVerbs, preview: MessagePreview, keyRules: KeyRules, hasher: any KeyHasher,
+        adminTokenHash: [UInt8], time: any TimeSource, randomness: any Randomness, options: ConsoleOptions,
+        operations: any ConsoleOperations, addressRules: AddressRules, logger: Logger
+    ) {
+        self.store = store
+        self.door = door
+        self.apps = apps
+        self.messages = messages
+        self.devices = devices
+        self.topics = topics
+        self.keys = keys
+        self.credentials = credentials
+        self.webhooks = webhooks
+        self.routes = routes
+        self.campaigns = campaigns
+        self.preview = preview
+        self.keyRules = keyRules
+        self.hasher = hasher
+        self.adminTokenHash = adminTokenHash
+        self.time = time
+        self.randomness = randomness
+        self.options = options
+        self.operations = operations
+        self.addressRules = addressRules
+        self.logger = logger
+    }
+}
+
+/// The configuration of the console.
+package struct ConsoleOptions: Sendable {
+    /// Whether the server's own port is encrypted.
+    package var isTLS: Bool
+    package var trustedProxies: [IPAddress]
+    /// The lifetime of a message without an expiry.
+    package var messageLifeSeconds: Int64
+    package var version: String
+    /// The kinds of webhooks that the server sends to.
+    package var webhookKinds: [String]
+
+    package init(
+        isTLS: Bool = false, trustedProxies: [IPAddress] = [],
+        messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault, version: String = "0",
+        webhookKinds: [String] = []
+    ) {
+        self.isTLS = isTLS
+        self.trustedProxies = trustedProxies
+        self.messageLifeSeconds = messageLifeSeconds
+        self.version = version
+        self.webhookKinds = webhookKinds
+    }
+}
+
+/// The state of the server, for the operations page. A port, because only the server knows all of its parts.
+package protocol ConsoleOperations: Sendable {
+    /// Every subsystem, with the reason if it does not work.
+    func readiness() async -> [(subsystem: String, failure: String?)]
+    /// The keys of the configuration with their values in force and where they came from, secrets masked.
+    func configurationLines() -> [ConfigurationLine]
+    /// The bytes of the embedded database; nil if the store is elsewhere.
+    func storeBytes() -> Int64?
+    /// A key was made or revoked here: the API forgets what it has cached of keys.
+    func keysChanged()
+}
+
+/// One key of the configuration, as the operations page shows it.
+package struct ConfigurationLine: Sendable {
+    package let key: String
+    package let value: String
+    package let origin: String
+
+    package init(key: String, value: String, origin: String) {
+        self.key = key
+        self.value = value
+        self.origin = origin
+    }
+}

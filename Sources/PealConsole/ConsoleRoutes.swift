@@ -1,0 +1,84 @@
+internal import PealCore
+
+/// One method of one page: who may ask for it, and what answers.
+struct ConsoleRoute: Sendable {
+    enum Need: Sendable, Equatable {
+        case nobody
+        case session
+        case admin
+        /// The app in the path, with that scope; nil for any.
+        case scope(APIKey.Scope?)
+    }
+
+    enum Method: String, Sendable {
+        case get = "GET"
+        case post = "POST"
+    }
+
+    let method: Method
+    /// Segments below `/console/`; `:name` matches any one segment.
+    let path: [String]
+    let need: Need
+    let handler: @Sendable (Visit) async throws -> ConsoleAnswer
+    /// Whether it ends the session, so that its cookie must not be renewed.
+    var endsSession = false
+
+    init(
+        _ method: Method, _ path: String, _ need: Need,
+        _ handler: @escaping @Sendable (Visit) async throws -> ConsoleAnswer
+    ) {
+        self.method = method
+        self.path = path.split(separator: "/").map(String.init)
+        self.need = need
+        self.handler = handler
+    }
+
+    /// A page below `/console/apps/{app}/`.
+    static func app(
+        _ method: Method, _ path: String, _ scope: APIKey.Scope?,
+        _ handler: @escaping @Sendable (Visit) async throws -> ConsoleAnswer
+    ) -> ConsoleRoute {
+        ConsoleRoute(method, "apps/:app/" + path, .scope(scope), handler)
+    }
+
+    /// The parameters of a path that fits; nil if it does not.
+    fileprivate func parameters(of segments: [String]) -> [String: String]? {
+        guard segments.count == path.count else { return nil }
+        var parameters: [String: String] = [:]
+        for (pattern, segment) in zip(path, segments) {
+            if pattern.hasPrefix(":") {
+                parameters[String(pattern.dropFirst())] = segment
+            } else if pattern != segment {
+                return nil
+            }
+        }
+        return parameters
+    }
+}
+
+/// Every page of the console.
+struct ConsoleRoutes: Sendable {
+    private let routes: [ConsoleRoute]
+
+    static let all = ConsoleRoutes(
+        routes: SignInPages.routes + HomePage.routes + AppPage.routes + MessagePages.routes + MessageLive.routes
+            + ComposePages.routes + DevicePages.routes + BrowserPages.routes + TopicPages.routes + CampaignPages.routes
+            + KeyPages.routes
+            + CredentialPages.routes + WebhookPages.routes + AuditPage.routes + OperationsPage.routes
+            + ImportPages.routes)
+
+    /// Literal segments come first in the list where a parameter would match them too.
+    /// - Throws: `not_found`; `method_not_allowed`.
+    func match(
+        _ method: String, _ segments: [String]
+    ) throws(PealError) -> (route: ConsoleRoute, parameters: [String: String]) {
+        var isKnown = false
+        for route in routes {
+            guard let parameters = route.parameters(of: segments) else { continue }
+            if route.method.rawValue == method { return (route, parameters) }
+            isKnown = true
+        }
+        guard isKnown else { throw .notFound("page") }
+        throw PealError(.methodNotAllowed, "this page does not allow \(method)")
+    }
+}

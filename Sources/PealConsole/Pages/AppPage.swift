@@ -1,0 +1,93 @@
+internal import PealCore
+
+/// `/console/apps/{app}/`: how the app's ways out are, what was sent lately, and what needs attention.
+enum AppPage {
+    static let routes: [ConsoleRoute] = [ConsoleRoute.app(.get, "", nil, show)]
+
+    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let app = try visit.app
+        let texts = visit.texts
+        var page = Page(visit, app.name, .overview)
+        page.actions = HTML.when(
+            visit.may(.send), "<a class=\"button primary\" href=\"\(visit.link("compose"))\">\(texts[.compose])</a>")
+        guard visit.may(.read) else {
+            page.body = visit.empty(.sendOnlyTitle, .sendOnlyText)
+            return page.answer()
+        }
+        let (records, hasDevice) = try await visit.services.store.read { store in
+            (
+                try store.credentialRecords(app: app.key),
+                try !store.devices(app: app.key, DeviceFilter(), after: 0, limit: 1).isEmpty
+            )
+        }
+        let items = try await visit.services.routes.list(app: app.key, now: visit.now)
+        let messages = try await MessagePages.summaries(visit, MessageFilter(), before: nil, limit: 6)
+        page.body = """
+            \(Attention.list(visit, attention(visit, app, records)))
+            \(HTML.when(records.isEmpty || messages.isEmpty, steps(visit, records, hasDevice, hasSent: !messages.isEmpty)))
+            <section><h2>\(texts[.ways])</h2>\(ways(visit, items))</section>
+            <section><div class="row"><h2>\(texts[.recentMessages])</h2>\
+            <a href="\(visit.link("messages"))">\(texts[.allMessages])</a></div>\
+            \(MessagePages.table(visit, Array(messages.prefix(5))))</section>
+            """
+        return page.answer()
+    }
+
+    private static func attention(_ visit: Visit, _ app: App, _ records: [CredentialRecord]) -> [HTML] {
+        records.filter { record in
+            if case .stopped = record.health { return true }
+            return record.warning(at: visit.now) != nil
+        }.map { Attention.item(visit, $0, app: nil, id: app.id) }
+    }
+
+    private static func ways(_ visit: Visit, _ items: [RouteVerbs.Item]) -> HTML {
+        let texts = visit.texts
+        guard !items.isEmpty else { return "<p class=\"none\">\(texts[.noWays])</p>" }
+        var table = ListTable(
+            caption: texts[.ways],
+            columns: [texts[.network], texts[.state], texts[.pending], texts[.oldest]], numbers: [2])
+        for item in items {
+            let environment = item.provider.hasEnvironments ? " \(item.environment.rawValue)" : ""
+            let tone = item.state == .open ? "good" : item.state == .stopped ? "bad" : "warn"
+            table.rows.append([
+                "\(item.provider.network.title)\(environment)",
+                "\(visit.badge(texts.way(item.state), tone)) \(HTML.with(item.reason) { "<code>\($0)</code>" })",
+                visit.number(item.load.pending), visit.time(item.load.oldestAt),
+            ])
+        }
+        return table.html
+    }
+
+    /// What is left to do until the first push.
+    private static func steps(_ visit: Visit, _ records: [CredentialRecord], _ hasDevice: Bool, hasSent: Bool) -> HTML {
+        let texts = visit.texts
+        let isVerified = records.contains { if case .ok = $0.health { true } else { false } }
+        let (credentials, compose) = (
+            visit.may(.manage) ? visit.link("credentials") : nil, visit.may(.send) ? visit.link("compose") : nil
+        )
+        let steps: [(Word, Bool, String?)] = [
+            (.stepApp, true, nil), (.stepCredential, !records.isEmpty, credentials),
+            (.stepVerify, isVerified, credentials), (.stepDevice, hasDevice, visit.link("devices")),
+            (.stepSend, hasSent, compose),
+        ]
+        return """
+            <section class="card"><h2>\(texts[.firstSteps])</h2><ol class="steps">\(HTML.each(steps) { step in
+                """
+                <li class="\(step.1 ? "done" : "open")">\(step.2.map { "<a href=\"\($0)\">\(texts[step.0])</a>" as HTML } ?? "\(texts[step.0])")\
+                \(HTML.when(step.1, " <span class=\"hint\">\(texts[.stepDone])</span>"))</li>
+                """
+            })</ol></section>
+            """
+    }
+}
+
+extension Texts {
+    func way(_ state: RouteVerbs.Item.State) -> String {
+        switch state {
+        case .open: self[.wayOpen]
+        case .paused: self[.wayPaused]
+        case .probing: self[.wayProbing]
+        case .stopped: self[.wayStopped]
+        }
+    }
+}

@@ -1,0 +1,57 @@
+internal import PealCore
+
+/// Registers the visitor's own browser with Web Push, so that the first push has somewhere to go.
+enum BrowserPages {
+    static let routes: [ConsoleRoute] = [.app(.post, "browser", .devices, register)]
+
+    /// The platform whose addresses are Web Push subscriptions.
+    private static var platform: Platform? {
+        Platform.addressable.first { Route($0, .production).addressForm == .subscription }
+    }
+
+    /// The public key with which browsers subscribe: the newest one of the app.
+    private static func publicKey(_ records: [CredentialRecord]) -> String? {
+        guard let provider = platform.flatMap({ Route($0, .production).provider }),
+            let record = records.first(where: { $0.provider == provider })
+        else { return nil }
+        let newest = record.facts["keys"]?.arrayValue?.last?["public_key"] ?? record.facts["public_key"]
+        return newest?.stringValue
+    }
+
+    /// The section of the devices page that offers it; empty if the app has no key for browsers.
+    static func section(_ visit: Visit, _ records: [CredentialRecord]) -> HTML {
+        guard visit.may(.devices), let key = publicKey(records) else { return .empty }
+        let texts = visit.texts
+        return """
+            <section class="card narrow" id="browser" data-key="\(key)" \
+            data-worker="\(ConsoleAssets.path("worker.js"))" data-refused="\(texts[.browserRefused])"><h2>\(texts[.thisBrowser])</h2>
+            <p class="hint">\(texts[.thisBrowserText])</p>
+            <form method="post" action="\(visit.link("browser"))">\(visit.formStart)\
+            <input type="hidden" name="subscription"><input type="hidden" name="time_zone">\
+            <div class="actions"><button type="submit">\(texts[.registerBrowser])</button></div>\
+            <p class="error" role="alert" hidden></p></form></section>
+            """
+    }
+
+    @Sendable private static func register(_ visit: Visit) async throws -> ConsoleAnswer {
+        guard let platform, let json = visit.form["subscription"].flatMap({ try? JSONParser.parse($0) }) else {
+            throw PealError.missing("subscription")
+        }
+        let id: DeviceID = visit.services.randomness.identifier()
+        var registration = DeviceRegistration(
+            id: id,
+            address: try visit.services.addressRules.address(json, platform: platform, environment: .production),
+            identityOnMove: .knownID)
+        registration.topics = nil
+        registration.locale = visit.texts.language.rawValue
+        registration.timeZone = visit.form["time_zone"]
+        registration.detail.alias = visit.texts[.thisBrowser]
+        let reply = try await visit.services.devices.register(registration, app: try visit.app.key, visit.verb) {
+            result in
+            Reply(status: 200, ["id": .string(result.device.id.description)])
+        }
+        let stored = (try? JSONParser.parse(reply.body))?["id"]?.stringValue ?? id.description
+        guard visit.may(.read) else { return ConsoleAnswer(redirect: visit.link() + "?done=saved") }
+        return ConsoleAnswer(redirect: visit.link("devices", stored) + "?done=saved")
+    }
+}

@@ -1,0 +1,84 @@
+internal import PealCore
+
+/// Campaigns with the totals of their messages.
+enum CampaignPages {
+    static let routes: [ConsoleRoute] = [
+        .app(.get, "campaigns", .read, list),
+        .app(.get, "campaigns/:id", .read, show),
+    ]
+
+    private static let itemsPerPage = 20
+
+    @Sendable private static func list(_ visit: Visit) async throws -> ConsoleAnswer {
+        let texts = visit.texts
+        let reports = try await visit.services.campaigns.reports(
+            after: visit.query["after"], limit: itemsPerPage + 1, app: try visit.app.key)
+        let shown = Array(reports.prefix(itemsPerPage))
+        var page = Page(visit, texts[.campaigns], .campaigns)
+        guard !shown.isEmpty else {
+            page.body = visit.empty(.noCampaignsTitle, .noCampaignsText)
+            return page.answer()
+        }
+        var table = ListTable(
+            caption: texts[.campaigns],
+            columns: [
+                texts[.campaign], texts[.messages], texts[.devices], texts[.accepted], texts[.received], texts[.opened],
+            ],
+            numbers: [1, 2, 3, 4, 5])
+        table.rows = shown.map { report in
+            [
+                "<a class=\"title\" href=\"\(visit.link("campaigns", report.id))\">\(report.id)</a>",
+                visit.number(report.messages), visit.number(report.total.devices), visit.number(report.total.accepted),
+                visit.number(report.receipts[.received] ?? 0), visit.number(report.receipts[.opened] ?? 0),
+            ]
+        }
+        page.body = "\(table.html)\(visit.pager(next: reports.count > itemsPerPage ? shown.last?.id : nil))"
+        return page.answer()
+    }
+
+    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let texts = visit.texts
+        let id = visit.parameter("id")
+        let report = try await visit.services.campaigns.report(id, app: try visit.app.key)
+        let messages = try await MessagePages.summaries(visit, MessageFilter(campaignID: id), before: nil, limit: 20)
+        var page = Page(visit, id, .campaigns)
+        page.trail = [(texts[.campaigns], visit.link("campaigns"))]
+        page.body = """
+            <section class="card"><h2>\(texts[.funnel])</h2>\(funnel(visit, report))</section>
+            <section class="card"><h2>\(texts[.reasons])</h2>\(visit.outcomes(report.total))\(reasons(visit, report))</section>
+            <section><h2>\(texts[.messages])</h2>\(MessagePages.table(visit, messages))</section>
+            """
+        return page.answer()
+    }
+
+    /// From addressed to opened. The bars repeat the numbers of the table.
+    private static func funnel(_ visit: Visit, _ report: CampaignReport) -> HTML {
+        let texts = visit.texts
+        let all = max(1, report.total.devices)
+        let steps: [(Word, Int)] = [
+            (.devices, report.total.devices), (.accepted, report.total.accepted),
+            (.received, report.receipts[.received] ?? 0), (.opened, report.receipts[.opened] ?? 0),
+        ]
+        return """
+            <table class="funnel"><tbody>\(HTML.each(steps) { word, count in
+                """
+                <tr><th scope="row">\(texts[word])</th><td class="num">\(texts.number(count))</td>\
+                <td class="num">\(texts.percent(count, of: report.total.devices))</td>\
+                <td class="wide"><svg class="bar" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">\
+                <rect class="ground" width="1000" height="10"/><rect class="accent" width="\(min(1000, count * 1000 / all))" height="10"/>\
+                </svg></td></tr>
+                """
+            })</tbody></table>
+            """
+    }
+
+    private static func reasons(_ visit: Visit, _ report: CampaignReport) -> HTML {
+        let texts = visit.texts
+        guard !report.total.reasons.isEmpty else { return "<p class=\"none\">\(texts[.noReasons])</p>" }
+        var table = ListTable(caption: texts[.reasons], columns: [texts[.reason], texts[.devices]], numbers: [1])
+        table.rows = report.total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(50).map {
+            ["<code>\($0.key)</code>", visit.number($0.value)]
+        }
+        return table.html
+    }
+}

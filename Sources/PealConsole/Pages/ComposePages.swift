@@ -1,0 +1,281 @@
+internal import PealCore
+
+/// Compose: write, review, send.
+enum ComposePages {
+    static let routes: [ConsoleRoute] = [
+        .app(.get, "compose", .send) { visit in
+            try await editor(visit, ComposeForm(try await start(visit)), error: nil).answer()
+        },
+        .app(.post, "compose", .send, submit),
+        .app(.post, "compose/check", .send, check),
+    ]
+
+    /// Audiences from this size on are sent to only after their number was typed.
+    static let typedCountMin = 10_000
+
+    /// The fields of a new message: empty, or those of the message to duplicate.
+    private static func start(_ visit: Visit) async throws -> Form {
+        guard let id = visit.query["from"].flatMap({ MessageID($0) }) else {
+            return visit.query
+        }
+        let app = try visit.app.key
+        let draft = try await visit.services.store.read { try $0.draft(app: app, id: id) }
+        return draft.map { ComposeForm.form(of: $0) } ?? Form()
+    }
+
+    @Sendable private static func submit(_ visit: Visit) async throws -> ConsoleAnswer {
+        let form = ComposeForm(visit.form)
+        do {
+            switch visit.form["step"] {
+            case "review": return try await review(visit, form).answer()
+            case "send": return try await send(visit, form)
+            default: return try await editor(visit, form, error: nil).answer()
+            }
+        } catch let error as PealError where error.field != nil || error.code == .payloadTooLarge {
+            return try await editor(visit, form, error: error).answer(error.code.httpStatus)
+        }
+    }
+
+    private static func draft(_ visit: Visit, _ form: ComposeForm) throws -> MessageDraft {
+        try form.draft(
+            id: visit.services.randomness.timeOrderedIdentifier(at: visit.now), app: try visit.app.key,
+            dialect: visit.services.keyRules.dialect, lifeSecondsMax: visit.services.options.messageLifeSeconds,
+            now: visit.now)
+    }
+
+    // MARK: Write
+
+    private static func editor(_ visit: Visit, _ form: ComposeForm, error: PealError?) async throws -> Page {
+        let texts = visit.texts
+        let app = try visit.app
+        let topics = try await visit.services.store.read { store in
+            try store.topics(
+                app: app.key, TopicSearch(), PageNumber(number: 1, size: Limits.pageItemsMax), now: visit.now
+            ).items.map(\.name)
+        }
+        var page = Page(visit, texts[.compose], .compose)
+        page.scripts = ["compose.js"]
+        page.body = """
+            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
+            <form method="post" action="\(visit.link("compose"))" class="compose" id="compose" \
+            data-check="\(visit.link("compose", "check"))">\(visit.formStart)
+            <div class="stack">
+            \(ComposeFields(visit: visit, form: form, topics: topics, error: error).html)
+            <div class="actions end"><button class="primary" name="step" value="review">\(texts[.review])</button></div>
+            </div>
+            <aside id="check" aria-label="\(texts[.preview])" aria-live="polite">\
+            \(await aside(visit, form))</aside>
+            </form>
+            """
+        return page
+    }
+
+    /// What the script asks for while somebody writes.
+    @Sendable private static func check(_ visit: Visit) async throws -> ConsoleAnswer {
+        ConsoleAnswer(page: await aside(visit, ComposeForm(visit.form)))
+    }
+
+    /// The count and the previews, or why there are none.
+    private static func aside(_ visit: Visit, _ form: ComposeForm) async -> HTML {
+        let texts = visit.texts
+        do {
+            let count = try await ComposeCheck.count(visit, try form.audience(), form.environment, isExact: false)
+            let counted: HTML =
+                "<p class=\"count\" data-count>\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
+            guard form.hasContent, let draft = try? draft(visit, form.withAnybody()) else {
+                return counted + "<p class=\"hint\">\(texts[.previewHint])</p>"
+            }
+            return counted + (try await ComposeCheck.previews(visit, draft))
+        } catch let error as PealError {
+            return "<p class=\"notice bad\">\(error.message)</p>"
+        } catch {
+            return "<p class=\"notice bad\">\(texts[.internalText])</p>"
+        }
+    }
+
+    // MARK: Review and send
+
+    private static func review(_ visit: Visit, _ form: ComposeForm, wrongNumber: Bool = false) async throws -> Page {
+        let texts = visit.texts
+        let draft = try draft(visit, form)
+        try await ComposeCheck.refuse(visit, draft)
+        let count = try await ComposeCheck.count(visit, draft.audience, form.environment, isExact: true) ?? 0
+        var page = Page(visit, texts[.review], .compose)
+        page.trail = [(texts[.compose], visit.link("compose"))]
+        var facts = FactList()
+        facts.add(texts[.audience], "<strong>\(texts.devices(count))</strong><br>\(texts.audience(draft.audience))")
+        facts.add(texts[.title], texts.shown(draft.content.title))
+        facts.add(texts[.body], texts.shown(draft.content.body))
+        facts.add(texts[.starts], draft.startAt.map { visit.time($0) } ?? "\(texts[.atOnce])")
+        if let window = draft.window { facts.add(texts[.windowEnd], visit.time(window.until)) }
+        facts.add(texts[.campaign], text: draft.campaignID)
+        let isLarge = count >= typedCountMin
+        let typed = Field(
+            name: "confirm", label: texts(.typeCount, texts.number(count)), hint: texts[.typeCountHint],
+            error: wrongNumber ? texts[.wrongCount] : nil, isRequired: true,
+            more: " inputmode=\"numeric\" autocomplete=\"off\"")
+        let once = visit.form["once"] ?? Hex.encode(visit.services.randomness.bytes(16))
+        page.body = """
+            \(HTML.when(count == 0, "<p class=\"notice warn\">\(texts[.nobodyReached])</p>"))
+            <div class="columns wide-left">
+            <section class="card"><h2>\(texts[.summary])</h2>\(facts.html)
+            <form method="post" action="\(visit.link("compose"))">\(visit.formStart)\
+            \(HTML.each(form.form.pairs.filter { !["csrf", "step", "once", "confirm", "from"].contains($0.name) }) { pair in
+                "<input type=\"hidden\" name=\"\(pair.name)\" value=\"\(pair.value)\">"
+            })<input type="hidden" name="once" value="\(once)">
+            \(HTML.when(isLarge, typed.html))
+            <div class="actions end"><button name="step" value="edit" formnovalidate>\(texts[.edit])</button>\
+            <button class="primary" name="step" value="send">\(texts[.send])</button></div></form></section>
+            <section aria-label="\(texts[.preview])">\(try await ComposeCheck.previews(visit, draft))</section>
+            </div>
+            """
+        return page
+    }
+
+    private static func send(_ visit: Visit, _ form: ComposeForm) async throws -> ConsoleAnswer {
+        let draft = try draft(visit, form)
+        try await ComposeCheck.refuse(visit, draft)
+        let count = try await ComposeCheck.count(visit, draft.audience, form.environment, isExact: true) ?? 0
+        if count >= typedCountMin {
+            let typed = Int((visit.form["confirm"] ?? "").filter(\.isWholeNumber))
+            guard typed == count else { return try await review(visit, form, wrongNumber: true).answer(400) }
+        }
+        guard let once = visit.form["once"], once.utf8.count == 32 else {
+            return try await review(visit, form).answer()
+        }
+        // A button that is pressed twice sends once.
+        let request = IdempotentRequest(
+            scope: visit.services.hasher.hash("console send\n\(visit.holder?.actor ?? "")\n\(draft.app)"),
+            key: once, digest: visit.services.hasher.hash(form.identity))
+        let call = VerbCall(actor: visit.verb.actor, now: visit.now, request: request)
+        let reply = try await visit.services.messages.send(draft, call) { accepted in
+            Reply(status: 202, ["id": .string(accepted.id.description)])
+        }
+        let id = (try? JSONParser.parse(reply.body))?["id"]?.stringValue ?? draft.id.description
+        guard visit.may(.read) else { return ConsoleAnswer(redirect: visit.link("compose") + "?done=sent") }
+        return ConsoleAnswer(redirect: visit.link("messages", id))
+    }
+}
+
+/// Counts audiences and draws what devices will show.
+enum ComposeCheck {
+    /// How many devices a message would reach; nil while no audience is named.
+    /// - Parameter isExact: Reads the whole audience. Otherwise large audiences are estimated.
+    static func count(
+        _ visit: Visit, _ audience: Audience, _ environment: Environment?, isExact: Bool
+    ) async throws -> Int? {
+        guard !audience.isEmpty else { return nil }
+        let app = try visit.app.key
+        return try await visit.services.store.read(.heavy) { store in
+            let estimate = try store.audienceEstimate(app: app, audience, environment: environment, now: visit.now)
+                .values.reduce(0, +)
+            guard isExact || estimate < ComposePages.typedCountMin else { return estimate }
+            return try store.audienceCount(app: app, audience, environment: environment, now: visit.now)
+                .values.reduce(0, +)
+        }
+    }
+
+    /// - Throws: the first reason for which no device could get the message.
+    static func refuse(_ visit: Visit, _ draft: MessageDraft) async throws {
+        let app = try visit.app
+        let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
+        do throws(ContentRefusal) {
+            try visit.services.preview.check(draft, app: app, records)
+        } catch {
+            throw error.error { $0.description }
+        }
+    }
+
+    /// One card for each platform: how it looks, and how large it is.
+    static func previews(_ visit: Visit, _ draft: MessageDraft) async throws -> HTML {
+        let app = try visit.app
+        let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
+        let requests = visit.services.preview.requests(draft, app: app, records).filter { $0.counts || $0.isPossible }
+        var seen: Set<Platform> = []
+        let first = requests.filter { seen.insert($0.platform).inserted }
+        let (own, others) = (first.filter(\.counts), first.filter { !$0.counts })
+        let (shown, hidden) = own.isEmpty ? (first, []) : (own, others)
+        let main = shown.first { $0.isPossible }?.platform
+        return """
+            \(shown.map { card(visit, draft, $0, isMain: $0.platform == main) })
+            \(HTML.when(!hidden.isEmpty, """
+                <details class="others"><summary>\(visit.texts[.otherPlatforms])</summary>\
+                \(hidden.map { card(visit, draft, $0, isMain: false) })</details>
+                """))
+            """
+    }
+
+    /// - Parameter isMain: Whether its size is the one that people look at first.
+    private static func card(
+        _ visit: Visit, _ draft: MessageDraft, _ request: MessagePreview.Request, isMain: Bool
+    ) -> HTML {
+        let texts = visit.texts
+        let platform = request.platform
+        let head: HTML = """
+            <h3>\(texts.platform(platform))\(HTML.with(request.locale) { " <span class=\"tag\">\($0)</span>" })</h3>
+            """
+        switch request.result {
+        case .failure(let refusal):
+            return """
+                <div class="preview">\(head)<p class="error"><code>\(refusal.field.description)</code> \(refusal.message)</p></div>
+                """
+        case .success(let notification):
+            let body = String(decoding: notification.body.prefix + notification.body.suffix, as: UTF8.self)
+            let bytes = notification.body.prefix.count + notification.body.suffix.count
+            let limit = request.route.provider?.network.delivery.payloadBytesMax
+            let shown = ShownNotification(body, draft.content, locale: request.locale)
+            return """
+                <div class="preview">\(head)
+                <div class="phone \(platform.rawValue)"><p class="from">\(visit.named?.name ?? "")<span>\(texts[.now])</span></p>\
+                <p class="bold">\(shown.title)</p><p>\(shown.body)</p></div>
+                \(HTML.with(limit) { limit in
+                    """
+                    <p class="meter"><span>\(texts(isMain ? .bytesOf : .bytesOfOther, String(bytes), String(limit)))</span>\
+                    <meter min="0" max="\(limit)" high="\(limit * 9 / 10)" value="\(min(bytes, limit))" \
+                    aria-label="\(texts[.size])"></meter></p>
+                    """
+                })
+                <details><summary>\(texts[.payload])</summary><pre>\(body)</pre></details>
+                </div>
+                """
+        }
+    }
+}
+
+/// What a device shows of a rendered notification: found in the payload itself, so that it is what will be sent.
+struct ShownNotification: Sendable {
+    let title: String
+    let body: String
+
+    init(_ payload: String, _ content: Content, locale: String?) {
+        guard let json = try? JSONParser.parse(payload) else {
+            // XML: its texts, in order.
+            let texts = payload.split(separator: "<").compactMap { part -> String? in
+                guard part.hasPrefix("text") || part.hasPrefix("wp:Text"), let end = part.firstIndex(of: ">") else {
+                    return nil
+                }
+                let text = String(part[part.index(after: end)...])
+                return text.isEmpty ? nil : Self.plain(text)
+            }
+            title = texts.first ?? content.shownTitle
+            body = texts.dropFirst().joined(separator: " ")
+            return
+        }
+        title = Self.text("title", in: json, depth: 0) ?? ""
+        body = Self.text("body", in: json, depth: 0) ?? Self.text("alert", in: json, depth: 0) ?? ""
+    }
+
+    private static func text(_ name: String, in json: JSON, depth: Int) -> String? {
+        guard depth < 6, let members = json.objectValue else { return nil }
+        if let text = members[name]?.stringValue { return text }
+        for (key, value) in members.pairs where key != "data" {
+            if let text = text(name, in: value, depth: depth + 1) { return text }
+        }
+        return nil
+    }
+
+    private static func plain(_ text: String) -> String {
+        text.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&quot;", with: "\"")
+            .replacing("&apos;", with: "'").replacing("&#39;", with: "'").replacing("&amp;", with: "&")
+    }
+}

@@ -1,0 +1,222 @@
+internal import PealCore
+
+/// Credentials for the push networks: put, verify, delete. Secrets are never shown.
+enum CredentialPages {
+    static let routes: [ConsoleRoute] = [
+        .app(.get, "credentials", .manage) { visit in try await page(visit).answer() },
+        .app(.post, "credentials/:provider/:environment", .manage, put),
+        .app(.post, "credentials/:provider/:environment/verify", .manage, verify),
+        .app(.post, "credentials/:provider/:environment/delete", .manage, delete),
+    ]
+
+    /// The result of a form on this page.
+    private struct Outcome {
+        let provider: ProviderName
+        let environment: Environment
+        var error: PealError?
+        var verification: CredentialVerification?
+    }
+
+    private static func page(_ visit: Visit, _ outcome: Outcome? = nil) async throws -> Page {
+        let texts = visit.texts
+        let app = try visit.app.key
+        let records = try await visit.services.store.read { try $0.credentialRecords(app: app) }
+        var page = Page(visit, texts[.credentials], .credentials)
+        page.lead = "\(texts[.credentialsLead])"
+        page.body = "\(Networks.all.map { section(visit, $0, records, outcome) })"
+        return page
+    }
+
+    private static func section(
+        _ visit: Visit, _ network: Network, _ records: [CredentialRecord], _ outcome: Outcome?
+    ) -> HTML {
+        let own = records.filter { $0.provider == network.name }
+        let outcome = outcome?.provider == network.name ? outcome : nil
+        return """
+            <section class="card" id="\(network.name.rawValue)"><h2>\(network.title)</h2>
+            \(HTML.each(own) { record in credential(visit, record, outcome) })
+            \(HTML.with(outcome?.error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
+            <details\(if: outcome?.error != nil, " open")><summary>\
+            \(own.isEmpty ? visit.texts[.addCredential] : visit.texts[.replaceCredential])</summary>
+            \(form(visit, network, outcome))</details></section>
+            """
+    }
+
+    private static func credential(_ visit: Visit, _ record: CredentialRecord, _ outcome: Outcome?) -> HTML {
+        let texts = visit.texts
+        let path = visit.link("credentials", record.provider.rawValue, record.environment.rawValue)
+        var facts = FactList()
+        facts.add(texts[.kind], text: record.kind)
+        for (name, value) in record.facts.pairs {
+            if let text = value.stringValue { facts.add(name, "<code class=\"long\">\(text)</code>") }
+        }
+        facts.add(texts[.fingerprint], "<code>\(record.fingerprint.prefix(16).description)…</code>")
+        facts.add(texts[.made], visit.time(record.createdAt))
+        if let expiry = record.expiresAt { facts.add(texts[.expires], visit.time(expiry)) }
+        let result = outcome?.environment == record.environment ? outcome?.verification : nil
+        return """
+            <div class="credential"><div class="row"><h3>\(record.provider.hasEnvironments ? record.environment.rawValue : record.provider.network.title)</h3>\
+            \(health(visit, record))</div>
+            \(facts.html)
+            \(HTML.with(record.warning(at: visit.now)) { "<p class=\"notice warn\">\($0)</p>" })
+            \(HTML.with(result) { verification(visit, $0) })
+            <div class="row-actions">\(visit.button(texts[.verify], to: "\(path)/verify"))\
+            \(visit.button(texts[.delete], to: "\(path)/delete", "quiet", confirm: texts[.deleteCredentialConfirm]))</div></div>
+            """
+    }
+
+    private static func health(_ visit: Visit, _ record: CredentialRecord) -> HTML {
+        switch record.health {
+        case .unknown: visit.badge(visit.texts[.unverified], "dim")
+        case .ok: visit.badge(visit.texts[.verified], "good")
+        case .stopped(_, let reason): "\(visit.badge(visit.texts[.refused], "bad")) <code>\(reason)</code>"
+        }
+    }
+
+    private static func verification(_ visit: Visit, _ result: CredentialVerification) -> HTML {
+        let (word, tone): (Word, String) =
+            switch result.result {
+            case .accepted: (.verifyAccepted, "good")
+            case .refused: (.verifyRefused, "bad")
+            case .unreachable: (.verifyUnreachable, "warn")
+            case .unverifiable: (.verifyUnverifiable, "warn")
+            }
+        return """
+            <p class="notice \(tone)" role="status">\(visit.texts[word]) \(result.detail)\
+            \(HTML.when(!result.reason.isEmpty, " <code>\(result.reason)</code>"))</p>
+            """
+    }
+
+    /// The members that the network's own form declares.
+    private static func form(_ visit: Visit, _ network: Network, _ outcome: Outcome?) -> HTML {
+        let texts = visit.texts
+        let environments = network.environments
+        return HTML.each(network.credentials.kinds) { kind in
+            let scope = "\(network.name.rawValue)-\(kind.name)-"
+            let isShown = outcome?.error != nil && visit.form["kind"] == kind.name
+            return """
+                <form method="post" class="kind" action="\(visit.link("credentials", network.name.rawValue, environments[0].rawValue))" \
+                data-environments>\(visit.formStart)<input type="hidden" name="kind" value="\(kind.name)">
+                <h3>\(kind.name.replacing("_", with: " "))</h3>
+                \(HTML.when(environments.count > 1, Field(
+                    name: "environment", label: texts[.environment],
+                    kind: .choice(environments.map { ($0.rawValue, $0.rawValue) }),
+                    value: outcome?.environment.rawValue ?? environments[0].rawValue, scope: scope).html))
+                \(HTML.each(kind.members) { member in
+                    field(
+                        visit, member, scope, value: isShown ? visit.form.raw(member.name) : "",
+                        isShown ? outcome?.error : nil)
+                })
+                <button class="primary">\(texts[.save])</button></form>
+                """
+        }
+    }
+
+    private static func field(
+        _ visit: Visit, _ member: CredentialForm.Member, _ scope: String, value: String, _ error: PealError?
+    ) -> HTML {
+        let texts = visit.texts
+        var field = Field(
+            name: member.name, label: member.name.replacing("_", with: " "),
+            error: error?.field?.hasSuffix(member.name) == true ? error?.message : nil, isRequired: member.isRequired,
+            scope: scope, more: " spellcheck=\"false\" autocomplete=\"off\"")
+        switch member.value {
+        case .text, .word, .contact: field.value = value
+        case .constant(let text): field.value = value.isEmpty ? text : value
+        // A secret is not sent back.
+        case .secret: field.kind = .secret
+        case .lines, .pem, .archive:
+            field.kind = .area(rows: 3)
+            field.hint = texts[.dropFile]
+            field.more = " spellcheck=\"false\" autocomplete=\"off\" class=\"code\" data-drop"
+        }
+        return field.html
+    }
+
+    private static func target(_ visit: Visit) throws(PealError) -> CredentialVerbs.Target {
+        guard let provider = ProviderName(rawValue: visit.parameter("provider")) else { throw .notFound("provider") }
+        // The form names the environment in a field, links name it in the path.
+        guard let environment = Environment(alias: visit.form["environment"] ?? visit.parameter("environment")) else {
+            throw .notFound("environment")
+        }
+        return .init(
+            app: try visit.app.key, provider: provider,
+            environment: provider.hasEnvironments ? environment : .production)
+    }
+
+    @Sendable private static func put(_ visit: Visit) async throws -> ConsoleAnswer {
+        let target = try target(visit)
+        do {
+            let credential = try credential(visit, target.provider.network.credentials)
+            _ = try await visit.services.credentials.put(credential, at: target, visit.verb)
+            return ConsoleAnswer(redirect: visit.link("credentials") + "?done=saved#\(target.provider.rawValue)")
+        } catch let error as PealError where error.code.httpStatus < 500 {
+            let outcome = Outcome(provider: target.provider, environment: target.environment, error: error)
+            return try await page(visit, outcome).answer(400)
+        }
+    }
+
+    private static func credential(_ visit: Visit, _ form: CredentialForm) throws(PealError) -> Credential {
+        guard let kind = form.kinds.first(where: { $0.name == visit.form["kind"] }) else { throw .missing("kind") }
+        var texts: [String: String] = [:]
+        for member in kind.members {
+            let text = visit.form.raw(member.name).trimmed
+            if text.isEmpty {
+                guard !member.isRequired else { throw .missing(member.name) }
+                continue
+            }
+            try member.check(text)
+            texts[member.name] = text
+        }
+        return kind.credential(.init(texts: texts, now: visit.now))
+    }
+
+    @Sendable private static func verify(_ visit: Visit) async throws -> ConsoleAnswer {
+        let target = try target(visit)
+        let answer = try await visit.services.credentials.verify(at: target, visit.verb) { verification in
+            Reply(
+                status: verification.status,
+                [
+                    "result": .string(verification.result.rawValue), "reason": .string(verification.reason),
+                    "detail": .string(verification.detail),
+                ])
+        }
+        let json = (try? JSONParser.parse(answer.body)) ?? .null
+        let verification = CredentialVerification(
+            json["result"]?.stringValue.flatMap { .init(rawValue: $0) } ?? .unreachable,
+            reason: json["reason"]?.stringValue ?? "", detail: json["detail"]?.stringValue ?? "")
+        let outcome = Outcome(
+            provider: target.provider, environment: target.environment, verification: verification)
+        return try await page(visit, outcome).answer()
+    }
+
+    @Sendable private static func delete(_ visit: Visit) async throws -> ConsoleAnswer {
+        try await visit.services.credentials.delete(at: try target(visit), visit.verb)
+        return ConsoleAnswer(redirect: visit.link("credentials") + "?done=deleted")
+    }
+}
+
+extension CredentialForm.Member {
+    /// - Throws: `invalid_field` for a text that the member's form forbids; the provider checks the rest.
+    fileprivate func check(_ text: String) throws(PealError) {
+        switch value {
+        case .word(let extra):
+            guard text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "._:-\(extra)".utf8.contains($0) }) else {
+                throw .invalid(name, "\(name) may contain only letters, digits and ._:-\(extra)")
+            }
+        case .lines(let bytesMax), .pem(let bytesMax), .archive(let bytesMax):
+            guard text.utf8.count <= bytesMax else { throw .invalid(name, "\(name) is longer than \(bytesMax) bytes") }
+            if case .pem = value, !text.contains("-----BEGIN ") {
+                throw .invalid(name, "\(name) must be PEM: -----BEGIN …")
+            }
+        case .constant(let wanted):
+            guard text == wanted else { throw .invalid(name, "\(name) must be \(wanted)") }
+        case .contact:
+            guard text.hasPrefix("mailto:") || text.hasPrefix("https:") else {
+                throw .invalid(name, "\(name) must begin with mailto: or https:")
+            }
+        case .text, .secret: break
+        }
+        guard text.utf8.count <= Limits.archiveCharactersMax else { throw .invalid(name, "\(name) is too long") }
+    }
+}

@@ -1,0 +1,283 @@
+internal import PealCore
+
+/// Devices and users: search, one device with its timeline, one user, erase.
+enum DevicePages {
+    static let routes: [ConsoleRoute] = [
+        .app(.get, "devices", .read, list),
+        .app(.get, "devices/:id", .read, show),
+        .app(.post, "devices/:id/delete", .devices, delete),
+        .app(.get, "users/:id", .read, user),
+        .app(.post, "users/:id/erase", .devices, erase),
+    ]
+
+    private static let itemsPerPage = 25
+    /// How many messages a timeline goes back.
+    private static let timelineMessagesMax = 20
+
+    @Sendable private static func list(_ visit: Visit) async throws -> ConsoleAnswer {
+        let texts = visit.texts
+        let search = visit.query["search"]
+        let (items, users, next) = try await found(visit, search)
+        if search != nil, items.count == 1, users.isEmpty, let only = items.first {
+            return ConsoleAnswer(redirect: visit.link("devices", only.id.description))
+        }
+        var page = Page(visit, texts[.devices], .devices)
+        let field = Field(
+            name: "search", label: texts[.search], value: search ?? "", hint: texts[.searchHint],
+            more: " spellcheck=\"false\" autocomplete=\"off\"")
+        let isEmpty = items.isEmpty && users.isEmpty
+        let app = try visit.app.key
+        let records = try await visit.services.store.read { try $0.credentialRecords(app: app) }
+        page.scripts = ["browser.js"]
+        page.body = """
+            <form class="filter" method="get" action="\(visit.path)" role="search">\(field.html)\
+            <button>\(texts[.show])</button></form>
+            \(HTML.when(!users.isEmpty, """
+                <section><h2>\(texts[.users])</h2><ul class="plain">\(HTML.each(users) { user in
+                    "<li><a href=\"\(visit.link("users", user))\">\(user)</a></li>"
+                })</ul></section>
+                """))
+            \(isEmpty && search == nil ? visit.empty(.noDevicesTitle, .noDevicesText) : table(visit, items))
+            \(visit.pager(next: next))
+            \(BrowserPages.section(visit, records))
+            """
+        return page.answer()
+    }
+
+    /// By id, address or user, which are indexed; otherwise whatever contains the text, within a bounded search.
+    private static func found(
+        _ visit: Visit, _ search: String?
+    ) async throws -> (devices: [Device], users: [String], next: String?) {
+        let app = try visit.app.key
+        let after = visit.query["after"].flatMap { Int64($0) } ?? 0
+        guard let search else {
+            let items = try await visit.services.store.read(.heavy) { store in
+                try store.devices(app: app, DeviceFilter(), after: after, limit: itemsPerPage + 1)
+            }
+            let shown = Array(items.prefix(itemsPerPage))
+            return (shown, [], items.count > itemsPerPage ? shown.last.map { String($0.key) } : nil)
+        }
+        let candidates = addresses(search, visit.services.addressRules)
+        return try await visit.services.store.read(.heavy) { store in
+            if let id = DeviceID(search), let device = try store.device(app: app, id: id) { return ([device], [], nil) }
+            let owned = try store.devices(app: app, DeviceFilter(userID: search), after: 0, limit: itemsPerPage)
+            if !owned.isEmpty { return (owned.count == 1 ? owned : owned, owned.count == 1 ? [] : [search], nil) }
+            let addressed = try candidates.flatMap {
+                try store.devices(app: app, DeviceFilter(address: $0), after: 0, limit: 2)
+            }
+            if !addressed.isEmpty { return (addressed, [], nil) }
+            let routes = Route.allCases.filter { !$0.isBroadcast }
+            let page = try store.devices(
+                app: app, DeviceSearch(routes: routes, containing: search),
+                PageNumber(number: 1, size: itemsPerPage), now: visit.now)
+            return (page.items, try store.userIDs(app: app, containing: search, limit: 10), nil)
+        }
+    }
+
+    private static func addresses(_ text: String, _ rules: AddressRules) -> [Address] {
+        Route.allCases.filter { !$0.isBroadcast }.compactMap { route in
+            if route.addressForm == .subscription {
+                guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }
+                return Address(route: route, bytes: (["endpoint": .string(text)] as JSON).bytes)
+            }
+            return try? rules.address(.string(text), platform: route.platform, environment: route.environment)
+        }
+    }
+
+    static func table(_ visit: Visit, _ items: [Device]) -> HTML {
+        let texts = visit.texts
+        guard !items.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
+        var table = ListTable(
+            caption: texts[.devices],
+            columns: [
+                texts[.device], texts[.platform], texts[.user], texts[.topics], texts[.state], texts[.registered],
+            ])
+        table.rows = items.map { device in
+            [
+                "<a class=\"title\" href=\"\(visit.link("devices", device.id.description))\">\(name(device))</a>",
+                "\(texts.platform(device.platform))\(HTML.when(device.environment != .production, " <span class=\"tag\">\(device.environment.rawValue)</span>"))",
+                userLink(visit, device.userID), topicTags(visit, device, max: 3), state(visit, device),
+                visit.time(device.registeredAt),
+            ]
+        }
+        return table.html
+    }
+
+    private static func name(_ device: Device) -> String {
+        device.detail.alias ?? device.detail.model ?? String(device.id.description.prefix(8))
+    }
+
+    private static func state(_ visit: Visit, _ device: Device) -> HTML {
+        device.retirement == nil
+            ? visit.badge(visit.texts[.deviceActive], "good") : visit.badge(visit.texts[.deviceRetired], "dim")
+    }
+
+    private static func userLink(_ visit: Visit, _ user: String?) -> HTML {
+        user.map { "<a href=\"\(visit.link("users", $0))\">\($0)</a>" } ?? "<span class=\"none\">–</span>"
+    }
+
+    private static func topicTags(_ visit: Visit, _ device: Device, max: Int) -> HTML {
+        let topics = device.topics(at: visit.now).sorted()
+        guard !topics.isEmpty else { return "<span class=\"none\">–</span>" }
+        let rest = topics.count - max
+        return """
+            \(topics.prefix(max).map { "<span class=\"tag\">\($0)</span> " as HTML })\
+            \(HTML.when(rest > 0, "<span class=\"hint\">+\(rest)</span>"))
+            """
+    }
+
+    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let (app, id): (AppKey, DeviceID) = (try visit.app.key, try visit.id("id", of: "device"))
+        guard let device = try await visit.services.store.read({ try $0.device(app: app, id: id) }) else {
+            throw PealError.notFound("device")
+        }
+        let texts = visit.texts
+        var page = Page(visit, name(device), .devices)
+        page.trail = [(texts[.devices], visit.link("devices"))]
+        if visit.may(.devices) {
+            page.actions = visit.button(
+                texts[.deleteDevice], to: visit.link("devices", id.description, "delete"), "danger",
+                confirm: texts[.deleteDeviceConfirm])
+        }
+        page.body = """
+            <div class="columns narrow-left">
+            <section><h2>\(texts[.details])</h2>\(facts(visit, device))</section>
+            <section><h2>\(texts[.timeline])</h2>\(try await timeline(visit, .device(id)))</section>
+            </div>
+            """
+        return page.answer()
+    }
+
+    private static func facts(_ visit: Visit, _ device: Device) -> HTML {
+        let texts = visit.texts
+        var facts = FactList()
+        facts.add("ID", "<code>\(device.id.description)</code>")
+        facts.add(texts[.state], state(visit, device))
+        if let retirement = device.retirement {
+            facts.add(texts[.reason], "<code>\(retirement.reason)</code> \(visit.time(retirement.at))")
+        }
+        facts.add(texts[.platform], text: texts.platform(device.platform))
+        if device.address.route.provider?.hasEnvironments == true {
+            facts.add(texts[.environment], text: device.environment.rawValue)
+        }
+        facts.add(texts[.user], userLink(visit, device.userID))
+        facts.add(texts[.topics], topicTags(visit, device, max: 50))
+        facts.add(texts[.locale], text: device.locale)
+        facts.add(texts[.timeZone], text: device.timeZone)
+        facts.add(texts[.model], text: device.detail.model)
+        facts.add(texts[.osVersion], text: device.detail.osVersion)
+        facts.add(texts[.appVersion], text: device.detail.appVersion)
+        facts.add(texts[.registered], visit.time(device.registeredAt))
+        facts.add(texts[.address], "<code class=\"long\">\(shownAddress(device))</code>")
+        if !device.detail.attributes.isEmpty {
+            facts.add(texts[.attributes], "<pre>\(JSON.object(device.detail.attributes).text)</pre>")
+        }
+        return facts.html
+    }
+
+    /// Enough to recognize it: whoever has all of it could send to the device with the app's credential.
+    private static func shownAddress(_ device: Device) -> String {
+        let text = device.address.json.stringValue ?? device.address.json["endpoint"]?.stringValue ?? ""
+        return text.count > 24 ? "\(text.prefix(16))…\(text.suffix(6))" : text
+    }
+
+    /// The latest messages on their way to one device or to all of a user, newest first.
+    private static func timeline(_ visit: Visit, _ subject: DeliveryTrail.Subject) async throws -> HTML {
+        let texts = visit.texts
+        let trail = DeliveryTrail(store: visit.services.store)
+        let messages = try await MessagePages.summaries(
+            visit, MessageFilter(), before: visit.query["after"].flatMap { MessageID($0) }, limit: timelineMessagesMax)
+        let app = try visit.app.key
+        var entries: [HTML] = []
+        for item in messages {
+            let events = try await trail.events(of: item.message.id, app: app, subject)
+            let isAddressed = events.contains { $0.name != .notMatched }
+            guard isAddressed else { continue }
+            entries.append(entry(visit, item, events))
+        }
+        guard !entries.isEmpty else { return "<p class=\"none\">\(texts[.noTimeline])</p>" }
+        let next = messages.count == timelineMessagesMax ? messages.last?.message.id.description : nil
+        return "<ol class=\"timeline\">\(entries)</ol>\(visit.pager(next: next))"
+    }
+
+    private static func entry(_ visit: Visit, _ item: MessagePages.Summary, _ events: [DeliveryTrail.Event]) -> HTML {
+        let texts = visit.texts
+        let title = item.title.isEmpty ? texts[.untitled] : item.title
+        return """
+            <li><div class="row"><a class="title" href="\(visit.link("messages", item.message.id.description))">\(title)</a>\
+            \(visit.time(item.message.createdAt))</div>
+            <ol class="events">\(HTML.each(events.filter { $0.name != .notMatched }) { event in
+                """
+                <li><span><i class="dot \(event.name.tone)"></i>\(texts.event(event.name)) \
+                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(event.detail)</span>"))</span> \(visit.time(event.at))</li>
+                """
+            })</ol></li>
+            """
+    }
+
+    @Sendable private static func delete(_ visit: Visit) async throws -> ConsoleAnswer {
+        let id: DeviceID = try visit.id("id", of: "device")
+        try await visit.services.devices.delete(id, app: try visit.app.key, visit.verb)
+        return ConsoleAnswer(redirect: visit.link("devices") + "?done=deleted")
+    }
+
+    @Sendable private static func user(_ visit: Visit) async throws -> ConsoleAnswer {
+        let texts = visit.texts
+        let user = visit.parameter("id")
+        let app = try visit.app.key
+        let devices = try await visit.services.store.read(.heavy) { store in
+            try store.devices(app: app, DeviceFilter(userID: user), after: 0, limit: 50)
+        }
+        guard !devices.isEmpty else { throw PealError.notFound("user") }
+        var page = Page(visit, user, .devices)
+        page.trail = [(texts[.devices], visit.link("devices"))]
+        if visit.may(.devices) {
+            page.actions = visit.button(
+                texts[.eraseUser], to: visit.link("users", user, "erase"), "danger", confirm: texts[.eraseUserConfirm])
+        }
+        page.lead = "\(texts.devices(devices.count))"
+        page.body = """
+            \(table(visit, devices))
+            <section><h2>\(texts[.timeline])</h2>\(try await timeline(visit, .user(user)))</section>
+            """
+        return page.answer()
+    }
+
+    @Sendable private static func erase(_ visit: Visit) async throws -> ConsoleAnswer {
+        _ = try await visit.services.devices.deleteUser(visit.parameter("id"), app: try visit.app.key, visit.verb)
+        return ConsoleAnswer(redirect: visit.link("devices") + "?done=erased")
+    }
+}
+
+extension DeliveryTrail.Event.Name {
+    /// The class of its dot.
+    var tone: String {
+        switch self {
+        case .accepted, .received, .opened: "good"
+        case .rejected, .retired: "bad"
+        case .deferred, .held, .pending: "wait"
+        case .matched, .sent: "live"
+        case .expired, .suppressed, .notMatched: "dim"
+        }
+    }
+}
+
+extension Texts {
+    func event(_ name: DeliveryTrail.Event.Name) -> String {
+        switch name {
+        case .matched: self[.eventMatched]
+        case .held: self[.eventHeld]
+        case .sent: self[.eventSent]
+        case .deferred: self[.eventDeferred]
+        case .accepted: self[.accepted]
+        case .rejected: self[.rejected]
+        case .retired: self[.retired]
+        case .expired: self[.expired]
+        case .suppressed: self[.suppressed]
+        case .pending: self[.pending]
+        case .received: self[.received]
+        case .opened: self[.opened]
+        case .notMatched: self[.eventNotMatched]
+        }
+    }
+}

@@ -1,0 +1,139 @@
+internal import PealCore
+
+/// `/console/`: the apps that the visitor may see, and what needs attention.
+enum HomePage {
+    static let routes: [ConsoleRoute] = [
+        ConsoleRoute(.get, "", .session, show),
+        ConsoleRoute(.get, "apps", .session) { _ in ConsoleAnswer(redirect: "/console/") },
+        ConsoleRoute(.get, "new-app", .admin) { visit in page(visit, error: nil).answer() },
+        ConsoleRoute(.post, "new-app", .admin, create),
+    ]
+
+    private static let appsMax = 100
+
+    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let own = visit.holder?.app
+        let isAdmin = visit.isAdmin
+        let (apps, stopped, ending) = try await visit.services.store.read { store in
+            let apps =
+                try own.map { try store.app(key: $0).map { [$0] } ?? [] } ?? store.apps(after: nil, limit: appsMax)
+            return (
+                apps, isAdmin ? try store.stoppedCredentials(limit: 20) : [],
+                isAdmin ? try store.endingCredentials(limit: 20) : []
+            )
+        }
+        // A key has one app: its page is the home.
+        if own != nil, let app = apps.first { return ConsoleAnswer(redirect: "/console/apps/\(app.id)/") }
+        let texts = visit.texts
+        var page = Page(visit, texts[.apps], .home)
+        if apps.isEmpty {
+            page.body = visit.empty(.noAppsTitle, .noAppsText, action: newAppLink(visit))
+            return page.answer()
+        }
+        page.actions = newAppLink(visit)
+        page.body = """
+            \(attention(visit, apps, stopped, ending))
+            <ul class="tiles">\(HTML.each(apps) { app in
+                """
+                <li><a class="tile" href="/console/apps/\(app.id.description)/"><strong>\(app.name)</strong>\
+                <span>\(app.bundleID ?? app.id.description)</span></a></li>
+                """
+            })</ul>
+            """
+        return page.answer()
+    }
+
+    private static func newAppLink(_ visit: Visit) -> HTML {
+        "<a class=\"button primary\" href=\"/console/new-app\">\(visit.texts[.newApp])</a>"
+    }
+
+    /// Credentials that were refused or end soon.
+    private static func attention(
+        _ visit: Visit, _ apps: [App], _ stopped: [(app: AppID, record: CredentialRecord)],
+        _ ending: [(app: AppID, record: CredentialRecord)]
+    ) -> HTML {
+        let names = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.name) })
+        let items =
+            stopped.map { app, record in Attention.item(visit, record, app: names[app] ?? "\(app)", id: app) }
+            + ending.filter { $0.record.warning(at: visit.now) != nil }.map { app, record in
+                Attention.item(visit, record, app: names[app] ?? "\(app)", id: app)
+            }
+        return Attention.list(visit, items)
+    }
+
+    private static func page(_ visit: Visit, error: PealError?) -> Page {
+        let texts = visit.texts
+        var page = Page(visit, texts[.newApp], .home)
+        page.trail = [(texts[.apps], "/console/")]
+        page.lead = "\(texts[.newAppLead])"
+        let fields = [
+            Field(
+                name: "name", label: texts[.name], value: visit.form["name"] ?? "",
+                error: error?.field == "name" ? error?.message : nil, isRequired: true, more: " maxlength=\"255\""),
+            Field(
+                name: "bundle_id", label: texts[.bundleID], value: visit.form["bundle_id"] ?? "",
+                hint: texts[.bundleIDHint], error: error?.field == "bundle_id" ? error?.message : nil,
+                more: " maxlength=\"255\" spellcheck=\"false\""),
+        ]
+        page.body = """
+            <form method="post" action="/console/new-app" class="card narrow">\(visit.formStart)\(fields.map(\.html))\
+            <button class="primary">\(texts[.makeApp])</button></form>
+            """
+        return page
+    }
+
+    @Sendable private static func create(_ visit: Visit) async throws -> ConsoleAnswer {
+        do {
+            let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
+            let bundleID = visit.form["bundle_id"]
+            if let bundleID, !bundleID.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }) {
+                throw PealError.invalid("bundle_id", "bundle_id may contain only letters, digits and . _ : -")
+            }
+            let app = App(
+                id: visit.services.randomness.identifier(), key: 0, name: name, bundleID: bundleID,
+                createdAt: visit.now)
+            _ = try await visit.services.apps.create(app, visit.verb) { app in
+                Reply(status: 201, ["id": .string(app.id.description)])
+            }
+            return ConsoleAnswer(redirect: "/console/apps/\(app.id)/credentials?done=app-made")
+        } catch let error as PealError where error.field != nil {
+            return page(visit, error: error).answer(400)
+        }
+    }
+}
+
+/// What somebody should look at.
+enum Attention {
+    static func item(_ visit: Visit, _ record: CredentialRecord, app: String?, id: AppID) -> HTML {
+        let place =
+            [app, record.provider.network.title].compactMap(\.self).joined(separator: " · ")
+            + (record.provider.hasEnvironments ? " \(record.environment.rawValue)" : "")
+        let link = "/console/apps/\(id)/credentials"
+        if case .stopped(let at, let reason) = record.health {
+            return """
+                <li><a href="\(link)">\(place)</a>: \(visit.texts(.credentialRefused, reason)) \(visit.time(at))</li>
+                """
+        }
+        return "<li><a href=\"\(link)\">\(place)</a>: \(record.warning(at: visit.now) ?? "")</li>"
+    }
+
+    static func list(_ visit: Visit, _ items: [HTML]) -> HTML {
+        guard !items.isEmpty else { return .empty }
+        return """
+            <section class="notice warn"><h2>\(visit.texts[.needsAttention])</h2><ul>\(items)</ul></section>
+            """
+    }
+}
+
+/// Checks what people type.
+enum ConsoleText {
+    /// - Throws: `missing_field`; `invalid_field` for control characters or too many characters.
+    static func checked(_ text: String?, named name: String, max: Int) throws(PealError) -> String {
+        guard let text, !text.isEmpty else { throw .missing(name) }
+        guard text.count <= max else { throw .invalid(name, "\(name) may have at most \(max) characters") }
+        guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw .invalid(name, "\(name) must not contain control characters")
+        }
+        return text
+    }
+}

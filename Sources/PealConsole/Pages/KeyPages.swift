@@ -1,0 +1,103 @@
+internal import PealCore
+
+/// Keys: list, make (the only page that shows the secret), revoke.
+enum KeyPages {
+    static let routes: [ConsoleRoute] = [
+        .app(.get, "keys", .manage) { visit in try await page(visit).answer() },
+        .app(.post, "keys", .manage, make),
+        .app(.post, "keys/:id/revoke", .manage, revoke),
+    ]
+
+    private static func page(_ visit: Visit, secret: String? = nil, error: PealError? = nil) async throws -> Page {
+        let texts = visit.texts
+        let app = try visit.app.key
+        let keys = try await visit.services.store.read { try $0.keys(app: app) }
+        var page = Page(visit, texts[.keys], .keys)
+        page.lead = "\(texts[.keysLead])"
+        page.body = """
+            \(HTML.with(secret) { secret in
+                """
+                <section class="notice good" role="status"><h2>\(texts[.keyMade])</h2><p>\(texts[.keyMadeText])</p>\
+                <p><code class="secret" id="secret">\(secret)</code> \
+                <button type="button" class="small" data-copy="secret">\(texts[.copy])</button></p></section>
+                """
+            })
+            \(keys.isEmpty ? visit.empty(.noKeysTitle, .noKeysText) : table(visit, keys))
+            \(form(visit, error))
+            """
+        return page
+    }
+
+    private static func table(_ visit: Visit, _ keys: [APIKey]) -> HTML {
+        let texts = visit.texts
+        var table = ListTable(
+            caption: texts[.keys],
+            columns: [texts[.kind], texts[.publicPart], texts[.scopes], texts[.made], texts[.expires], texts[.actions]])
+        table.rows = keys.map { key in
+            let scopes = APIKey.Scope.allCases.filter(key.scopes.contains)
+            return [
+                "\(key.dialect.rawValue)", "<code>\(key.publicHalf)</code>",
+                "\(scopes.map { "<span class=\"tag\">\($0.rawValue)</span> " as HTML })", visit.time(key.createdAt),
+                visit.time(key.expiresAt),
+                visit.button(
+                    texts[.revoke], to: visit.link("keys", key.id.description, "revoke"), "small quiet",
+                    confirm: texts[.revokeConfirm]),
+            ]
+        }
+        return table.html
+    }
+
+    private static func form(_ visit: Visit, _ error: PealError?) -> HTML {
+        let texts = visit.texts
+        let chosen = visit.form.pairs.isEmpty ? APIKey.Scope.usual.map(\.rawValue) : visit.form.all("scopes")
+        let days = Field(
+            name: "days", label: texts[.validDays], value: visit.form["days"] ?? "", hint: texts[.validDaysHint],
+            error: error?.field == "days" ? error?.message : nil, more: " inputmode=\"numeric\"")
+        return """
+            <section class="card narrow"><h2>\(texts[.newKey])</h2>
+            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
+            <form method="post" action="\(visit.link("keys"))">\(visit.formStart)
+            <fieldset class="field"><legend>\(texts[.scopes])</legend><div class="boxes">\
+            \(HTML.each(APIKey.Scope.allCases.filter(visit.may)) { scope in
+                """
+                <label><input type="checkbox" name="scopes" value="\(scope.rawValue)"\
+                \(if: chosen.contains(scope.rawValue), " checked")> \(scope.rawValue)</label>
+                """
+            })</div></fieldset>
+            \(days.html)
+            <button class="primary">\(texts[.makeKey])</button></form></section>
+            """
+    }
+
+    @Sendable private static func make(_ visit: Visit) async throws -> ConsoleAnswer {
+        do {
+            var draft = KeyDraft(rules: visit.services.keyRules)
+            let scopes = Set(visit.form.all("scopes").compactMap { APIKey.Scope(rawValue: $0) })
+            guard !scopes.isEmpty else { throw PealError.invalid("scopes", visit.texts[.chooseScope]) }
+            guard scopes.allSatisfy(visit.may) else {
+                throw PealError(.forbidden, "a key cannot grant a scope that it lacks", field: "scopes")
+            }
+            draft.scopes = scopes
+            if let text = visit.form["days"] {
+                guard let days = Int64(text), (1...3650).contains(days) else {
+                    throw PealError.invalid("days", "give a number of days from 1 to 3650")
+                }
+                draft.expiresAt = visit.now + .seconds(days * 86_400)
+            }
+            let reply = try await visit.services.keys.create(draft, app: try visit.app.key, visit.verb) { made in
+                Reply(status: 201, ["secret": .string(made.secret)])
+            }
+            visit.services.operations.keysChanged()
+            let secret = (try? JSONParser.parse(reply.body))?["secret"]?.stringValue
+            return try await page(visit, secret: secret).answer()
+        } catch let error as PealError where error.field != nil {
+            return try await page(visit, error: error).answer(error.code.httpStatus)
+        }
+    }
+
+    @Sendable private static func revoke(_ visit: Visit) async throws -> ConsoleAnswer {
+        try await visit.services.keys.revoke(try visit.id("id", of: "key"), app: try visit.app.key, visit.verb)
+        visit.services.operations.keysChanged()
+        return ConsoleAnswer(redirect: visit.link("keys") + "?done=revoked")
+    }
+}

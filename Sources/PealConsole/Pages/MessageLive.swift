@@ -1,0 +1,136 @@
+internal import HummingbirdCore
+internal import NIOCore
+internal import PealCore
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// The part of a message's page that changes while it is sent, and the stream that renews it.
+enum MessageLive {
+    static let routes: [ConsoleRoute] = [.app(.get, "messages/:id/live", .read, stream)]
+
+    /// How many streams one process serves; a page without one shows what it was when it was opened.
+    private static let streamsMax = 200
+    private static let streams = Atomic(0)
+    private static let interval = Duration.milliseconds(500)
+
+    /// - Parameter samples: Devices for each reason.
+    static func fragment(_ visit: Visit, _ report: MessageReport, samples: [String: [DeviceID]]) -> HTML {
+        let texts = visit.texts
+        let total = report.total
+        let settled = total.settled
+        return """
+            <section class="card progress" data-settled="\(settled)" data-devices="\(total.devices)">
+            <div class="row"><p>\(visit.badge(report.message.state))</p>\
+            <p class="figure"><strong>\(texts.number(settled))</strong> \(texts(.ofDevices, texts.number(total.devices)))</p></div>
+            \(visit.outcomes(total))
+            \(figures(visit, total, report))
+            <svg class="rate" viewBox="0 0 300 40" preserveAspectRatio="none" role="img" aria-label="\(texts[.rate])" hidden></svg>
+            <p class="hint rate-text" hidden data-text="\(texts[.ratePerSecond])"></p>
+            </section>
+            <div class="columns">
+            <section><h2>\(texts[.reasons])</h2>\(reasons(visit, total, samples))</section>
+            <section><h2>\(texts[.platforms])</h2>\(platforms(visit, report))</section>
+            </div>
+            """
+    }
+
+    /// The devices to show for the report's reasons.
+    static func samples(_ visit: Visit, _ report: MessageReport) async throws -> [String: [DeviceID]] {
+        guard !report.total.reasons.isEmpty else { return [:] }
+        return try await OutcomeSamples(store: visit.services.store).devices(
+            of: report.message.id, app: report.message.app)
+    }
+
+    private static func figures(_ visit: Visit, _ total: OutcomeCounts, _ report: MessageReport) -> HTML {
+        let texts = visit.texts
+        let received = Receipt.Kind.allCases.filter { $0 != .heartbeat }.compactMap { kind -> HTML? in
+            guard let count = report.receipts[kind], count > 0 else { return nil }
+            return "<div><dt>\(texts.receipt(kind))</dt><dd>\(texts.number(count))</dd></div>"
+        }
+        return """
+            <dl class="figures">\(HTML.each(Outcomes.all) { item in
+                """
+                <div><dt><i class="dot \(item.tone)"></i>\(texts[item.word])</dt>\
+                <dd data-count="\(item.name)">\(texts.number(total[keyPath: item.value]))</dd></div>
+                """
+            })\(received)</dl>
+            """
+    }
+
+    private static func reasons(_ visit: Visit, _ total: OutcomeCounts, _ samples: [String: [DeviceID]]) -> HTML {
+        let texts = visit.texts
+        guard !total.reasons.isEmpty else { return "<p class=\"none\">\(texts[.noReasons])</p>" }
+        var table = ListTable(
+            caption: texts[.reasons], columns: [texts[.reason], texts[.devices], texts[.samples]], numbers: [1])
+        table.rows = total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(50).map { reason, count in
+            let devices = HTML.each(samples[reason] ?? []) { device in
+                "<a class=\"sample\" href=\"\(visit.link("devices", device.description))\">\(device.description.prefix(8).description)</a> "
+            }
+            return ["<code>\(reason)</code>", visit.number(count), devices]
+        }
+        return table.html
+    }
+
+    private static func platforms(_ visit: Visit, _ report: MessageReport) -> HTML {
+        let texts = visit.texts
+        guard !report.platforms.isEmpty else { return "<p class=\"none\">\(texts[.nobody])</p>" }
+        let total = report.total
+        let shown = Outcomes.all.filter { $0.name == "accepted" || total[keyPath: $0.value] > 0 }
+        var table = ListTable(
+            caption: texts[.platforms], columns: [texts[.platform]] + shown.map { texts[$0.word] },
+            numbers: Set(1...shown.count))
+        table.rows = report.platforms.sorted { $0.key.rawValue < $1.key.rawValue }.map { platform, counts in
+            ["\(texts.platform(platform))"] + shown.map { visit.number(counts[keyPath: $0.value]) }
+        }
+        return table.html
+    }
+
+    /// Server-sent events: `progress` with the fragment whenever it changes, and `end` with the last one.
+    @Sendable private static func stream(_ visit: Visit) async throws -> ConsoleAnswer {
+        let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
+        guard try await visit.services.store.read({ try $0.message(app: app, id: id) }) != nil else {
+            throw PealError.notFound("message")
+        }
+        guard streams.add(1, ordering: .relaxed).newValue <= streamsMax else {
+            streams.subtract(1, ordering: .relaxed)
+            throw PealError(.unavailable, "too many pages are watched", retryAfterSeconds: 10)
+        }
+        return ConsoleAnswer { writer in
+            defer { streams.subtract(1, ordering: .relaxed) }
+            var last: HTML?
+            var idle = 0
+            while !Task.isCancelled, !Task.isShuttingDownGracefully {
+                guard let report = try await visit.services.store.read({ try $0.report(app: app, id: id) }) else {
+                    break
+                }
+                let isOver = report.message.state.isFinal
+                let fragment = fragment(visit, report, samples: try await samples(visit, report))
+                idle = fragment == last ? idle + 1 : 0
+                if fragment != last || isOver {
+                    try await writer.write(event(isOver ? "end" : "progress", fragment))
+                    last = fragment
+                } else if idle.isMultiple(of: 20) {
+                    try await writer.write(ByteBuffer(string: ": still here\n\n"))
+                }
+                if isOver { break }
+                try await visit.services.time.sleep(for: interval)
+            }
+            try await writer.finish(nil)
+        }
+    }
+
+    private static func event(_ name: String, _ fragment: HTML) -> ByteBuffer {
+        let lines = fragment.text.split(separator: "\n").map { "data: \($0)\n" }.joined()
+        return ByteBuffer(string: "event: \(name)\n\(lines)\n")
+    }
+}
+
+extension Texts {
+    func receipt(_ kind: Receipt.Kind) -> String {
+        switch kind {
+        case .received: self[.received]
+        case .opened: self[.opened]
+        case .heartbeat: ""
+        }
+    }
+}

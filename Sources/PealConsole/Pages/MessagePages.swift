@@ -1,0 +1,289 @@
+internal import PealCore
+
+/// Messages: the list, one message, and its states.
+enum MessagePages {
+    static let routes: [ConsoleRoute] = [
+        .app(.get, "messages", .read, list),
+        .app(.get, "messages/:id", .read, show),
+        .app(.post, "messages/:id/pause", .send) { try await move($0, "paused") { $0.pause } },
+        .app(.post, "messages/:id/resume", .send) { try await move($0, "resumed") { $0.resume } },
+        .app(.post, "messages/:id/cancel", .send) { try await move($0, "cancelled") { $0.cancel } },
+        .app(.get, "calendar", .read, calendar),
+    ]
+
+    private static let itemsPerPage = 25
+
+    /// One message in a list.
+    struct Summary: Sendable {
+        let report: MessageReport
+        let title: String
+        let audience: Audience?
+        var message: Message { report.message }
+    }
+
+    static func summaries(
+        _ visit: Visit, _ filter: MessageFilter, before: MessageID?, limit: Int
+    ) async throws -> [Summary] {
+        let app = try visit.app.key
+        return try await visit.services.store.read(.heavy) { store in
+            try store.messages(app: app, filter, before: before, limit: limit).map { message in
+                let report = try store.report(app: app, id: message.id)
+                let draft = try store.draft(app: app, id: message.id)
+                return Summary(
+                    report: report ?? MessageReport(message: message, platforms: [:]),
+                    title: draft?.content.shownTitle ?? "", audience: draft?.audience)
+            }
+        }
+    }
+
+    @Sendable private static func list(_ visit: Visit) async throws -> ConsoleAnswer {
+        let texts = visit.texts
+        let state = visit.query["state"].flatMap { Message.State(name: $0) }
+        let filter = MessageFilter(state: state, campaignID: visit.query["campaign_id"])
+        let before = visit.query["after"].flatMap { MessageID($0) }
+        var items = try await summaries(visit, filter, before: before, limit: itemsPerPage + 1)
+        let next = items.count > itemsPerPage ? items[itemsPerPage - 1].message.id.description : nil
+        items = Array(items.prefix(itemsPerPage))
+        var page = Page(visit, texts[.messages], .messages)
+        if visit.may(.send) {
+            page.actions = "<a class=\"button primary\" href=\"\(visit.link("compose"))\">\(texts[.compose])</a>"
+        }
+        let states = [("", texts[.allStates])] + Message.State.allCases.map { ($0.name, texts.state($0)) }
+        let choice = Field(
+            name: "state", label: texts[.state], kind: .choice(states), value: visit.query["state"] ?? "")
+        let campaign = Field(
+            name: "campaign_id", label: texts[.campaign], value: visit.query["campaign_id"] ?? "",
+            more: " maxlength=\"255\"")
+        let isFiltered = state != nil || filter.campaignID != nil
+        page.body = """
+            <form class="filter" method="get" action="\(visit.path)">\(choice.html)\(campaign.html)\
+            <button>\(texts[.show])</button></form>
+            \(items.isEmpty && !isFiltered && before == nil
+                ? visit.empty(.noMessagesTitle, .noMessagesText, action: page.actions) : table(visit, items))
+            \(visit.pager(next: next))
+            """
+        return page.answer()
+    }
+
+    static func table(_ visit: Visit, _ items: [Summary]) -> HTML {
+        let texts = visit.texts
+        guard !items.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
+        var table = ListTable(
+            caption: texts[.messages],
+            columns: [
+                texts[.message], texts[.state], texts[.audience], texts[.devices], texts[.accepted], texts[.made],
+            ], numbers: [3, 4])
+        table.rows = items.map { item in
+            let total = item.report.total
+            let title = item.title.isEmpty ? texts[.untitled] : item.title
+            return [
+                """
+                <a class="title" href="\(visit.link("messages", item.message.id.description))">\(title)</a>\
+                \(HTML.with(item.message.campaignID) { " <span class=\"hint\">\($0)</span>" })
+                """,
+                visit.badge(item.message.state), "\(item.audience.map { texts.audience($0) } ?? "")",
+                total.devices == 0 && item.message.cutoffAt == nil
+                    ? "<span class=\"none\">–</span>" : visit.number(total.devices),
+                "\(total.devices == 0 ? "–" : texts.percent(total.accepted, of: total.devices))",
+                visit.time(item.message.createdAt),
+            ]
+        }
+        return table.html
+    }
+
+    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
+        let (report, draft) = try await visit.services.store.read { store in
+            (try store.report(app: app, id: id), try store.draft(app: app, id: id))
+        }
+        guard let report else { throw PealError.notFound("message") }
+        let texts = visit.texts
+        let shownTitle = draft?.content.shownTitle ?? ""
+        var page = Page(visit, shownTitle.isEmpty ? texts[.untitled] : shownTitle, .messages)
+        page.trail = [(texts[.messages], visit.link("messages"))]
+        page.scripts = ["message.js"]
+        page.actions = actions(visit, report.message)
+        let isLive = !report.message.state.isFinal
+        page.body = """
+            <div id="live" class="stack"\(if: isLive, " data-events=\"\(visit.link("messages", id.description, "live"))\"")>
+            \(MessageLive.fragment(visit, report, samples: try await MessageLive.samples(visit, report)))
+            </div>
+            <div class="columns">
+            <section><h2>\(texts[.content])</h2>\(draft.map { content(visit, $0) } ?? .empty)</section>
+            <section><h2>\(texts[.details])</h2>\(details(visit, report, draft))</section>
+            </div>
+            \(explain(visit, id))
+            """
+        return page.answer()
+    }
+
+    /// What can be done with the message in its state.
+    static func actions(_ visit: Visit, _ message: Message) -> HTML {
+        guard visit.may(.send) else { return .empty }
+        let texts = visit.texts
+        let path = visit.link("messages", message.id.description)
+        let mayPause = message.windowUntil == nil
+        var buttons: [HTML] = []
+        if message.state == .paused {
+            buttons.append(visit.button(texts[.resume], to: "\(path)/resume", "primary"))
+        } else if !message.state.isFinal, mayPause {
+            buttons.append(visit.button(texts[.pause], to: "\(path)/pause"))
+        }
+        if !message.state.isFinal {
+            buttons.append(
+                visit.button(texts[.cancelMessage], to: "\(path)/cancel", "danger", confirm: texts[.cancelConfirm]))
+        }
+        buttons.append(
+            "<a class=\"button\" href=\"\(visit.link("compose"))?from=\(message.id.description)\">\(texts[.duplicate])</a>"
+        )
+        return "\(buttons)"
+    }
+
+    private static func content(_ visit: Visit, _ draft: MessageDraft) -> HTML {
+        let texts = visit.texts
+        var facts = FactList()
+        facts.add(texts[.title], texts.shown(draft.content.title))
+        facts.add(texts[.subtitle], texts.shown(draft.content.subtitle))
+        facts.add(texts[.body], texts.shown(draft.content.body))
+        facts.add(texts[.image], text: draft.content.imageURL)
+        if !draft.content.data.isEmpty {
+            facts.add(texts[.data], "<pre>\(JSON.object(draft.content.data).text)</pre>")
+        }
+        for (platform, own) in draft.content.platforms.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+        where !own.fields.isEmpty {
+            facts.add(texts.platform(platform), "<pre>\(JSON.object(own.fields).text)</pre>")
+        }
+        return facts.html
+    }
+
+    private static func details(_ visit: Visit, _ report: MessageReport, _ draft: MessageDraft?) -> HTML {
+        let texts = visit.texts
+        let message = report.message
+        var facts = FactList()
+        facts.add("ID", "<code>\(message.id.description)</code>")
+        if let draft { facts.add(texts[.audience], "\(texts.audience(draft.audience))") }
+        facts.add(texts[.campaign], text: message.campaignID)
+        facts.add(texts[.sentBy], text: message.dialect.rawValue)
+        facts.add(texts[.made], visit.time(message.createdAt))
+        if let start = message.startAt { facts.add(texts[.starts], visit.time(start)) }
+        if let window = message.windowUntil { facts.add(texts[.windowEnd], visit.time(window)) }
+        facts.add(texts[.expires], visit.time(message.expiresAt))
+        if let first = message.firstSentAt { facts.add(texts[.firstSent], visit.time(first)) }
+        if let ended = message.endedAt { facts.add(texts[.ended], visit.time(ended)) }
+        facts.add(texts[.failure], text: message.failure)
+        return facts.html
+    }
+
+    /// Finds the way of the message to one device.
+    private static func explain(_ visit: Visit, _ id: MessageID) -> HTML {
+        let texts = visit.texts
+        let field = Field(
+            name: "search", label: texts[.explainLabel], hint: texts[.explainHint], isRequired: true,
+            more: " spellcheck=\"false\" autocomplete=\"off\"")
+        return """
+            <section class="card"><h2>\(texts[.explainTitle])</h2>
+            <form class="filter" method="get" action="\(visit.link("devices"))">\(field.html)\
+            <button>\(texts[.show])</button></form></section>
+            """
+    }
+
+    private typealias Step =
+        @Sendable (
+            MessageID, AppKey, VerbCall, @escaping @Sendable (MessageReport) throws -> Reply
+        ) async throws -> Reply
+
+    private static func move(
+        _ visit: Visit, _ notice: String, _ verb: (MessageVerbs) -> Step
+    ) async throws -> ConsoleAnswer {
+        let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
+        _ = try await verb(visit.services.messages)(id, app, visit.verb) { _ in Reply(status: 200, body: []) }
+        return ConsoleAnswer(redirect: visit.link("messages", id.description) + "?done=\(notice)")
+    }
+
+    /// Scheduled messages and the latest others, by day.
+    @Sendable private static func calendar(_ visit: Visit) async throws -> ConsoleAnswer {
+        let texts = visit.texts
+        let waiting = try await summaries(visit, MessageFilter(state: .scheduled), before: nil, limit: 100)
+        let latest = try await summaries(visit, MessageFilter(), before: nil, limit: 100)
+        let all = waiting + latest.filter { $0.message.state != .scheduled }
+        let days = Dictionary(grouping: all) { String($0.dayTime.description.prefix(10)) }
+        var page = Page(visit, texts[.calendar], .calendar)
+        page.lead = "\(texts[.calendarLead])"
+        guard !all.isEmpty else {
+            page.body = visit.empty(.noMessagesTitle, .noMessagesText)
+            return page.answer()
+        }
+        page.body = HTML.each(days.sorted { $0.key > $1.key }) { day, items in
+            """
+            <section class="day"><h2><time datetime="\(day)">\(day)</time></h2><ul class="plain">\
+            \(HTML.each(items.sorted { $0.dayTime < $1.dayTime }) { entry(visit, $0) })</ul></section>
+            """
+        }
+        return page.answer()
+    }
+
+    private static func entry(_ visit: Visit, _ item: Summary) -> HTML {
+        """
+        <li>\(visit.time(item.dayTime)) \(visit.badge(item.message.state)) \
+        <a href="\(visit.link("messages", item.message.id.description))">\
+        \(item.title.isEmpty ? visit.texts[.untitled] : item.title)</a></li>
+        """
+    }
+}
+
+extension MessagePages.Summary {
+    /// The instant under which the calendar lists it.
+    fileprivate var dayTime: Timestamp { message.startAt ?? message.createdAt }
+}
+
+extension Content {
+    /// The text by which people recognize the message.
+    var shownTitle: String {
+        for text in [title, body, subtitle] {
+            guard let text else { continue }
+            if case .plain(let plain) = text, !plain.isEmpty { return plain }
+            let first = text.text(for: defaultLocale, fallback: locales.sorted().first)
+            if let first, !first.isEmpty { return first }
+        }
+        return ""
+    }
+}
+
+extension Texts {
+    /// A text, or one line for each of its locales.
+    func shown(_ text: LocalizedText?) -> HTML {
+        switch text {
+        case nil: "<span class=\"none\">–</span>"
+        case .plain(let plain): "\(plain)"
+        case .localized(let texts):
+            HTML.each(texts.sorted { $0.key < $1.key }) { locale, text in
+                "<p lang=\"\(locale)\"><span class=\"tag\">\(locale)</span> \(text)</p>"
+            }
+        }
+    }
+
+    /// Whom a message is for, in a few words.
+    func audience(_ audience: Audience) -> String {
+        var parts: [String] = []
+        if audience.includesAll { parts.append(self[.everybody]) }
+        if let topic = audience.topics.first {
+            parts.append(
+                audience.topics.count == 1
+                    ? self(.topicNamed, topic) : self(.topicsNamed, topic, number(audience.topics.count - 1)))
+        }
+        if let user = audience.users.first {
+            parts.append(audience.users.count == 1 ? self(.userNamed, user) : people(audience.users.count))
+        }
+        let devices = audience.devices.count + audience.identifiers.count
+        if devices > 0 { parts.append(self.devices(devices)) }
+        if !audience.addresses.isEmpty {
+            parts.append(count(audience.addresses.count, .addressCount, .addressesCount))
+        }
+        var text = parts.joined(separator: " + ")
+        if let topic = audience.excludedTopics.first { text += " " + self(.exceptTopic, topic) }
+        if let platforms = audience.platforms {
+            text += " · " + platforms.map { platform($0) }.sorted().joined(separator: ", ")
+        }
+        return text
+    }
+}

@@ -1,0 +1,124 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// Sign in, sign out, sign out everywhere; and the page for whatever goes wrong.
+enum SignInPages {
+    static let routes: [ConsoleRoute] = [
+        ConsoleRoute(.get, "sign-in", .nobody, show),
+        ConsoleRoute(.post, "sign-in", .nobody, signIn),
+        signOut("sign-out", everywhere: false),
+        signOut("sign-out-everywhere", everywhere: true),
+    ]
+
+    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        guard visit.session == nil else { return ConsoleAnswer(redirect: next(visit.query)) }
+        return page(visit, next: visit.query["next"])
+    }
+
+    @Sendable private static func signIn(_ visit: Visit) async throws -> ConsoleAnswer {
+        // The session of an open sign-in page is replaced.
+        let services = visit.services
+        guard let secret = visit.form["key"] else {
+            return page(visit, next: visit.form["next"], 401, error: visit.texts[.wrongKey])
+        }
+        do {
+            let holder = try await services.door.holder(of: secret, from: visit.client, now: visit.now)
+            let id = Hex.encode(services.randomness.bytes(16))
+            var answer = ConsoleAnswer(redirect: next(visit.form))
+            answer.setCookie(visit.cookieHeader(visit.console.sessions.begin(holder, id: id, now: visit.now)))
+            return answer
+        } catch let refusal as PealError {
+            switch refusal.code {
+            case .unauthorized, .forbidden:
+                return page(visit, next: visit.form["next"], 401, error: visit.texts[.wrongKey])
+            case .rateLimited:
+                var answer = page(visit, next: visit.form["next"], 429, error: visit.texts[.tooManyAttempts])
+                answer.headers[.retryAfter] = String(refusal.retryAfterSeconds ?? 60)
+                return answer
+            default: throw refusal
+            }
+        }
+    }
+
+    /// Only pages of the console: a link must not lead people elsewhere after they signed in.
+    private static func next(_ form: Form) -> String {
+        guard let path = form["next"], path.hasPrefix("/console/"), !path.contains("//"), !path.contains("\\"),
+            path.utf8.allSatisfy({ (0x21..<0x7F).contains($0) })
+        else { return "/console/" }
+        return path
+    }
+
+    private static func signOut(_ path: String, everywhere: Bool) -> ConsoleRoute {
+        var route = ConsoleRoute(.post, path, .session) { visit in
+            if let session = visit.session {
+                try await visit.console.sessions.end(session, everywhere: everywhere, now: visit.now)
+            }
+            var answer = ConsoleAnswer(redirect: "/console/sign-in")
+            answer.setCookie(visit.cookieHeader(""))
+            return answer
+        }
+        route.endsSession = true
+        return route
+    }
+
+    private static func page(_ visit: Visit, next: String?, _ status: Int = 200, error: String? = nil) -> ConsoleAnswer
+    {
+        let texts = visit.texts
+        let field = Field(
+            name: "key", label: texts[.key], kind: .secret, hint: texts[.keyHint], error: error, isRequired: true,
+            more: " autocomplete=\"current-password\" autofocus spellcheck=\"false\"")
+        return ConsoleAnswer(
+            status,
+            page: PageFrame.document(
+                texts, title: texts[.signIn], scripts: ["console.js"],
+                """
+                <div class="door"><main id="main">
+                <p class="brand">\(PageFrame.logo)<span>Peal</span></p>
+                <h1>\(texts[.signIn])</h1>
+                <form method="post" action="/console/sign-in" class="card">
+                \(visit.formStart)
+                \(HTML.with(next) { "<input type=\"hidden\" name=\"next\" value=\"\($0)\">" })
+                \(field.html)
+                <button class="primary wide">\(texts[.signIn])</button>
+                </form>
+                <p class="hint">\(texts[.signInHelp])</p>
+                </main></div>
+                """))
+    }
+}
+
+/// What people see instead of a page.
+enum ErrorPage {
+    static func answer(_ refusal: PealError, _ texts: Texts, requestID: String) -> ConsoleAnswer {
+        let (title, text) = explanation(refusal, texts)
+        var answer = ConsoleAnswer(
+            refusal.code.httpStatus,
+            page: PageFrame.document(
+                texts, title: title, scripts: ["console.js"],
+                """
+                <div class="door"><main id="main">
+                <p class="brand">\(PageFrame.logo)<span>Peal</span></p>
+                <h1>\(title)</h1>
+                <p class="lead">\(text)</p>
+                <p><a class="button" href="/console/">\(texts[.toTheConsole])</a></p>
+                <p class="hint">\(refusal.code.httpStatus) · \(refusal.code.rawValue) · \(requestID)</p>
+                </main></div>
+                """))
+        if let seconds = refusal.retryAfterSeconds { answer.headers[.retryAfter] = String(seconds) }
+        return answer
+    }
+
+    private static func explanation(_ refusal: PealError, _ texts: Texts) -> (title: String, text: String) {
+        switch refusal.code {
+        case .notFound: (texts[.notFoundTitle], texts[.notFoundText])
+        case .forbidden: (texts[.forbiddenTitle], refusal.message)
+        case .internal: (texts[.internalTitle], texts[.internalText])
+        case .unavailable, .rateLimited: (texts[.busyTitle], refusal.message)
+        default: (texts[.refusedTitle], refusal.message)
+        }
+    }
+}
+
+extension HTTPField.Name {
+    static let retryAfter = named("Retry-After")
+}

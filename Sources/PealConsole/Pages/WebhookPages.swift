@@ -1,0 +1,173 @@
+internal import PealCore
+
+/// Webhooks: list, make, delete; the deliveries of one, and their retries.
+enum WebhookPages {
+    static let routes: [ConsoleRoute] = [
+        .app(.get, "webhooks", .manage) { visit in try await list(visit, error: nil).answer() },
+        .app(.post, "webhooks", .manage, put),
+        .app(.get, "webhooks/:name", .manage, show),
+        .app(.post, "webhooks/:name/delete", .manage, delete),
+        .app(.post, "webhooks/:name/deliveries/:id/retry", .manage, retry),
+    ]
+
+    private static func list(_ visit: Visit, error: PealError?) async throws -> Page {
+        let texts = visit.texts
+        let app = try visit.app.key
+        let webhooks = try await visit.services.store.read { store in
+            try store.webhooks(app: app, after: nil, limit: Limits.listItemsMax)
+        }
+        var page = Page(visit, texts[.webhooks], .webhooks)
+        page.lead = "\(texts[.webhooksLead])"
+        var table = ListTable(
+            caption: texts[.webhooks], columns: [texts[.name], texts[.kind], texts[.url], texts[.state]])
+        table.rows = webhooks.map { webhook in
+            [
+                "<a class=\"title\" href=\"\(visit.link("webhooks", webhook.name))\">\(webhook.name)</a>",
+                "\(webhook.kind.rawValue)", "<code class=\"long\">\(webhook.url)</code>", state(visit, webhook),
+            ]
+        }
+        page.body = """
+            \(webhooks.isEmpty ? visit.empty(.noWebhooksTitle, .noWebhooksText) : table.html)
+            \(form(visit, error))
+            """
+        return page
+    }
+
+    private static func state(_ visit: Visit, _ webhook: Webhook) -> HTML {
+        guard let at = webhook.disabledAt else { return visit.badge(visit.texts[.webhookActive], "good") }
+        return "\(visit.badge(visit.texts[.webhookDisabled], "bad")) \(visit.time(at))"
+    }
+
+    private static let types = ["signature", "bearer", "basic", "header", "secret"]
+
+    private static func form(_ visit: Visit, _ error: PealError?) -> HTML {
+        let texts = visit.texts
+        func field(_ name: String, _ label: Word, _ kind: Field.Kind = .text, hint: Word? = nil, required: Bool = false)
+            -> HTML
+        {
+            Field(
+                name: name, label: texts[label], kind: kind, value: visit.form.raw(name), hint: hint.map { texts[$0] },
+                error: error?.field == name ? error?.message : nil, isRequired: required,
+                more: " spellcheck=\"false\" autocomplete=\"off\""
+            ).html
+        }
+        let kinds = visit.services.options.webhookKinds.map { ($0, $0) }
+        return """
+            <section class="card narrow"><h2>\(texts[.newWebhook])</h2>
+            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
+            <form method="post" action="\(visit.link("webhooks"))">\(visit.formStart)
+            \(field("name", .name, required: true))\(field("url", .url, required: true))
+            \(field("kind", .kind, .choice(kinds)))\(field("type", .authentication, .choice(types.map { ($0, $0) })))
+            \(field("username", .userOrHeader, hint: .userOrHeaderHint))\(field("value", .secret, .secret, required: true))
+            <button class="primary">\(texts[.save])</button></form></section>
+            """
+    }
+
+    @Sendable private static func put(_ visit: Visit) async throws -> ConsoleAnswer {
+        do {
+            let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
+            let kind = visit.form["kind"] ?? ""
+            guard visit.services.options.webhookKinds.contains(kind) else {
+                throw PealError.invalid("kind", "kind is unknown")
+            }
+            let draft = WebhookVerbs.Draft(
+                app: try visit.app.key, name: name, url: visit.form["url"] ?? "", kind: .init(rawValue: kind),
+                authentication: try authentication(visit.form))
+            _ = try await visit.services.webhooks.put(draft, visit.verb)
+            return ConsoleAnswer(redirect: visit.link("webhooks") + "?done=saved")
+        } catch let error as PealError where error.field != nil || error.code == .conflict {
+            return try await list(visit, error: error).answer(error.code.httpStatus)
+        }
+    }
+
+    private static func authentication(_ form: Form) throws(PealError) -> Webhook.Authentication {
+        let value = form.raw("value")
+        guard !value.isEmpty, value.utf8.count <= Limits.webhookSecretBytesMax,
+            value.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
+        else { throw .invalid("value", "the secret must be printable ASCII") }
+        let name = form["username"] ?? ""
+        switch form["type"] {
+        case "bearer": return .bearer(accessToken: value)
+        case "basic":
+            guard !name.isEmpty, !name.contains(":") else { throw .missing("username") }
+            return .basic(username: name, password: value)
+        case "header":
+            guard !name.isEmpty, name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "-_".utf8.contains($0) }) else {
+                throw .invalid("username", "give the name of the header")
+            }
+            return .header(name: name, value: value)
+        case "secret": return .secret(value)
+        default:
+            let text = value.hasPrefix("whsec_") ? String(value.dropFirst(6)) : value
+            guard let key = Base64URL.decode(text), (24...Limits.webhookSigningKeyBytesMax).contains(key.count) else {
+                throw .invalid("value", "the signing key must be whsec_ and 24 to 64 bytes in base64")
+            }
+            return .signature(key: key)
+        }
+    }
+
+    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let texts = visit.texts
+        let (app, name) = (try visit.app.key, visit.parameter("name"))
+        let before = visit.query["after"].flatMap { WebhookDeliveryID($0) }
+        let found = try await visit.services.store.read { store in
+            try store.webhook(app: app, name: name).map { webhook in
+                (webhook, try store.deliveries(of: webhook.place, before: before, limit: 26))
+            }
+        }
+        guard let (webhook, deliveries) = found else { throw PealError.notFound("webhook") }
+        var page = Page(visit, webhook.name, .webhooks)
+        page.trail = [(texts[.webhooks], visit.link("webhooks"))]
+        page.actions = visit.button(
+            texts[.delete], to: visit.link("webhooks", name, "delete"), "danger", confirm: texts[.deleteWebhookConfirm])
+        var facts = FactList()
+        facts.add(texts[.url], "<code class=\"long\">\(webhook.url)</code>")
+        facts.add(texts[.kind], text: webhook.kind.rawValue)
+        facts.add(texts[.authentication], text: webhook.authentication.type)
+        facts.add(texts[.state], state(visit, webhook))
+        facts.add(texts[.made], visit.time(webhook.createdAt))
+        let next = deliveries.count > 25 ? deliveries[24].id.description : nil
+        page.body = """
+            \(facts.html)<section><h2>\(texts[.deliveries])</h2>\
+            \(table(visit, name, Array(deliveries.prefix(25))))\(visit.pager(next: next))</section>
+            """
+        return page.answer()
+    }
+
+    private static func table(_ visit: Visit, _ name: String, _ deliveries: [WebhookDelivery]) -> HTML {
+        let texts = visit.texts
+        guard !deliveries.isEmpty else { return "<p class=\"none\">\(texts[.noDeliveries])</p>" }
+        var table = ListTable(
+            caption: texts[.deliveries],
+            columns: [
+                texts[.kind], texts[.state], texts[.attempts], texts[.lastAnswer], texts[.made], texts[.actions],
+            ],
+            numbers: [2])
+        table.rows = deliveries.map { delivery in
+            let tone = delivery.state == .delivered ? "good" : delivery.state == .failed ? "bad" : "wait"
+            return [
+                "\(delivery.type)", visit.badge(delivery.state.name, tone), visit.number(delivery.attempts),
+                "\(delivery.lastStatus.map(String.init) ?? delivery.lastError ?? "–")", visit.time(delivery.createdAt),
+                HTML.when(
+                    delivery.state != .delivered,
+                    visit.button(
+                        texts[.retry], to: visit.link("webhooks", name, "deliveries", delivery.id.description, "retry"),
+                        "small")),
+            ]
+        }
+        return table.html
+    }
+
+    @Sendable private static func delete(_ visit: Visit) async throws -> ConsoleAnswer {
+        try await visit.services.webhooks.delete(visit.parameter("name"), app: try visit.app.key, visit.verb)
+        return ConsoleAnswer(redirect: visit.link("webhooks") + "?done=deleted")
+    }
+
+    @Sendable private static func retry(_ visit: Visit) async throws -> ConsoleAnswer {
+        let name = visit.parameter("name")
+        _ = try await visit.services.webhooks.retry(
+            try visit.id("id", of: "delivery"), of: name, app: try visit.app.key, visit.verb
+        ) { _ in Reply(status: 200, body: []) }
+        return ConsoleAnswer(redirect: visit.link("webhooks", name) + "?done=retried")
+    }
+}

@@ -1,0 +1,147 @@
+internal import PealCore
+
+/// A signed-in browser.
+struct Session: Sendable {
+    /// 32 hexadecimal digits.
+    let id: String
+    let holder: Holder
+    let createdAt: Timestamp
+    /// When the cookie was written.
+    let seenAt: Timestamp
+}
+
+/// Makes and reads session cookies. A cookie names its holder and carries a MAC under the holder's own secret, so that
+/// nothing is stored for each session, and a session ends with its key. What ended early is in one setting per holder.
+struct Sessions: Sendable {
+    let store: any Store
+    let hasher: any KeyHasher
+    let adminTokenHash: [UInt8]
+    let dialect: DialectName
+
+    private static let adminName = "admin"
+
+    /// The value of a new cookie.
+    func begin(_ holder: Holder, id: String, now: Timestamp) -> String {
+        cookie(Session(id: id, holder: holder, createdAt: now, seenAt: now), seenAt: now)
+    }
+
+    /// The cookie of a session that is still used; nil while the present one is recent.
+    func renewed(_ session: Session, now: Timestamp) -> String? {
+        now - session.seenAt < .seconds(60) ? nil : cookie(session, seenAt: now)
+    }
+
+    /// The session of a cookie; nil if it is forged, too old, was ended, or its key was revoked or expired.
+    func session(_ cookie: String, now: Timestamp) async throws -> Session? {
+        let parts = cookie.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 5, let created = Int64(parts[2]), let seen = Int64(parts[3]) else { return nil }
+        let (createdAt, seenAt) = (Timestamp(milliseconds: created), Timestamp(milliseconds: seen))
+        guard now < createdAt + .seconds(Limits.consoleSessionSeconds),
+            now < seenAt + .seconds(Limits.consoleIdleSeconds), createdAt <= now + .seconds(60)
+        else { return nil }
+        let name = parts[0]
+        let (key, kept) = try await store.read { store in
+            (
+                name == Self.adminName ? nil : try store.storedKey(dialect, publicHalf: name),
+                try store.setting(Self.setting(name))
+            )
+        }
+        let holder: Holder
+        if name == Self.adminName {
+            holder = .admin
+        } else {
+            guard let key, key.key.expiresAt.map({ $0 > now }) ?? true else { return nil }
+            holder = .key(key)
+        }
+        let session = Session(id: parts[1], holder: holder, createdAt: createdAt, seenAt: seenAt)
+        guard parts[4].isSame(as: mac(parts[0..<4].joined(separator: "."), holder)) else { return nil }
+        return SessionLedger(kept).hasEnded(session) ? nil : session
+    }
+
+    /// Ends one session, or every session of its holder.
+    func end(_ session: Session, everywhere: Bool, now: Timestamp) async throws {
+        let name = Self.setting(Self.name(of: session.holder))
+        try await store.write(.control) { store in
+            var ledger = SessionLedger(try store.setting(name))
+            ledger.end(session, everywhere: everywhere, now: now)
+            try store.setSetting(name, ledger.bytes)
+        }
+    }
+
+    /// The secret that forms of the session carry.
+    func formSecret(_ session: Session) -> String { text("console form\n\(session.id)", session.holder) }
+
+    private func cookie(_ session: Session, seenAt: Timestamp) -> String {
+        let facts = [
+            Self.name(of: session.holder), session.id, String(session.createdAt.milliseconds),
+            String(seenAt.milliseconds),
+        ].joined(separator: ".")
+        return "\(facts).\(mac(facts, session.holder))"
+    }
+
+    private func mac(_ facts: String, _ holder: Holder) -> String { text("console session\n\(facts)", holder) }
+
+    /// Keyed by the server's secret and the holder's: another admin token, or another key with the same secret, ends old sessions.
+    private func text(_ facts: String, _ holder: Holder) -> String {
+        let own: [UInt8] =
+            switch holder {
+            case .admin: adminTokenHash
+            case .key(let stored): stored.secretHash + stored.key.id.bytes
+            }
+        return Hex.encode(hasher.hash("\(facts)\n\(Hex.encode(own))"))
+    }
+
+    private static func name(of holder: Holder) -> String {
+        switch holder {
+        case .admin: adminName
+        case .key(let stored): stored.key.publicHalf
+        }
+    }
+
+    private static func setting(_ name: String) -> String { "console.sessions.\(name)" }
+}
+
+/// Which sessions of one holder ended before their time. Entries that no cookie can outlive are dropped.
+private struct SessionLedger {
+    private static let endedMax = 256
+    /// Sessions that began until this instant have ended.
+    private var after = Timestamp(milliseconds: 0)
+    private var ended: [(id: String, until: Timestamp)] = []
+
+    init(_ bytes: [UInt8]?) {
+        guard let bytes, let json = try? JSONParser.parse(bytes) else { return }
+        after = Timestamp(milliseconds: json["after"]?.integerValue ?? 0)
+        for item in json["ended"]?.arrayValue ?? [] {
+            guard let id = item["id"]?.stringValue, let until = item["until"]?.integerValue else { continue }
+            ended.append((id, Timestamp(milliseconds: until)))
+        }
+    }
+
+    var bytes: [UInt8] {
+        let json: JSON = [
+            "after": .integer(after.milliseconds),
+            "ended": .array(ended.map { ["id": .string($0.id), "until": .integer($0.until.milliseconds)] }),
+        ]
+        return json.bytes
+    }
+
+    func hasEnded(_ session: Session) -> Bool {
+        session.createdAt <= after || ended.contains { $0.id == session.id }
+    }
+
+    /// Too many entries end every session instead.
+    mutating func end(_ session: Session, everywhere: Bool, now: Timestamp) {
+        ended.removeAll { $0.until <= now }
+        ended.append((session.id, session.createdAt + .seconds(Limits.consoleSessionSeconds)))
+        guard everywhere || ended.count > Self.endedMax else { return }
+        after = now
+        ended = []
+    }
+}
+
+extension String {
+    /// Comparison that takes the same time wherever two texts first differ.
+    func isSame(as other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        return zip(utf8, other.utf8).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}

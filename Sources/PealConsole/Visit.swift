@@ -1,0 +1,118 @@
+internal import HTTPTypes
+internal import PealCore
+
+/// One request to a page, as handlers see it: who asks for what, in which language.
+struct Visit: Sendable {
+    let console: Console
+    let texts: Texts
+    let now: Timestamp
+    let client: ConsoleClient
+    let isSecure: Bool
+    /// The path of the page, without the query.
+    let path: String
+    let parameters: [String: String]
+    let query: Form
+    var form = Form()
+    /// nil only on pages for everybody.
+    var session: Session?
+    /// The app in the path.
+    var named: App?
+
+    var services: ConsoleServices { console.services }
+    var holder: Holder? { session?.holder }
+    /// For the verbs.
+    var verb: VerbCall { VerbCall(actor: holder?.actor ?? "nobody", now: now) }
+
+    /// - Throws: `not_found`, which cannot happen on a path with an app.
+    var app: App {
+        get throws(PealError) {
+            guard let named else { throw .notFound("app") }
+            return named
+        }
+    }
+
+    func parameter(_ name: String) -> String { parameters[name] ?? "" }
+
+    /// An id in the path.
+    /// - Throws: `not_found` for an invalid id: nothing can have it.
+    func id<Of>(_ name: String, of what: String) throws(PealError) -> Identifier<Of> {
+        guard let id = Identifier<Of>(parameter(name)) else { throw .notFound(what) }
+        return id
+    }
+
+    func may(_ scope: APIKey.Scope) -> Bool { holder?.scopes.contains(scope) ?? false }
+    var isAdmin: Bool { holder?.isAdmin ?? false }
+
+    /// The path of a page of the app.
+    func link(_ segments: String...) -> String {
+        let base = named.map { "/console/apps/\($0.id)/" } ?? "/console/"
+        return base + segments.map(URLPath.encode).joined(separator: "/")
+    }
+}
+
+extension Visit {
+    static let foreignForm = PealError(.forbidden, "this form is too old or was not made here; open the page again")
+
+    /// Under TLS the name keeps other hosts and other paths from setting the cookie (RFC 6265bis §4.1.3.2).
+    private var cookieName: String { isSecure ? "__Host-peal_session" : "peal_session" }
+
+    var sessionCookie: String? {
+        let pairs = client.headers[values: .cookie].flatMap { $0.split(separator: ";") }
+        let values = pairs.compactMap { pair -> String? in
+            let halves = pair.split(separator: "=", maxSplits: 1).map { String($0).trimmed }
+            return halves.count == 2 && halves[0] == cookieName ? halves[1] : nil
+        }
+        return values.first
+    }
+
+    /// The header that sets the session's cookie; an empty value deletes it.
+    func cookieHeader(_ value: String) -> String {
+        let age = value.isEmpty ? 0 : Limits.consoleSessionSeconds
+        return "\(cookieName)=\(value); Path=/; Max-Age=\(age); HttpOnly; SameSite=Strict"
+            + (isSecure ? "; Secure" : "")
+    }
+
+    /// Where to go without a session. A page asks to come back to it.
+    func signInRedirect(hadCookie: Bool, isPage: Bool) -> ConsoleAnswer {
+        let back = isPage && path != "/console" ? "?next=\(URLPath.encode(path))" : ""
+        var answer = ConsoleAnswer(redirect: "/console/sign-in" + back)
+        if hadCookie { answer.setCookie(cookieHeader("")) }
+        return answer
+    }
+
+    /// The hidden value of a form. Without a session it proves that the server made the form within the last hour.
+    var formSecret: String {
+        guard let session else { return Self.signInSecret(services, hour: now.seconds / 3600) }
+        return console.sessions.formSecret(session)
+    }
+
+    private static func signInSecret(_ services: ConsoleServices, hour: Int64) -> String {
+        Hex.encode(services.hasher.hash("console sign-in\n\(hour)"))
+    }
+
+    /// - Throws: `forbidden` for a form without the secret.
+    func checkForm() throws(PealError) {
+        let shown = form["csrf"] ?? ""
+        var valid = [formSecret]
+        if session == nil { valid.append(Self.signInSecret(services, hour: now.seconds / 3600 - 1)) }
+        guard valid.contains(where: { $0.isSame(as: shown) }) else { throw Self.foreignForm }
+    }
+
+    /// Checks the right that the page needs, and reads the app in the path.
+    /// - Throws: `forbidden`; `not_found` for an unknown app.
+    mutating func enter(_ need: ConsoleRoute.Need) async throws {
+        switch need {
+        case .nobody, .session: return
+        case .admin: guard isAdmin else { throw PealError(.forbidden, texts[.onlyAdmin]) }
+        case .scope(let scope):
+            guard let id = AppID(parameter("app")) else { throw PealError.notFound("app") }
+            named = try await services.store.read { try $0.app(id) }
+            if let own = holder?.app, own != named?.key {
+                named = nil
+                throw PealError(.forbidden, texts[.otherApp])
+            }
+            guard named != nil else { throw PealError.notFound("app") }
+            if let scope, !may(scope) { throw PealError(.forbidden, texts(.lacksScope, scope.rawValue)) }
+        }
+    }
+}

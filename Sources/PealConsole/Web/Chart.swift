@@ -1,0 +1,54 @@
+internal import PealCore
+
+/// Columns over time, drawn on the server, with the numbers in a table behind them.
+struct ColumnChart: Sendable {
+    struct Column: Sendable {
+        let at: Timestamp
+        let accepted: Int
+        let failed: Int
+    }
+
+    let title: String
+    let columns: [Column]
+
+    private static let (width, gap, height) = (12, 3, 96)
+
+    func html(_ visit: Visit) -> HTML {
+        let texts = visit.texts
+        let top = max(1, columns.map { $0.accepted + $0.failed }.max() ?? 1)
+        let total = columns.reduce(0) { $0 + $1.accepted + $1.failed }
+        return """
+            <figure class="chart"><svg viewBox="0 0 \(max(1, columns.count) * (Self.width + Self.gap)) \(Self.height + 4)" \
+            preserveAspectRatio="none" role="img" aria-label="\(texts(.chartLabel, title, texts.number(total), texts.number(top)))">\
+            \(HTML.each(columns.enumerated()) { bar($0, $1, top: top) })</svg>
+            <figcaption class="row hint"><span>\(HTML.with(columns.first) { visit.time($0.at) })</span>\
+            <span>\(texts(.chartTop, texts.number(top)))</span><span>\(texts[.now])</span></figcaption>
+            <details><summary>\(texts[.asTable])</summary>\(table(visit).html)</details></figure>
+            """
+    }
+
+    private func bar(_ index: Int, _ column: Column, top: Int) -> HTML {
+        let x = index * (Self.width + Self.gap)
+        let accepted = scaled(column.accepted, top)
+        let failed = scaled(column.failed, top)
+        let ground = Self.height + 2
+        return """
+            <rect class="ground" x="\(x)" y="\(ground)" width="\(Self.width)" height="2"/>\
+            <rect class="accent" x="\(x)" y="\(ground - accepted)" width="\(Self.width)" height="\(accepted)"/>\
+            <rect class="bad" x="\(x)" y="\(ground - accepted - failed)" width="\(Self.width)" height="\(failed)"/>
+            """
+    }
+
+    /// Something stays visible beside much.
+    private func scaled(_ value: Int, _ top: Int) -> Int { value == 0 ? 0 : max(2, value * Self.height / top) }
+
+    private func table(_ visit: Visit) -> ListTable {
+        let texts = visit.texts
+        var table = ListTable(
+            caption: title, columns: [texts[.at], texts[.accepted], texts[.notAccepted]], numbers: [1, 2])
+        table.rows = columns.filter { $0.accepted + $0.failed > 0 }.map {
+            [visit.time($0.at), visit.number($0.accepted), visit.number($0.failed)]
+        }
+        return table
+    }
+}

@@ -1,0 +1,70 @@
+internal import HTTPTypes
+package import Hummingbird
+internal import NIOCore
+
+/// What a page answers: status, headers and body.
+package struct ConsoleAnswer: Sendable {
+    var status: HTTPResponse.Status
+    var headers: HTTPFields = [:]
+    var body: ResponseBody
+    private var byteCount: Int?
+
+    init(_ status: Int = 200, page: HTML) {
+        self.init(HTTPResponse.Status(code: status), text: page.text, type: "text/html; charset=utf-8")
+    }
+
+    init(_ status: HTTPResponse.Status = .ok, text: String, type: String) {
+        self.init(status, bytes: Array(text.utf8), type: type)
+    }
+
+    init(_ status: HTTPResponse.Status = .ok, bytes: [UInt8], type: String) {
+        self.status = status
+        body = ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        byteCount = bytes.count
+        headers[.contentType] = type
+    }
+
+    /// Server-sent events that `write` produces.
+    init(events write: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void) {
+        status = .ok
+        body = ResponseBody(write)
+        headers[.contentType] = "text/event-stream"
+    }
+
+    /// Sends the browser to a page; it asks with GET.
+    init(redirect path: String) {
+        status = .seeOther
+        body = ResponseBody()
+        byteCount = 0
+        headers[.location] = path
+    }
+
+    mutating func setCookie(_ value: String) {
+        headers.append(HTTPField(name: .setCookie, value: value))
+    }
+
+    /// - Parameter isHead: sends the length of the body without the body.
+    package func response(isHead: Bool) -> Response {
+        var headers = headers
+        for (name, value) in Self.protection where headers[name] == nil { headers[name] = value }
+        if isHead { headers[.contentLength] = byteCount.map(String.init) }
+        return Response(status: status, headers: headers, body: isHead ? ResponseBody() : body)
+    }
+
+    /// Nothing but our own files, no inline code, no frames, no referrer, nothing kept.
+    static let policy =
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        + "worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+    private static let protection: [(HTTPField.Name, String)] = [
+        (.contentSecurityPolicy, policy), (.xContentTypeOptions, "nosniff"), (.cacheControl, "no-store"),
+        (.named("Referrer-Policy"), "same-origin"), (.named("Cross-Origin-Opener-Policy"), "same-origin"),
+        (.named("Cross-Origin-Resource-Policy"), "same-origin"), (.named("X-Frame-Options"), "DENY"),
+        (.named("Permissions-Policy"), "camera=(), microphone=(), geolocation=()"),
+    ]
+}
+
+extension HTTPField.Name {
+    /// A name that is known to be valid.
+    static func named(_ name: String) -> HTTPField.Name { HTTPField.Name(name) ?? .date }
+}

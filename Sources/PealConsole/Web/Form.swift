@@ -1,0 +1,138 @@
+internal import PealCore
+
+/// The fields of a query or of a form (`application/x-www-form-urlencoded`). A name may occur several times.
+package struct Form: Sendable, Hashable {
+    package private(set) var pairs: [(name: String, value: String)] = []
+
+    package init() {}
+
+    /// Invalid escapes are kept as they are, and invalid UTF-8 is replaced: people see in the page what arrived.
+    package init(encoded: some StringProtocol) {
+        for pair in encoded.split(separator: "&") {
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            pairs.append((Self.decode(halves[0]), Self.decode(halves.count > 1 ? halves[1] : "")))
+        }
+    }
+
+    package static func == (left: Form, right: Form) -> Bool {
+        left.pairs.elementsEqual(right.pairs) { $0.name == $1.name && $0.value == $1.value }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for pair in pairs {
+            hasher.combine(pair.name)
+            hasher.combine(pair.value)
+        }
+    }
+
+    /// The first value of that name without surrounding white space; nil when it is missing or empty.
+    package subscript(_ name: String) -> String? {
+        let value = pairs.first { $0.name == name }?.value.trimmed ?? ""
+        return value.isEmpty ? nil : value
+    }
+
+    /// The first value of that name as it was sent, with line ends as `\n`.
+    package func raw(_ name: String) -> String {
+        (pairs.first { $0.name == name }?.value ?? "").replacing("\r\n", with: "\n")
+    }
+
+    /// All values of that name.
+    package func all(_ name: String) -> [String] { pairs.filter { $0.name == name }.map(\.value) }
+
+    /// The entries of a field that holds a list: separated by commas or line ends, without empty ones and repetitions.
+    package func list(_ name: String) -> [String] {
+        var seen: Set<ExactText> = []
+        return all(name).flatMap { $0.split { $0 == "," || $0.isNewline } }.map { String($0).trimmed }
+            .filter { !$0.isEmpty && seen.insert(ExactText($0)).inserted }
+    }
+
+    /// Whether a box is checked.
+    package func isSet(_ name: String) -> Bool { self[name] != nil }
+
+    /// The form with one value under that name.
+    package func with(_ name: String, _ value: String) -> Form {
+        var form = self
+        form.pairs.removeAll { $0.name == name }
+        form.pairs.append((name, value))
+        return form
+    }
+
+    /// As a query, for links.
+    package var encoded: String {
+        pairs.map { "\(URLPath.encode($0.name))=\(URLPath.encode($0.value))" }.joined(separator: "&")
+    }
+
+    private static func decode(_ text: some StringProtocol) -> String {
+        let source = Array(text.utf8)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(source.count)
+        var index = 0
+        while index < source.count {
+            let byte = source[index]
+            if byte == UInt8(ascii: "%"), index + 2 < source.count, let high = Hex.digit(source[index + 1]),
+                let low = Hex.digit(source[index + 2])
+            {
+                bytes.append(high << 4 | low)
+                index += 3
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+                index += 1
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// Paths of pages.
+package enum URLPath {
+    /// A segment or a value of a query: everything but letters, digits and `-._~` is escaped (RFC 3986 §2.3).
+    package static func encode(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            if byte.isASCIIAlphanumeric || "-._~".utf8.contains(byte) {
+                encoded.append(Character(UnicodeScalar(byte)))
+            } else {
+                encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return encoded
+    }
+
+    /// The decoded segments, without doubled or trailing slashes; nil if an escape is invalid.
+    package static func segments(_ path: some StringProtocol) -> [String]? {
+        var segments: [String] = []
+        for part in path.split(separator: "/") {
+            guard let segment = String(part).removingEscapes else { return nil }
+            segments.append(segment)
+        }
+        return segments
+    }
+}
+
+extension String {
+    package var trimmed: String {
+        guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace })
+        else { return "" }
+        return String(self[first...last])
+    }
+
+    /// The decoded text of a path's segment; nil if an escape or the UTF-8 is invalid.
+    fileprivate var removingEscapes: String? {
+        let source = Array(utf8)
+        var bytes: [UInt8] = []
+        var index = 0
+        while index < source.count {
+            if source[index] == UInt8(ascii: "%") {
+                guard index + 2 < source.count, let high = Hex.digit(source[index + 1]),
+                    let low = Hex.digit(source[index + 2])
+                else { return nil }
+                bytes.append(high << 4 | low)
+                index += 3
+            } else {
+                bytes.append(source[index])
+                index += 1
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,212 @@
+internal import PealCore
+
+/// The parts that pages are made of.
+extension Visit {
+    /// An instant. The page's script shows it in the viewer's zone; without it, it is in UTC.
+    func time(_ instant: Timestamp) -> HTML {
+        "<time datetime=\"\(instant.description)\" title=\"\(instant.description)\">\(texts.shown(instant))</time>"
+    }
+
+    func time(_ instant: Timestamp?) -> HTML { instant.map { time($0) } ?? "<span class=\"none\">–</span>" }
+
+    func number(_ value: Int) -> HTML { "<span class=\"number\">\(texts.number(value))</span>" }
+
+    /// The state of a message; tests and scripts read `data-state`.
+    func badge(_ state: Message.State) -> HTML {
+        "<span class=\"badge \(state.tone)\" data-state=\"\(state.name)\">\(texts.state(state))</span>"
+    }
+
+    func badge(_ text: String, _ tone: String) -> HTML { "<span class=\"badge \(tone)\">\(text)</span>" }
+
+    /// Fields that every form carries.
+    var formStart: HTML { "<input type=\"hidden\" name=\"csrf\" value=\"\(formSecret)\">" }
+
+    /// A form that is only a button.
+    func button(_ label: String, to path: String, _ style: String = "", confirm: String? = nil) -> HTML {
+        """
+        <form method="post" action="\(path)"\(HTML.with(confirm) { " data-confirm=\"\($0)\"" })>\(formStart)\
+        <button class="\(style)">\(label)</button></form>
+        """
+    }
+
+    /// The links of a list that is longer than one page.
+    func pager(next: String?) -> HTML {
+        let isFirst = query["after"] == nil
+        guard next != nil || !isFirst else { return .empty }
+        let rest = query.with("after", next ?? "").encoded
+        return """
+            <nav class="pager" aria-label="\(texts[.pages])">
+            \(HTML.when(!isFirst, "<a class=\"button\" href=\"\(path)\">\(texts[.firstPage])</a>"))
+            \(HTML.when(next != nil, "<a class=\"button\" href=\"\(path)?\(rest)\" rel=\"next\">\(texts[.nextPage])</a>"))
+            </nav>
+            """
+    }
+
+    /// What a list says instead of being empty, and what to do about it.
+    func empty(_ title: Word, _ text: Word, action: HTML = .empty) -> HTML {
+        """
+        <div class="empty"><h2>\(texts[title])</h2><p>\(texts[text])</p>\(action)</div>
+        """
+    }
+
+    /// The outcomes of a message, as a bar and a table.
+    func outcomes(_ counts: OutcomeCounts) -> HTML {
+        let total = max(1, counts.devices)
+        var offset = 0
+        let bars = HTML.each(Outcomes.all) { item in
+            let value = counts[keyPath: item.value]
+            guard value > 0 else { return .empty }
+            let start = offset
+            offset += value
+            return """
+                <rect class="\(item.tone)" x="\(start * 1000 / total)" y="0" width="\(max(3, value * 1000 / total))" height="10"/>
+                """
+        }
+        return """
+            <svg class="bar" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">\
+            <rect class="ground" width="1000" height="10"/>\(bars)</svg>
+            """
+    }
+}
+
+/// The six outcomes of a device, in the order of tables.
+struct Outcomes: Sendable {
+    let name: String
+    let word: Word
+    let tone: String
+    let value: any KeyPath<OutcomeCounts, Int> & Sendable
+
+    static let all = [
+        Outcomes(name: "accepted", word: .accepted, tone: "good", value: \.accepted),
+        Outcomes(name: "rejected", word: .rejected, tone: "bad", value: \.rejected),
+        Outcomes(name: "retired", word: .retired, tone: "warn", value: \.retired),
+        Outcomes(name: "expired", word: .expired, tone: "dim", value: \.expired),
+        Outcomes(name: "suppressed", word: .suppressed, tone: "dim", value: \.suppressed),
+        Outcomes(name: "pending", word: .pending, tone: "wait", value: \.pending),
+    ]
+}
+
+/// A table. Narrow windows show each row as a card, with the columns' titles beside the values.
+struct ListTable: Sendable {
+    let caption: String
+    let columns: [String]
+    /// Indices of columns with numbers.
+    var numbers: Set<Int> = []
+    var rows: [[HTML]] = []
+
+    var html: HTML {
+        """
+        <div class="table"><table><caption class="hidden">\(caption)</caption>
+        <thead><tr>\(HTML.each(columns.enumerated()) { index, title in
+            "<th scope=\"col\"\(if: numbers.contains(index), " class=\"num\"")>\(title)</th>"
+        })</tr></thead>
+        <tbody>\(HTML.each(rows) { row in "<tr>\(HTML.each(row.enumerated(), cell))</tr>\n" })</tbody>
+        </table></div>
+        """
+    }
+
+    private func cell(_ index: Int, _ value: HTML) -> HTML {
+        """
+        <td data-label="\(index < columns.count ? columns[index] : "")"\(if: numbers.contains(index), " class=\"num\"")>\(value)</td>
+        """
+    }
+}
+
+/// Names and values of one thing.
+struct FactList: Sendable {
+    private var items: [(String, HTML)] = []
+
+    mutating func add(_ name: String, _ value: HTML) { items.append((name, value)) }
+
+    mutating func add(_ name: String, text: String?) {
+        guard let text, !text.isEmpty else { return }
+        items.append((name, "\(text)"))
+    }
+
+    var html: HTML {
+        "<dl class=\"facts\">\(HTML.each(items) { "<div><dt>\($0.0)</dt><dd>\($0.1)</dd></div>" })</dl>"
+    }
+}
+
+/// One field of a form, with its label, a hint and what is wrong with it.
+struct Field: Sendable {
+    enum Kind: Sendable {
+        case text
+        case area(rows: Int)
+        case secret
+        case check
+        case choice([(value: String, title: String)])
+        case moment
+    }
+
+    let name: String
+    let label: String
+    var kind = Kind.text
+    var value = ""
+    var hint: String?
+    var error: String?
+    var isRequired = false
+    /// Tells apart the fields of that name in several forms of a page.
+    var scope = ""
+    /// More attributes of the input.
+    var more = HTML.empty
+
+    private var id: String { scope + name }
+
+    var html: HTML {
+        let described: HTML = """
+            \(if: hint != nil || error != nil, " aria-describedby=\"")\(if: hint != nil, "\(id)-hint ")\
+            \(if: error != nil, "\(id)-error")\(if: hint != nil || error != nil, "\"")\
+            \(if: error != nil, " aria-invalid=\"true\"")
+            """
+        let shared: HTML = """
+            id="\(id)" name="\(name)"\(described)\(if: isRequired, " required")\(more)
+            """
+        if case .check = kind {
+            return """
+                <div class="field check"><input type="checkbox" \(shared) value="1"\(if: !value.isEmpty, " checked")>\
+                <label for="\(id)">\(label)</label>\(notes)</div>
+                """
+        }
+        return """
+            <div class="field\(if: error != nil, " wrong")"><label for="\(id)">\(label)</label>\(input(shared))\(notes)</div>
+            """
+    }
+
+    private func input(_ shared: HTML) -> HTML {
+        switch kind {
+        case .text: "<input type=\"text\" \(shared) value=\"\(value)\">"
+        case .area(let rows): "<textarea rows=\"\(rows)\" \(shared)>\n\(value)</textarea>"
+        case .secret: "<input type=\"password\" \(shared) value=\"\(value)\">"
+        case .check: .empty
+        case .choice(let options):
+            """
+            <select \(shared)>\(HTML.each(options) { option in
+                "<option value=\"\(option.value)\"\(if: option.value == value, " selected")>\(option.title)</option>"
+            })</select>
+            """
+        case .moment: "<input type=\"datetime-local\" \(shared) value=\"\(value)\">"
+        }
+    }
+
+    private var notes: HTML {
+        """
+        \(HTML.with(hint) { "<p class=\"hint\" id=\"\(id)-hint\">\($0)</p>" })\
+        \(HTML.with(error) { "<p class=\"error\" id=\"\(id)-error\">\($0)</p>" })
+        """
+    }
+}
+
+extension Message.State {
+    /// The class of its badge.
+    var tone: String {
+        switch self {
+        case .scheduled, .planning: "wait"
+        case .sending: "live"
+        case .paused: "warn"
+        case .sent: "good"
+        case .cancelled, .expired: "dim"
+        case .failed: "bad"
+        }
+    }
+}

@@ -1,0 +1,133 @@
+internal import Synchronization
+
+/// A person with every right, by a key of their own.
+package struct Admin: Sendable, Hashable {
+    package let id: AdminID
+    package let name: String
+    /// The id of the actor who created the key.
+    package let createdBy: String
+    package let createdAt: Timestamp
+    /// Exact to a minute; nil before the first use.
+    package let lastUsedAt: Timestamp?
+
+    package init(id: AdminID, name: String, createdBy: String, createdAt: Timestamp, lastUsedAt: Timestamp? = nil) {
+        self.id = id
+        self.name = name
+        self.createdBy = createdBy
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
+    }
+
+    /// The first admin, whose token is configured or was made at the first start.
+    package static let first = "admin"
+}
+
+/// Knows the token of the first admin by its hash.
+package final class FirstAdmin: Sendable {
+    /// The setting that holds the hash of a token that the server made.
+    package static let settingName = "admin_token_hash"
+    /// How long a stored hash is believed: another server may have rotated it.
+    private static let lasts = Duration.seconds(1)
+
+    private struct Known {
+        var hash: [UInt8]
+        var readAt: Duration
+    }
+
+    /// Whether the token comes from the configuration. Then only the configuration can change it.
+    package let isConfigured: Bool
+    private let time: any TimeSource
+    private let known: Mutex<Known>
+
+    package init(hash: [UInt8], isConfigured: Bool, time: any TimeSource) {
+        self.isConfigured = isConfigured
+        self.time = time
+        known = Mutex(Known(hash: hash, readAt: time.uptime))
+    }
+
+    /// The hash of the present token.
+    package func hash(_ store: any Store) async -> [UInt8] {
+        let (hash, readAt) = known.withLock { ($0.hash, $0.readAt) }
+        guard !isConfigured, time.uptime - readAt > Self.lasts else { return hash }
+        guard let stored = try? await store.read({ try $0.setting(Self.settingName) }) else { return hash }
+        set(stored)
+        return stored
+    }
+
+    package func set(_ hash: [UInt8]) {
+        let now = time.uptime
+        known.withLock { $0 = Known(hash: hash, readAt: now) }
+    }
+}
+
+/// Creates and revokes admins, and replaces the first one's token.
+package struct AdminVerbs: Sendable {
+    package let store: any Store
+    package let hasher: any KeyHasher
+    package let randomness: any Randomness
+    package let first: FirstAdmin
+
+    package init(store: any Store, hasher: any KeyHasher, randomness: any Randomness, first: FirstAdmin) {
+        self.store = store
+        self.hasher = hasher
+        self.randomness = randomness
+        self.first = first
+    }
+
+    /// A new admin with the token, which is shown only once.
+    package struct Made: Sendable {
+        package let admin: Admin
+        package let adminToken: String
+    }
+
+    package func create(
+        name: String, _ call: VerbCall, reply: @escaping @Sendable (Made) throws -> Reply
+    ) async throws -> Reply {
+        let admin = Admin(
+            id: randomness.timeOrderedIdentifier(at: call.now), name: name, createdBy: call.actor.id,
+            createdAt: call.now)
+        let made = Made(admin: admin, adminToken: Self.newToken(randomness))
+        let hash = hasher.hash(made.adminToken)
+        return try await store.commit(.control, call, reply: reply) { store in
+            guard try store.admins().count < Limits.adminsMax else {
+                throw PealError(.conflict, "there may be at most \(Limits.adminsMax) admins")
+            }
+            try store.insertAdmin(admin, publicHalf: KeyVerbs.publicHalf(ofHash: hash), secretHash: hash)
+            try store.audit(call, app: nil, "admin.create", "admin \(admin.id) \(name)")
+            return made
+        }.reply
+    }
+
+    /// - Throws: `not_found`.
+    package func revoke(_ id: AdminID, _ call: VerbCall) async throws {
+        try await store.write(.control) { store in
+            guard let admin = try store.deleteAdmin(id) else { throw PealError.notFound("admin") }
+            try store.audit(call, app: nil, "admin.revoke", "admin \(id) \(admin.name)")
+        }
+    }
+
+    /// Replaces the token of the first admin. The former one is void at once, on other servers within a second.
+    /// - Returns: the new token.
+    /// - Throws: `conflict` when the token is configured.
+    package func rotate(_ call: VerbCall) async throws -> String {
+        guard !first.isConfigured else {
+            throw PealError(.conflict, "PEAL_ADMIN_TOKEN is configured: change it there and restart the server")
+        }
+        let adminToken = Self.newToken(randomness)
+        let hash = hasher.hash(adminToken)
+        try await store.write(.control) { store in
+            try store.setSetting(FirstAdmin.settingName, hash)
+            try store.audit(call, app: nil, "admin.rotate", "admin \(Admin.first)")
+        }
+        first.set(hash)
+        return adminToken
+    }
+
+    /// Every admin's token begins with it.
+    package static let tokenPrefix = "peal-admin-"
+
+    /// 256 random bits.
+    package static func newToken(_ randomness: any Randomness) -> String {
+        tokenPrefix + Base64URL.encode(randomness.bytes(32))
+    }
+}

@@ -1,0 +1,71 @@
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import PealAPI
+internal import PealConsole
+internal import PealCore
+
+/// Passes each request to the console or to the API, by its path.
+struct Front: HTTPResponder {
+    let api: RouterResponder<APIContext>
+    let console: Console
+
+    func respond(to request: Request, context: APIContext) async throws -> Response {
+        guard Console.owns(request.head.path ?? "/") else {
+            return try await api.respond(to: request, context: context)
+        }
+        return try await console.respond(
+            to: request, from: ConsoleClient(peer: context.peer, headers: request.headers))
+    }
+}
+
+/// The API's gatekeeper, for the console's sign-in.
+struct ConsoleDoor: SignInDoor {
+    let signIn: SignIn
+
+    func holder(of secret: String, from client: ConsoleClient, now: Timestamp) async throws -> Holder {
+        let key = try await signIn.key(ofSecret: secret, peer: client.peer, headers: client.headers, now: now)
+        return key.map(Holder.key) ?? .admin
+    }
+}
+
+/// What the operations page shows of the running server.
+struct ServerConsoleOperations: ConsoleOperations {
+    let api: APIServices
+    let configuration: ServerConfiguration
+
+    func readiness() async -> [(subsystem: String, failure: String?)] { await api.operations.readiness() }
+
+    func configurationLines() -> [ConfigurationLine] {
+        configuration.values.map { key, value, isGiven in
+            ConfigurationLine(key: key.words, value: value ?? "", origin: isGiven ? "given" : "default")
+        }
+    }
+
+    func storeBytes() -> Int64? {
+        guard case .sqlite(let path) = configuration.store else { return nil }
+        let sizes = [path, "\(path)-wal"].compactMap { path in
+            (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int64
+        }
+        return sizes.isEmpty ? nil : sizes.reduce(0, +)
+    }
+
+    func keysChanged() { api.forgetKeys() }
+}
+
+extension ConsoleServices {
+    /// The console calls the same verbs as the API.
+    init(_ api: APIServices, _ configuration: ServerConfiguration, _ operations: ServerConsoleOperations) {
+        self.init(
+            store: api.store, door: ConsoleDoor(signIn: SignIn(api)), apps: api.apps, messages: api.messages,
+            devices: api.devices, topics: api.topics, keys: api.keys, credentials: api.credentials,
+            webhooks: api.webhooks, routes: api.routes, campaigns: api.campaigns, preview: api.preview,
+            keyRules: api.nativeKeyRules, hasher: api.hasher, adminTokenHash: api.adminTokenHash, time: api.time,
+            randomness: api.randomness,
+            options: ConsoleOptions(
+                isTLS: configuration.httpTLS != nil, trustedProxies: configuration.trustedProxies,
+                messageLifeSeconds: configuration.messageLifeSeconds, version: PealVersion.current,
+                webhookKinds: servedWebhookKinds),
+            operations: operations, addressRules: api.addressRules, logger: api.logger)
+    }
+}

@@ -1,0 +1,132 @@
+internal import PealCore
+
+/// A condition as it is evaluated on one route: subscriptions and named devices as sets of keys, everything else row by
+/// row. Conditions on rows that belong together are evaluated in one pass.
+indirect enum ConditionPlan: Sendable, Hashable {
+    case and([ConditionPlan])
+    case or([ConditionPlan])
+    case not(ConditionPlan)
+    /// nil for a topic that does not exist. `isExcluded`: an odd number of negations surrounds it, so that who leaves
+    /// the topic counts at once, and so does who joins it.
+    case topic(Int64?, isExcluded: Bool)
+    case user(String)
+    case device(DeviceID)
+    case rows(RowTest)
+}
+
+extension Condition {
+    /// Whether devices' rows may be read for it, not only sets of keys.
+    var readsRows: Bool {
+        switch self {
+        case .and, .or, .not: parts.contains { $0.condition.readsRows }
+        case .topic, .user, .device, .platform: false
+        case .segment, .locale, .timeZone, .attribute, .appVersion, .seen, .registered: true
+        }
+    }
+}
+
+/// A test of one device's row.
+indirect enum RowTest: Sendable, Hashable {
+    case always(Bool)
+    case and([RowTest])
+    case or([RowTest])
+    case not(RowTest)
+    /// The numbers of words.
+    case locale(Set<Int64>)
+    case timeZone(Int64)
+    case seen(since: Timestamp)
+    case registered(after: Timestamp)
+    case attribute(String, [ConditionTest])
+    case appVersion([ConditionTest])
+
+    /// What it reads of a device.
+    struct Row {
+        var locale: Int64
+        var zone: Int64
+        var registeredAt: Timestamp
+        var since: Timestamp
+        var detail: DeviceDetail
+    }
+
+    var needsDetail: Bool {
+        switch self {
+        case .attribute, .appVersion: true
+        case .and(let parts), .or(let parts): parts.contains(where: \.needsDetail)
+        case .not(let part): part.needsDetail
+        case .always, .locale, .timeZone, .seen, .registered: false
+        }
+    }
+
+    func passes(_ row: Row) -> Bool {
+        switch self {
+        case .always(let value): value
+        case .and(let parts): parts.allSatisfy { $0.passes(row) }
+        case .or(let parts): parts.contains { $0.passes(row) }
+        case .not(let part): !part.passes(row)
+        case .locale(let numbers): numbers.contains(row.locale)
+        case .timeZone(let number): row.zone == number
+        case .seen(let start): row.registeredAt >= start
+        case .registered(let instant): row.since > instant
+        case .attribute(let name, let tests):
+            tests.allSatisfy { $0.passes(row.detail.attributes[name]) }
+        case .appVersion(let tests): tests.allSatisfy { $0.passes(version: row.detail.appVersion) }
+        }
+    }
+}
+
+/// Looks up what a condition names, once for each slice.
+struct ConditionPlanner {
+    let session: StoreSession
+    let app: AppKey
+    let route: Route
+    /// Ages are counted from here, so that they mean the same during all of a message.
+    let cutoff: Timestamp
+
+    func plan(_ condition: Condition, isExcluded: Bool = false) throws -> ConditionPlan {
+        switch condition {
+        case .and(let parts):
+            return Self.joined(try parts.map { try plan($0, isExcluded: isExcluded) }, unit: true)
+        case .or(let parts):
+            return Self.joined(try parts.map { try plan($0, isExcluded: isExcluded) }, unit: false)
+        case .not(let part):
+            let part = try plan(part, isExcluded: !isExcluded)
+            if case .rows(.always(let value)) = part { return .rows(.always(!value)) }
+            if case .rows(let test) = part { return .rows(.not(test)) }
+            return .not(part)
+        case .topic(let name):
+            let number = try session.livingTopicNumber(app: app, name: name, now: cutoff)
+            return number == nil ? .rows(.always(false)) : .topic(number, isExcluded: isExcluded)
+        case .user(let id): return .user(id)
+        case .device(let id): return .device(id)
+        case .segment(let name): throw PealError.invalid("audience.where", "there is no segment \(name)")
+        case .platform(let platform): return .rows(.always(platform == route.platform))
+        case .locale(let range): return .rows(.locale(try session.localeNumbers(in: range)))
+        case .timeZone(let name):
+            return .rows(try session.knownNumber(of: name, .timeZone).map { .timeZone($0) } ?? .always(false))
+        case .attribute(let name, let tests): return .rows(.attribute(name, tests))
+        case .appVersion(let tests): return .rows(.appVersion(tests))
+        case .seen(let days): return .rows(.seen(since: cutoff - Condition.age(days: days)))
+        case .registered(let instant): return .rows(.registered(after: instant))
+        }
+    }
+
+    /// Joins parts by and (`unit` true) or or (false): constants are evaluated, tests of rows come last and together.
+    private static func joined(_ parts: [ConditionPlan], unit: Bool) -> ConditionPlan {
+        if parts.contains(.rows(.always(!unit))) { return .rows(.always(!unit)) }
+        var tests: [RowTest] = []
+        var others: [ConditionPlan] = []
+        for part in parts {
+            switch part {
+            case .rows(.always): continue
+            case .rows(let test): tests.append(test)
+            case .and, .or, .not, .topic, .user, .device: others.append(part)
+            }
+        }
+        if !tests.isEmpty { others.append(.rows(tests.count == 1 ? tests[0] : unit ? .and(tests) : .or(tests))) }
+        switch others.count {
+        case 0: return .rows(.always(unit))
+        case 1: return others[0]
+        default: return unit ? .and(others) : .or(others)
+        }
+    }
+}

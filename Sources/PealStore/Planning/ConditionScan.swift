@@ -1,0 +1,175 @@
+internal import PealCore
+
+/// Evaluates a condition over a range of keys. It holds as many bitmaps as conditions are nested, and one row at a time.
+struct ConditionScan {
+    let session: StoreSession
+    let app: AppKey
+    let route: Route
+    let range: ClosedRange<DeviceKey>
+    /// Who joined later is not found.
+    let cutoff: Timestamp
+
+    /// When at least one key in three is wanted, reading the whole range costs less than looking each one up.
+    private static let densityInverse: Int64 = 3
+    /// How many keys are looked up at a time.
+    private static let keysPerLookUp = 4096
+
+    /// - Parameter wanted: where the devices must be; nil for all active devices of the route.
+    func matching(_ plan: ConditionPlan, in wanted: KeySet?) throws -> KeySet {
+        switch plan {
+        case .and(let parts):
+            return try parts.reduce(wanted) { set, part in
+                if let set, set.count == 0 { return set }
+                return try matching(part, in: set)
+            } ?? everybody()
+        case .or(let parts):
+            var found = KeySet(range: range)
+            var rest = wanted
+            for part in parts {
+                let more = try matching(part, in: rest)
+                found.formUnion(more)
+                rest?.subtract(more)
+            }
+            return found
+        case .not(let part):
+            var set = try wanted ?? everybody()
+            set.subtract(try matching(part, in: set))
+            return set
+        case .topic(let number, let isExcluded):
+            var set = KeySet(range: range)
+            if let number {
+                if isExcluded {
+                    let members = CollectionOfOne((app: app, topic: number, route: route, range: range))
+                    try scan(SubscriptionTable.members, members, into: &set)
+                } else {
+                    let stream = CollectionOfOne((app: app, topic: number, route: route, range: range, cutoff: cutoff))
+                    try scan(SubscriptionTable.stream, stream, into: &set)
+                }
+            }
+            return narrowed(set, to: wanted)
+        case .user(let id):
+            return narrowed(try find(DeviceTable.ofUser(id, app: app, route: route, cutoff: cutoff)), to: wanted)
+        case .device(let id):
+            return narrowed(try find(DeviceTable.ofID(id, app: app, route: route, cutoff: cutoff)), to: wanted)
+        case .rows(.always(let value)):
+            guard value else { return KeySet(range: range) }
+            return try wanted ?? everybody()
+        case .rows(let test): return try rows(passing: test, in: wanted)
+        }
+    }
+
+    private func everybody() throws -> KeySet {
+        try find(DeviceTable.stream(app: app, route, range, cutoff: cutoff))
+    }
+
+    private func find(_ sql: SQL) throws -> KeySet {
+        var set = KeySet(range: range)
+        try session.connection.scan(sql) { set.insert($0.int(0)) }
+        return set
+    }
+
+    private func scan<Input>(
+        _ statement: Statement<Input>, _ inputs: CollectionOfOne<Input>, into set: inout KeySet
+    ) throws {
+        try session.connection.scan(statement, inputs) { set.insert($0.int(0)) }
+    }
+
+    private func narrowed(_ set: KeySet, to wanted: KeySet?) -> KeySet {
+        guard let wanted else { return set }
+        var set = set
+        set.formIntersection(wanted)
+        return set
+    }
+
+    private func rows(passing test: RowTest, in wanted: KeySet?) throws -> KeySet {
+        var found = KeySet(range: range)
+        let withDetail = test.needsDetail
+        let count = wanted?.count
+        if let wanted, let count, Int64(count) * Self.densityInverse < range.upperBound - range.lowerBound + 1 {
+            var cursor = range.lowerBound - 1
+            while case let keys = wanted.keys(after: cursor, limit: Self.keysPerLookUp), let last = keys.last {
+                let statement = withDetail ? DeviceTable.propertiesWithDetail : DeviceTable.properties
+                try session.connection.scan(statement, keys.map { (app: app, key: $0) }) { row in
+                    try take(row, test, withDetail, into: &found)
+                }
+                cursor = last
+            }
+        } else {
+            try session.connection.scan(DeviceTable.properties(app: app, range, withDetail: withDetail)) { row in
+                guard wanted?.contains(row.int(0)) ?? isMember(row) else { return }
+                try take(row, test, withDetail, into: &found)
+            }
+        }
+        return found
+    }
+
+    private func isMember(_ row: any SQLRow) -> Bool {
+        row.int(5) == DeviceTable.State.active.rawValue && row.int(6) == route.rawValue
+            && row.int(4) <= cutoff.milliseconds
+    }
+
+    private func take(_ row: any SQLRow, _ test: RowTest, _ withDetail: Bool, into found: inout KeySet) throws {
+        let properties = RowTest.Row(
+            locale: row.int(1), zone: row.int(2), registeredAt: Timestamp(milliseconds: row.int(3)),
+            since: Timestamp(milliseconds: row.int(4)),
+            detail: withDetail ? try DetailCoding.decode(row.withBytes(7) { Array($0) }) : DeviceDetail())
+        if test.passes(properties) { found.insert(row.int(0)) }
+    }
+}
+
+/// The statements that read what conditions ask of devices.
+extension DeviceTable {
+    private static let propertyColumns = "seq, locale, zone, registered_at, since, state, route"
+    private static let columnsWithDetail =
+        propertyColumns.split(separator: ", ").map { "d.\($0)" }.joined(separator: ", ") + ", x.detail"
+    private static let joined = "device d LEFT JOIN device_detail x ON x.app = d.app AND x.seq = d.seq"
+
+    /// All devices in a range of keys; the reader checks state and route (see `range`).
+    static func properties(app: AppKey, _ range: ClosedRange<DeviceKey>, withDetail: Bool) -> SQL {
+        withDetail
+            ? """
+            SELECT \(name: columnsWithDetail) FROM \(name: joined)
+            WHERE d.app = \(app) AND d.seq BETWEEN \(range.lowerBound) AND \(range.upperBound) ORDER BY d.seq
+            """
+            : """
+            SELECT \(name: propertyColumns) FROM device
+            WHERE app = \(app) AND seq BETWEEN \(range.lowerBound) AND \(range.upperBound) ORDER BY seq
+            """
+    }
+
+    static let properties = Statement<(app: AppKey, key: DeviceKey)>(
+        "SELECT \(propertyColumns) FROM device WHERE app = $1 AND seq = $2"
+    ) { [.int($0.app), .int($0.key)] }
+
+    static let propertiesWithDetail = Statement<(app: AppKey, key: DeviceKey)>(
+        "SELECT \(columnsWithDetail) FROM \(joined) WHERE d.app = $1 AND d.seq = $2"
+    ) { [.int($0.app), .int($0.key)] }
+
+    static func ofUser(_ userID: String, app: AppKey, route: Route, cutoff: Timestamp) -> SQL {
+        """
+        SELECT seq FROM device
+        WHERE app = \(app) AND user_id = \(userID) AND state = \(code: State.active) AND route = \(route)
+            AND since <= \(cutoff)
+        """
+    }
+
+    static func ofID(_ id: DeviceID, app: AppKey, route: Route, cutoff: Timestamp) -> SQL {
+        """
+        SELECT seq FROM device
+        WHERE app = \(app) AND id = \(id) AND state = \(code: State.active) AND route = \(route)
+            AND since <= \(cutoff)
+        """
+    }
+}
+
+extension StoreSession {
+    /// The keys of `range` for which the condition holds now; `wanted` narrows them.
+    func matching(
+        _ condition: Condition, app: AppKey, route: Route, range: ClosedRange<DeviceKey>, cutoff: Timestamp,
+        in wanted: KeySet?
+    ) throws -> KeySet {
+        let plan = try ConditionPlanner(session: self, app: app, route: route, cutoff: cutoff).plan(condition)
+        return try ConditionScan(session: self, app: app, route: route, range: range, cutoff: cutoff)
+            .matching(plan, in: wanted)
+    }
+}

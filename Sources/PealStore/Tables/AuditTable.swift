@@ -1,0 +1,240 @@
+internal import Crypto
+package import PealCore
+
+/// The chain of the audit log: each row's hash covers the row and the hash of the row before.
+package enum AuditChain {
+    /// - Parameters:
+    ///   - previous: the hash of the row before; empty for the first one.
+    ///   - content: the row without its hash.
+    /// - Returns: hexadecimal.
+    package static func hash(after previous: String, _ content: JSON) -> String {
+        Hex.encode(SHA256.hash(data: Array(previous.utf8) + [0x0A] + content.bytes))
+    }
+}
+
+/// `audit`: the rows of the log, in a chain. `audit_pending`: entries that are not in the chain yet. `audit_mark`: the
+/// last row, and the last one that was pruned, each with a proof that only the holder of the master key can make.
+enum AuditTable {
+    static let content: Columns = "at, app_id, actor, actor_name, address, request_id, action, object, outcome"
+
+    static func entry(_ row: inout RowReader) throws -> AuditEntry {
+        let (at, app): (Timestamp, AppID?) = (try row.next(), try row.next())
+        let actor = Actor(try row.next(), name: try row.next())
+        return AuditEntry(
+            at: at, actor: actor, address: try row.next(), requestID: try row.next(), app: app, action: try row.next(),
+            object: try row.next(), outcome: try row.next())
+    }
+
+    static func row(_ row: inout RowReader) throws -> AuditRow {
+        let number: Int64 = try row.next()
+        let hash: [UInt8] = try row.next()
+        return AuditRow(number: number, entry: try entry(&row), hash: Hex.encode(hash))
+    }
+
+    static func values(_ entry: AuditEntry) -> [ColumnValue] {
+        [
+            ("at", entry.at), ("app_id", entry.app), ("actor", entry.actor.id), ("actor_name", entry.actor.name),
+            ("address", entry.address), ("request_id", entry.requestID), ("action", entry.action),
+            ("object", entry.object), ("outcome", entry.outcome),
+        ]
+    }
+
+    /// The numbers of entries that are not chained yet. Blocks, so that transactions do not wait for each other.
+    static let pendingNumbers = NumberSeries(name: "audit", blockSize: 256) { count in
+        """
+        INSERT INTO counter (name, value) VALUES ('audit', \(count))
+        ON CONFLICT (name) DO UPDATE SET value = counter.value + excluded.value RETURNING value
+        """
+    }
+
+    static func pending(limit: Int) -> SQL {
+        "SELECT number, \(content) FROM audit_pending ORDER BY number LIMIT \(limit)"
+    }
+
+    static func rows(_ condition: SQL, limit: Int) -> SQL {
+        "SELECT number, hash, \(content) FROM audit WHERE \(condition) LIMIT \(limit)"
+    }
+
+    static func time(ofNumberFrom number: Int64) -> SQL {
+        "SELECT at FROM audit WHERE number >= \(number) ORDER BY number LIMIT 1"
+    }
+
+    static func ends(_ earliest: Bool) -> SQL {
+        earliest
+            ? "SELECT number FROM audit ORDER BY number LIMIT 1"
+            : "SELECT number FROM audit ORDER BY number DESC LIMIT 1"
+    }
+
+    /// What was decided at about the same time may be written in another order.
+    static let disorder = Duration.seconds(300)
+}
+
+extension AuditEntry.Outcome: SQLStorable {}
+
+/// Where the chain is held: a row with its hash.
+struct AuditMark: Sendable, Hashable {
+    enum Name: String, Sendable, SQLStorable {
+        /// The last row.
+        case head
+        /// The last row that was pruned.
+        case base
+    }
+
+    var number: Int64 = 0
+    var hash = ""
+
+    func proof(_ name: Name, _ key: MasterKey) -> [UInt8] { key.hash("audit \(name.rawValue) \(number) \(hash)") }
+}
+
+extension StoreSession {
+    /// A process that has the store for itself chains the entry at once; others leave that to `chainAudit`.
+    func audit(_ entry: AuditEntry) throws {
+        guard context.dialect.isShared else { return try chain([entry]) }
+        guard let number = try connection.number(in: AuditTable.pendingNumbers) else {
+            throw PealError.damaged("a counter")
+        }
+        try connection.post("INSERT INTO audit_pending \(row: ["number": number], AuditTable.values(entry))")
+    }
+
+    /// Adds rows to the end of the chain.
+    private func chain(_ entries: [AuditEntry]) throws {
+        var mark = try mark(.head)?.mark ?? AuditMark()
+        for entry in entries {
+            mark.number += 1
+            mark.hash = AuditChain.hash(after: mark.hash, AuditRow.content(mark.number, entry))
+            try connection.post(
+                """
+                INSERT INTO audit \(row: [
+                    "number": mark.number, "hash": Hex.decode(mark.hash) ?? [],
+                ], AuditTable.values(entry))
+                """)
+        }
+        try set(mark, .head)
+    }
+
+    /// Chains at most `limit` entries that are not chained yet. No other transaction may do so at the same time.
+    /// - Returns: how many.
+    func chainPending(limit: Int) throws -> Int {
+        var numbers: [Int64] = []
+        let entries = try connection.all(AuditTable.pending(limit: limit)) { row in
+            numbers.append(try row.next())
+            return try AuditTable.entry(&row)
+        }
+        guard !entries.isEmpty else { return 0 }
+        try chain(entries)
+        for number in numbers { try connection.post("DELETE FROM audit_pending WHERE number = \(number)") }
+        return entries.count
+    }
+
+    private func mark(_ name: AuditMark.Name) throws -> (mark: AuditMark, isGenuine: Bool)? {
+        try connection.first("SELECT number, hash, proof FROM audit_mark WHERE name = \(name)") { row in
+            let mark = AuditMark(number: try row.next(), hash: try row.next())
+            return (mark, try row.next([UInt8].self) == mark.proof(name, context.masterKey))
+        }
+    }
+
+    private func set(_ mark: AuditMark, _ name: AuditMark.Name) throws {
+        try connection.post(
+            """
+            INSERT INTO audit_mark \(row: [
+                "name": name, "number": mark.number, "hash": mark.hash, "proof": mark.proof(name, context.masterKey),
+            ])
+            ON CONFLICT (name) DO UPDATE SET number = excluded.number, hash = excluded.hash, proof = excluded.proof
+            """)
+    }
+
+    /// Deletes rows from the old end of the chain.
+    func pruneAudit(_ now: Timestamp, _ limit: Int) throws -> Int {
+        let earliest = now - .seconds(context.retention.auditSeconds)
+        let over = try connection.all(Pruning.audit(limit: limit)) { row in
+            (
+                mark: AuditMark(number: try row.next(), hash: Hex.encode(try row.next([UInt8].self))),
+                at: try row.next(Timestamp.self)
+            )
+        }.prefix { $0.at <= earliest }
+        guard let last = over.last else { return 0 }
+        try connection.post("DELETE FROM audit WHERE number <= \(last.mark.number)")
+        try set(last.mark, .base)
+        return over.count
+    }
+}
+
+extension StoreSession {
+    func auditRows(_ filter: AuditFilter, before cursor: Int64?, limit: Int) throws -> [AuditRow] {
+        try connection.all(
+            AuditTable.rows(
+                "\(try condition(filter)) AND number < \(cursor ?? .max) ORDER BY number DESC", limit: limit),
+            AuditTable.row)
+    }
+
+    func auditRows(_ filter: AuditFilter, after cursor: Int64, limit: Int) throws -> [AuditRow] {
+        try connection.all(
+            AuditTable.rows("\(try condition(filter)) AND number > \(cursor) ORDER BY number", limit: limit),
+            AuditTable.row)
+    }
+
+    private func condition(_ filter: AuditFilter) throws -> SQL {
+        var condition: SQL = "number > 0"
+        if let app = filter.app { condition = "\(condition) AND app_id = \(app)" }
+        if let from = filter.from {
+            let first = try number(atOrAfter: from - AuditTable.disorder)
+            condition = "\(condition) AND at >= \(from) AND number >= \(first)"
+        }
+        if let to = filter.to {
+            let end = try number(atOrAfter: to + AuditTable.disorder)
+            condition = "\(condition) AND at < \(to) AND number < \(end)"
+        }
+        if let actor = filter.actor { condition = "\(condition) AND (actor = \(actor) OR actor_name = \(actor))" }
+        if let action = filter.action {
+            // The character after the dot is the slash.
+            let group: SQL = "action > \(action + ".") AND action < \(action + "/")"
+            condition = "\(condition) AND (action = \(action) OR \(group))"
+        }
+        return condition
+    }
+
+    /// The number of the first row about as late as `time`, found by halving: numbers rise with time.
+    private func number(atOrAfter time: Timestamp) throws -> Int64 {
+        guard let first: Int64 = try connection.value(AuditTable.ends(true)),
+            let last: Int64 = try connection.value(AuditTable.ends(false))
+        else { return 0 }
+        var (low, high) = (first, last + 1)
+        while low < high {
+            let middle = low + (high - low) / 2
+            let at: Timestamp? = try connection.value(AuditTable.time(ofNumberFrom: middle))
+            if let at, at < time { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    func checkAudit(_ earlier: AuditCheck, limit: Int) throws -> AuditCheck {
+        guard case .goOn(var last, var hash, var count) = earlier else { return earlier }
+        let (head, base) = (try mark(.head), try mark(.base))
+        guard head?.isGenuine ?? true, base?.isGenuine ?? true else {
+            return .broken(number: last + 1, reason: "the mark of the log's end was not made by this server")
+        }
+        // Rows may have been pruned since the last part.
+        if let base = base?.mark, base.number > last { (last, hash) = (base.number, base.hash) }
+        let rows = try connection.all(
+            AuditTable.rows("number > \(last) ORDER BY number", limit: limit), AuditTable.row)
+        for row in rows {
+            guard row.number == last + 1 else {
+                return .broken(number: last + 1, reason: "the row is missing")
+            }
+            guard row.hash == AuditChain.hash(after: hash, AuditRow.content(row.number, row.entry)) else {
+                return .broken(number: row.number, reason: "the row was changed")
+            }
+            (last, hash, count) = (row.number, row.hash, count + 1)
+        }
+        if rows.count == limit { return .goOn(after: last, hash: hash, rows: count) }
+        let end = head?.mark ?? AuditMark()
+        guard end.number == last else {
+            let isShort = end.number > last
+            return .broken(
+                number: last + (isShort ? 1 : 0),
+                reason: isShort ? "rows at the end are missing" : "the row was added by somebody else")
+        }
+        guard end.hash == hash else { return .broken(number: last, reason: "the row was changed") }
+        return .sound(rows: count)
+    }
+}

@@ -1,0 +1,393 @@
+"""The console in Debian's Chromium, against a real server and simulated push networks.
+
+Errors on the browser's console, broken content policies and axe's findings fail each test. Screenshots of every page,
+in three widths and both themes, go to `.build/screenshots`.
+"""
+
+import json
+import re
+import secrets
+import time
+import uuid
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest import AUTH, P256DH, SUBSCRIPTION
+from console_server import ROOT, World
+from playwright.sync_api import expect
+
+WIDTHS = {"phone": 390, "tablet": 820, "wide": 1440}
+SHOTS = ROOT / ".build" / "screenshots"
+AXE = Axe()
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory):
+    world = World(tmp_path_factory.mktemp("console"), {"PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": "127.0.0.1:9"})
+    yield world
+    world.stop()
+
+
+@pytest.fixture(scope="session")
+def cheese(world):
+    return world.app()
+
+
+class Visitor:
+    """A browser window that fails the test when a page complains."""
+
+    def __init__(self, chromium, world, **options):
+        self.world = world
+        self.context = chromium.new_context(**{"locale": "en-GB", "timezone_id": "Europe/Berlin", **options})
+        self.page = self.context.new_page()
+        self.complaints = []
+        # The status of a refused form is what the page is about.
+        self.page.on("console", lambda message: message.type in ("error", "warning") and not re.search(
+            "the server responded with a status of 4", message.text) and self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: request.url.startswith(world.peal.url) or self.complaints.append(
+            f"a request to {request.url}"))
+
+    def sign_in(self, key=None):
+        self.page.goto(self.world.url)
+        self.page.get_by_label("Key").fill(key or self.world.peal.admin_token)
+        self.page.get_by_role("button", name="Sign in").click()
+        self.page.wait_for_url(lambda url: "sign-in" not in url)
+        return self
+
+    def open(self, path):
+        answer = self.page.goto(self.world.url + path)
+        assert len(answer.body()) < 100_000
+        return answer
+
+    def check(self):
+        """The rules for every page."""
+        assert self.page.locator("h1").count() == 1 and self.page.locator("main").count() == 1
+        found = AXE.run(self.page, options=RULES).response["violations"]
+        assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
+        overflow = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert overflow <= 0, "the page is wider than the window"
+        assert self.complaints == []
+
+    def shoot(self, name):
+        """Screenshots in three widths and both themes, each checked."""
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        for theme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=theme)
+            for window, width in WIDTHS.items():
+                self.page.set_viewport_size({"width": width, "height": 900})
+                self.page.screenshot(path=SHOTS / f"{name}-{window}-{theme}.png", full_page=True)
+                self.check()
+        self.page.emulate_media(color_scheme="light")
+        self.page.set_viewport_size({"width": 1280, "height": 800})
+
+    def close(self):
+        self.context.close()
+        assert self.complaints == []
+
+
+@pytest.fixture
+def visit(chromium, world):
+    visitors = []
+
+    def begin(**options):
+        visitors.append(Visitor(chromium, world, **options))
+        return visitors[-1]
+
+    yield begin
+    for visitor in visitors:
+        visitor.close()
+
+
+@pytest.fixture
+def admin(visit):
+    return visit().sign_in()
+
+
+def test_people_sign_in_and_out(visit, world):
+    visitor = visit()
+    page = visitor.page
+    answer = page.goto(world.url + "operations")
+    assert "/console/sign-in" in page.url
+    policy = answer.headers["content-security-policy"]
+    assert "unsafe" not in policy and "frame-ancestors 'none'" in policy
+    assert answer.headers["x-content-type-options"] == "nosniff" and answer.headers["cache-control"] == "no-store"
+    visitor.shoot("sign-in")
+    page.get_by_label("Key").fill("not the key")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("This key is not valid.")).to_be_visible()
+    page.get_by_label("Key").fill(world.peal.admin_token)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/console/operations")
+    cookie = next(c for c in visitor.context.cookies() if c["name"] == "peal_session")
+    assert cookie["httpOnly"] and cookie["sameSite"] == "Strict"
+    page.get_by_role("button", name="Sign out", exact=True).click()
+    page.wait_for_url("**/console/sign-in")
+    # The server, too, has forgotten it.
+    visitor.context.add_cookies([cookie])
+    page.goto(world.url)
+    assert "sign-in" in page.url
+
+
+def test_signing_out_everywhere_ends_other_browsers(visit, world):
+    one, two = visit().sign_in(), visit().sign_in()
+    one.open("operations")
+    one.page.get_by_role("button", name="Sign out everywhere").click()
+    one.page.wait_for_url("**/console/sign-in")
+    two.page.goto(world.url)
+    assert "sign-in" in two.page.url
+
+
+def test_revoking_a_key_ends_its_session(visit, world, cheese):
+    app, _ = cheese
+    made = world.peal.post(f"/apps/{app}/keys", {"dialect": "native", "scopes": ["read"]})
+    visitor = visit().sign_in(made["token"])
+    expect(visitor.page.get_by_role("heading", name="Cheese")).to_be_visible()
+    world.peal.delete(f"/apps/{app}/keys/{made['id']}")
+    visitor.page.reload()
+    assert "sign-in" in visitor.page.url
+
+
+def test_a_key_is_offered_what_it_may_do(visit, world, cheese):
+    app, _ = cheese
+    visitor = visit().sign_in(world.key(app, "read"))
+    page = visitor.page
+    assert page.url.endswith(f"/console/apps/{app}/")
+    links = page.get_by_role("navigation").first
+    expect(links.get_by_role("link", name="Messages")).to_be_visible()
+    for name in ("Compose", "Keys", "Credentials", "Audit log", "Operations"):
+        assert links.get_by_role("link", name=name).count() == 0
+    assert page.goto(world.url + f"apps/{app}/compose").status == 403
+    assert page.goto(world.url + "operations").status == 403
+    assert page.goto(world.url + f"apps/{uuid.uuid4()}/messages").status == 403
+    visitor.check()
+
+
+def test_a_message_is_written_reviewed_and_sent(admin, world, cheese):
+    app, devices = cheese
+    page = admin.page
+    admin.open(f"apps/{app}/")
+    page.get_by_role("link", name="Compose").first.click()
+    page.get_by_label("Title", exact=True).fill("Town hall")
+    page.get_by_label("Text", exact=True).fill("This Thursday: <b>cheese</b> & you")
+    page.get_by_label("Topics", exact=True).fill("news")
+    expect(page.get_by_text("3 devices", exact=True)).to_be_visible()
+    expect(page.get_by_text(re.compile(r"\d+ of 4096 bytes"))).to_be_visible()
+    admin.shoot("compose")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("heading", name="Review")).to_be_visible()
+    expect(page.get_by_text("3 devices")).to_be_visible()
+    admin.shoot("review")
+    page.get_by_role("button", name="Edit").click()
+    expect(page.get_by_label("Title", exact=True)).to_have_value("Town hall")
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
+    expect(page.locator("[data-state=sent]")).to_be_visible(timeout=30_000)
+    expect(page.locator("[data-count=accepted]")).to_have_text("3")
+    admin.shoot("message")
+    assert world.finished(app, page.url.rsplit("/", 1)[1])["counts"]["accepted"] == 3
+
+
+def test_a_refused_message_says_why(admin, cheese):
+    app, _ = cheese
+    page = admin.page
+    admin.open(f"apps/{app}/compose")
+    page.get_by_label("Title", exact=True).fill("x")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("alert")).to_contain_text("choose who gets the message")
+    page.get_by_label("Topics", exact=True).fill("news")
+    page.get_by_label("Text", exact=True).fill("y" * 5000)
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("alert")).to_contain_text("bytes")
+    admin.check()
+
+
+def test_a_message_can_be_held_and_cancelled(admin, world, cheese):
+    app, _ = cheese
+    later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+    message = world.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["news"]}, "content": {"title": "Later"}, "schedule": {"at": later}})["id"]
+    page = admin.page
+    admin.open(f"apps/{app}/messages/{message}")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("[data-state=paused]")).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("[data-state=scheduled]")).to_be_visible()
+    admin.shoot("scheduled")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("[data-state=cancelled]")).to_be_visible()
+    assert page.get_by_role("button", name="Pause").count() == 0
+
+
+def test_a_device_tells_what_happened(admin, world, cheese):
+    app, devices = cheese
+    message = world.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["news"]}, "content": {"title": "For the timeline"}})["id"]
+    world.finished(app, message)
+    page = admin.page
+    admin.open(f"apps/{app}/devices")
+    admin.shoot("devices")
+    page.get_by_label("Search").fill(devices[0])
+    page.get_by_label("Search").press("Enter")
+    page.wait_for_url(f"**/devices/{devices[0]}")
+    entry = page.get_by_role("listitem").filter(has_text="For the timeline").first
+    expect(entry).to_contain_text("topic news")
+    expect(entry).to_contain_text("Accepted")
+    admin.shoot("device")
+    page.get_by_role("link", name="user-0").click()
+    expect(page.get_by_role("heading", name="user-0")).to_be_visible()
+    admin.shoot("user")
+
+
+def test_a_credential_is_dropped_in_and_verified(admin, world):
+    page = admin.page
+    admin.open("new-app")
+    admin.shoot("new-app")
+    page.get_by_label("Name").fill("First app")
+    page.get_by_label("Bundle ID").fill(world.simulator["apns"]["bundle_id"])
+    page.get_by_role("button", name="Create app").click()
+    page.wait_for_url("**/credentials?done=app-made")
+    section = page.locator("#apns")
+    section.locator("summary").click()
+    form = section.locator("form").first
+    for name in ("key_id", "team_id", "bundle_id"):
+        form.locator(f"[name={name}]").fill(world.credential[name])
+    form.locator("[name=private_key]").fill("not a key")
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("PEM")
+    form = page.locator("#apns form.kind").first
+    form.locator("[name=private_key]").fill(world.credential["private_key"])
+    form.get_by_role("button", name="Save").click()
+    page.wait_for_url("**/credentials?done=saved*")
+    page.locator("#apns").get_by_role("button", name="Verify").click()
+    expect(page.locator("#apns").get_by_text("The network accepted the credential.")).to_be_visible()
+    admin.shoot("credentials")
+
+
+def test_a_key_is_made_once_and_revoked(admin, cheese):
+    app, _ = cheese
+    page = admin.page
+    admin.open(f"apps/{app}/keys")
+    page.get_by_role("button", name="Create key").click()
+    expect(page.locator("#secret")).to_contain_text("peal_")
+    admin.shoot("keys")
+    page.on("dialog", lambda dialog: dialog.accept())
+    count = page.get_by_role("button", name="Revoke").count()
+    page.get_by_role("button", name="Revoke").first.click()
+    expect(page.get_by_text("The key was revoked.")).to_be_visible()
+    assert page.get_by_role("button", name="Revoke").count() == count - 1
+
+
+def test_rows_are_imported_and_refused(admin, cheese):
+    app, _ = cheese
+    page = admin.page
+    admin.open(f"apps/{app}/import")
+    page.get_by_label("Devices", exact=True).first.fill(
+        '{"platform":"ios","address":"%s"}\n{"platform":"ios","address":"short"}\nnonsense' % uuid.uuid4().hex)
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("status")).to_contain_text("1 created, 0 updated, 2 refused.")
+    admin.shoot("import")
+
+
+def test_a_long_import_shows_its_progress(admin, world):
+    app, _ = world.app("Import", devices=0)
+    rows = [json.dumps({"platform": "ios", "address": secrets.token_hex(32)}) for _ in range(2500)]
+    rows[1200] = "nonsense"
+    page = admin.page
+    admin.open(f"apps/{app}/import")
+    page.get_by_label("Devices", exact=True).first.fill("\n".join(rows))
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("status")).to_have_text("2499 created, 0 updated, 1 refused.", timeout=60_000)
+    expect(page.get_by_role("row").filter(has_text="1201")).to_contain_text("not a JSON object")
+    admin.check()
+
+
+def test_many_devices_need_a_typed_number(admin, world):
+    app, _ = world.app("Many", devices=0)
+    for _ in range(10):
+        world.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+            {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(1000)]})
+    page = admin.page
+    admin.open(f"apps/{app}/compose?topics=all&title=Everybody")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_text("10,000 devices")).to_be_visible()
+    page.get_by_label("Type 10,000 to confirm").fill("9999")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_text("That is not the number of devices.")).to_be_visible()
+    admin.check()
+    page.get_by_label("Type 10,000 to confirm").fill("10,000")
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
+    expect(page.locator("[data-state=sent]")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-count=accepted]")).to_have_text("10,000")
+
+
+def test_this_browser_becomes_a_device(admin, world):
+    app, _ = world.app("Web", devices=0)
+    world.peal.put(f"/apps/{app}/credentials/webpush", {"subject": "mailto:push@example.com"})
+    script = SUBSCRIPTION
+    for name, value in {"ENDPOINT": f"http://127.0.0.1:9/{uuid.uuid4()}", "P256DH": P256DH, "AUTH": AUTH}.items():
+        script = script.replace(name, json.dumps(value))
+    admin.context.grant_permissions(["notifications"], origin=world.peal.url)
+    admin.context.add_init_script(script)
+    page = admin.page
+    admin.open(f"apps/{app}/devices")
+    page.get_by_role("button", name="Register this browser").click()
+    page.wait_for_url("**/devices/*?done=saved")
+    expect(page.get_by_role("heading", name="This browser")).to_be_visible()
+    expect(page.get_by_text("Europe/Berlin")).to_be_visible()
+    assert world.peal.get(f"/apps/{app}/devices")["items"][0]["platform"] == "web"
+
+
+PAGES = [
+    "", "operations", "apps/{app}/", "apps/{app}/messages", "apps/{app}/calendar", "apps/{app}/topics",
+    "apps/{app}/segments", "apps/{app}/campaigns", "apps/{app}/webhooks", "apps/{app}/audit",
+]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_is_clean(admin, world, cheese, path):
+    app, _ = cheese
+    assert admin.open(path.format(app=app)).status == 200
+    admin.shoot(path.format(app="app").strip("/").replace("/", "-") or "home")
+
+
+def test_the_console_speaks_german(visit, world, cheese):
+    app, _ = cheese
+    visitor = visit(locale="de-DE")
+    page = visitor.page
+    page.goto(world.url)
+    assert page.locator("html").get_attribute("lang") == "de"
+    page.get_by_label("Schlüssel").fill(world.peal.admin_token)
+    page.get_by_role("button", name="Anmelden").click()
+    visitor.open(f"apps/{app}/")
+    expect(page.get_by_role("link", name="Nachrichten", exact=True)).to_be_visible()
+    visitor.shoot("german")
+
+
+HOSTILE = "\"'><img src=x onerror=alert(1)><script>alert(1)</script>\"\u0301 onload=alert(1) {{x}}"
+
+
+def test_hostile_text_stays_text(admin, world):
+    name = HOSTILE[:200]
+    app = world.peal.post("/apps", {"name": name, "bundle_id": world.simulator["apns"]["bundle_id"]})["id"]
+    world.peal.put(f"/apps/{app}/credentials/apns/production", world.credential)
+    device = world.peal.post(f"/apps/{app}/devices", {
+        "platform": "ios", "address": "ab" * 32, "user_id": HOSTILE, "topics": [HOSTILE], "alias": HOSTILE,
+        "model": HOSTILE, "os_version": HOSTILE, "app_version": HOSTILE, "attributes": {HOSTILE: HOSTILE}})["id"]
+    message = world.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": [HOSTILE]}, "campaign_id": HOSTILE[:80],
+        "content": {"title": HOSTILE, "body": HOSTILE, "data": {HOSTILE: HOSTILE}}})["id"]
+    world.finished(app, message)
+    page = admin.page
+    page.on("dialog", lambda dialog: pytest.fail("a script ran"))
+    for path in ("", f"messages/{message}", "messages", f"devices/{device}", "devices", "topics", "campaigns",
+                 f"compose?from={message}", "calendar", "audit", "messages?campaign_id=%3Cscript%3E",
+                 "devices?search=%22%3E%3Cscript%3Ealert(1)%3C/script%3E"):
+        admin.open(f"apps/{app}/{path}")
+        assert page.locator("main img, main script, [onerror], [onload]").count() == 0
+        admin.check()
+    expect(page.get_by_label("Search")).to_have_value("\"><script>alert(1)</script>")

@@ -1,0 +1,39 @@
+@_exported public import Foundation
+public import UserNotifications
+
+// The shape of Apple's frameworks as far as the guide for iPhones sees it: enough to type-check its code.
+@MainActor open class UIResponder: NSObject {}
+@MainActor public protocol UIApplicationDelegate: AnyObject {
+    func application(
+        _ application: UIApplication, didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]?
+    ) -> Bool
+    func application(
+        _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data)
+    func application(
+        _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any]
+    ) async -> UIBackgroundFetchResult
+}
+open class UIApplication: UIResponder {
+    public struct LaunchOptionsKey: Hashable, Sendable {}
+    public enum State: Sendable { case active, inactive, background }
+    open var applicationState: State { .active }
+    open func registerForRemoteNotifications() {}
+}
+public enum UIBackgroundFetchResult: Sendable { case newData, noData, failed }
+public protocol UNUserNotificationCenterDelegate: AnyObject {
+    func userNotificationCenter(
+        _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse
+    ) async
+}
+public struct UNAuthorizationOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let badge = Self(rawValue: 1), sound = Self(rawValue: 2), alert = Self(rawValue: 4)
+}
+extension UNUserNotificationCenter {
+    public weak var delegate: (any UNUserNotificationCenterDelegate)? {
+        get { nil }
+        set {}
+    }
+    public func requestAuthorization(options: UNAuthorizationOptions) async throws -> Bool { true }
+}

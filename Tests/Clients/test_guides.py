@@ -1,0 +1,458 @@
+"""The guides in docs/guides: every command runs, configurations work, and code uses names that exist."""
+
+import json
+import os
+import pathlib
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+
+import pytest
+from certificates import write_certificate
+from doc_examples import ROOT, examples, run_examples
+from foreign_servers import ForeignServer
+from free_port import free_port
+from peal_server import PROGRAM, SigningKey
+from pivotal_fixture import configuration
+from test_sdk_sources import SOURCES, STUB, compile_all, run
+from waiting import wait_until
+
+GUIDES = "docs/guides"
+# A browser's keys, from RFC 8291's appendix.
+BROWSER_KEYS = {
+    "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+    "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+}
+IPHONE = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+ANDROID = "cheese:APA91bExample"
+needs_swiftc = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("swiftc") is None, reason="Apple's own framework is there, or no compiler"
+)
+
+
+class World:
+    """A simulator, a server that sends to it, and the variables that the guides expect."""
+
+    def __init__(self, simulate, serve, tmp_path):
+        self.simulator = simulate()
+        self.directory = tmp_path
+        description = self.simulator.description
+        webpush = urllib.parse.urlsplit(description["webpush_url"]).netloc
+        self.environment = {
+            **configuration(self.simulator),
+            "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": webpush,
+            "PEAL_WEBHOOKS_ALLOWED_HOSTS": "127.0.0.1",
+        }
+        self.serve = serve
+        self.peal = serve(self.environment)
+        apns = description["apns"]
+        self.variables = {
+            "PATH": f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}",
+            "PEAL_SERVER_URL": self.peal.url,
+            "PEAL_ADMIN_TOKEN": self.peal.admin_token,
+            "HOST": self.peal.url,
+            "KEY_FILE": apns["private_key_file"],
+            "KEY_ID": apns["key_id"],
+            "TEAM_ID": apns["team_id"],
+            "BUNDLE_ID": apns["bundle_id"],
+            "ACCOUNT_FILE": description["fcm"]["service_account_file"],
+            "REPORTS": "https://127.0.0.1:9/reports",
+        }
+
+    def run(self, guide, replacements=None, **variables):
+        """Runs a guide's blocks. Returns what they wrote."""
+        return run_examples(f"{GUIDES}/{guide}.md", {**self.variables, **variables}, self.directory, replacements)
+
+    def wait_for(self, device, count=1):
+        """What a device received, once there are `count` notifications that people see."""
+        device = urllib.parse.quote(device)
+
+        def received():
+            items = self.simulator.inbox(f"?device={device}")
+            return len(items) >= count and items
+
+        return wait_until(received, 10, lambda: f"{device} received less than {count}")
+
+    @property
+    def app(self):
+        return self.peal.get("/apps")["items"][0]["id"]
+
+
+@pytest.fixture
+def world(simulate, serve, tmp_path):
+    return World(simulate, serve, tmp_path)
+
+
+# The guides from top to bottom
+
+
+def first_push_replacements(tmp_path):
+    """The first steps start programs of their own, on ports that other tests may have taken."""
+    return {
+        'make build && export PATH="$PWD/.build/debug:$PATH"': f'export PATH="{pathlib.Path(PROGRAM).parent}:$PATH"',
+        "/tmp/sim": tmp_path / "sim",
+        "/tmp/peal.log": tmp_path / "peal.log",
+        "2197": free_port(),
+        "2198": free_port(),
+    }
+
+
+def run_first_push(page, tmp_path):
+    port = free_port()
+    variables = {"PEAL_HTTP_PORT": port, "PEAL_SERVER_URL": f"http://127.0.0.1:{port}"}
+    return run_examples(page, variables, tmp_path, {**first_push_replacements(tmp_path), "127.0.0.1:8080": f"127.0.0.1:{port}"})
+
+
+def test_the_first_push(tmp_path):
+    outputs = run_first_push(f"{GUIDES}/first-push.md", tmp_path)
+    assert "result  accepted" in outputs[3]
+    assert re.search(r'"state":"\w+","audience_estimate":1', outputs[6])
+    assert "by its user" in outputs[7] and "accepted" in outputs[7]
+    assert "Peal speaks." in outputs[8] and "Your order is on its way." in outputs[8]
+    assert "retired" in outputs[9]
+    assert "fail" not in outputs[10]
+
+
+def test_an_iphone(world):
+    token = secrets.token_hex(32)
+    outputs = world.run("iphone", DEVICE_TOKEN=token)
+    assert outputs[0].count("result  accepted") == 2
+    assert "peald_" in outputs[1]
+    assert world.wait_for(token)[0]["payload"]["aps"]["alert"]["body"] == "It is ready."
+    assert "accepted" in outputs[-1]
+
+
+def test_an_android_phone(world):
+    outputs = world.run("android", REGISTRATION_TOKEN=ANDROID)
+    assert "result  accepted" in outputs[0]
+    assert "accepted" in outputs[1]
+    shown, data_only = (item["payload"] for item in world.wait_for(ANDROID, 2))
+    assert shown["notification"]["body"] == "It is ready."
+    assert "notification" not in data_only and data_only["data"]["story"] == "17"
+
+
+def test_a_web_page(world):
+    _, subscription = world.simulator.control("POST", "/webpush/subscriptions", {})
+    outputs = world.run("web", SUBSCRIPTION=json.dumps(subscription))
+    assert "public_key" in outputs[0] and "peald_" in outputs[0]
+    assert "accepted" in outputs[1]
+    (item,) = world.simulator.inbox("?provider=webpush")
+    assert item["payload"]["title"] == "Cheese" and item["payload"]["data"]["url"] == "https://example.com/cheese/17"
+
+
+def test_the_move_from_pivotal(world):
+    """The old server is another `peal` with the same API, which the guide cannot tell from Pivotal's."""
+    old = world.serve(world.environment)
+    ids = {name: secrets.token_hex(16) for name in ("API_KEY", "SHARED_SECRET", "IOS_SECRET", "ANDROID_SECRET")}
+    for name in ("APPLICATION_UUID", "IOS_UUID", "ANDROID_UUID"):
+        ids[name] = f"5ca1ab1e-0000-4000-8000-{secrets.token_hex(6)}"
+    app = old.app(settings={"pivotal": {"verify_custom_user_id": False}})
+    keys = f"/apps/{app}/keys"
+    old.post(keys, {"dialect": "pivotal", "application_uuid": ids["APPLICATION_UUID"], "api_key": ids["API_KEY"],
+                    "shared_secret": ids["SHARED_SECRET"]})  # fmt: skip
+    for platform in ("ios", "android"):
+        values = {"platform_uuid": ids[f"{platform.upper()}_UUID"], "platform_secret": ids[f"{platform.upper()}_SECRET"]}
+        old.post(keys, {"dialect": "pivotal-platform", "platform": platform, **values})
+    devices = [
+        {"platform": "ios", "address": IPHONE, "user_id": "ann", "topics": ["news", "sports"]},
+        {"platform": "android", "address": ANDROID, "user_id": "ben", "topics": ["news"]},
+    ]
+    phone = old.devices(app, devices)[0]
+    content = {"message": {"body": "Later"}, "target": {"topics": ["news"]}, "scheduleIn": 7200}
+    basic = subprocess.run(
+        ["curl", "-sf", "--noproxy", "*", f"{old.url}/v1/push", "-u", f"{ids['APPLICATION_UUID']}:{ids['API_KEY']}",
+         "-d", json.dumps(content)], capture_output=True, text=True, check=True)  # fmt: skip
+    assert "schedule_id" in basic.stdout
+    outputs = world.run("from-pivotal", OLD=old.url, DEVICE=phone, **ids)
+    counts = outputs[3].split()
+    assert counts[:2] == ['"totalRegistrations":2', '"totalTopics":2'] and counts[2:4] == counts[:2]
+    moved = world.peal.get(f"/apps/{world.app}/devices/{phone}")
+    assert (moved["address"], moved["user_id"], sorted(moved["topics"])) == (IPHONE, "ann", ["news", "sports"])
+    assert "accepted" in outputs[4]
+    assert world.wait_for(IPHONE)[0]["payload"]["aps"]["alert"]["body"] == "From Peal"
+    (schedule,) = json.loads(outputs[5][outputs[5].index("[") :])
+    assert schedule["push"]["message"]["body"] == "Later"
+
+
+def test_the_move_from_richie(world):
+    outputs = world.run("from-richie", RICHIE_APP="news-1", USERNAME="backend", PASSWORD="a-password-of-theirs-17")
+    assert "counts.accepted" in outputs[3]
+    assert world.wait_for(IPHONE)[-1]["payload"]["aps"]["alert"]["body"] == "From Peal"
+    assert world.wait_for(ANDROID)
+
+
+def test_the_move_from_devtodev(world):
+    outputs = world.run("from-devtodev", DEVTODEV_APP="11111111-2222-4333-8444-555555555555", USER_TOKEN=secrets.token_hex(16))
+    assert '"successful":1' in outputs[2]
+    assert '"accepted":1' in outputs[3]
+
+
+def test_the_move_from_contextpush(world):
+    outputs = world.run("from-contextpush", CTX="CTX-" + secrets.token_hex(16))
+    assert '"status":"scheduled"' in outputs[3]
+    assert '"status":"cancelled"' in outputs[4]
+
+
+ONESIGNAL = """id,identifier,session_count,language,timezone,game_version,device_os,device_type,device_model,ad_id,tags,\
+last_active,playtime,amount_spent,created_at,invalid_identifier,badge_count,external_user_id,timezone_id,notification_types,\
+web_auth,web_p256
+10000000-0000-4000-8000-000000000001,{iphone},3,de,3600,4.2,18.1,0,"iPhone14,2",,"{{""news"":""1"",""level"":""5""}}",\
+2026-01-01 00:00:00,0,0,2025-01-01 00:00:00,f,0,ann,Europe/Vienna,1,,
+10000000-0000-4000-8000-000000000002,{android},3,en,0,4.2,15,1,Pixel 9,,"{{}}",2026-01-01,0,0,2025-01-01,f,0,ben,Europe/London,1,,
+10000000-0000-4000-8000-000000000003,ffff,3,en,0,4.2,15,0,,,"{{}}",2026-01-01,0,0,2025-01-01,t,0,eve,,-2,,
+10000000-0000-4000-8000-000000000004,eve@example.com,3,en,0,4.2,15,11,,,"{{}}",2026-01-01,0,0,2025-01-01,f,0,eve,,1,,
+10000000-0000-4000-8000-000000000005,{endpoint},3,en,0,,120,5,,,"{{}}",2026-01-01,0,0,2025-01-01,f,0,web,,1,{auth},{p256dh}
+"""
+
+
+def test_the_move_from_onesignal(world):
+    endpoint = world.simulator.description["webpush_url"] + "/push/browser-1"
+    text = ONESIGNAL.format(iphone=IPHONE, android=ANDROID, endpoint=endpoint, **BROWSER_KEYS)
+    (world.directory / "users.csv").write_text(text)
+    outputs = world.run("from-onesignal")
+    lines = (world.directory / "devices.jsonl").read_text().splitlines()
+    assert [json.loads(line)["platform"] for line in lines] == ["ios", "android", "web"]
+    assert "skipped" not in outputs[1] and (world.directory / "devices.refused").read_text() == ""
+    ann = world.peal.get(f"/apps/{world.app}/devices/10000000-0000-4000-8000-000000000001")
+    assert (ann["user_id"], ann["topics"], ann["time_zone"]) == ("ann", ["news"], "Europe/Vienna")
+    assert ann["attributes"] == {"news": "1", "level": "5"}
+    assert world.wait_for(IPHONE)[0]["payload"]["aps"]["alert"]["title"] == "Käse"
+
+
+def test_a_message_of_onesignal_with_every_mapped_field():
+    program = re.search(r"cat > onesignal.jq <<'END'\n(.*?)\nEND\n", guide("from-onesignal"), re.DOTALL)[1]
+    body = {
+        "include_aliases": {"external_id": ["ann"]}, "excluded_segments": ["quiet"], "contents": {"en": "x"},
+        "ios_attachments": {"id": "https://example.com/a.png"}, "send_after": "2099-09-24 14:00:00 GMT",
+        "collapse_id": "c", "ios_sound": "bell.caf",
+    }  # fmt: skip
+    assert jq(program, body) == [{
+        "audience": {"users": ["ann"], "not_topics": ["quiet"]},
+        "content": {"body": {"en": "x"}, "image_url": "https://example.com/a.png", "sound": "bell.caf"},
+        "options": {"collapse_key": "c"}, "schedule": {"at": "2099-09-24T14:00:00Z"},
+    }]  # fmt: skip
+    with pytest.raises(subprocess.CalledProcessError):
+        jq(program, {"filters": [{"field": "tag"}], "contents": {"en": "x"}})
+
+
+def test_the_move_from_firebase(world):
+    page = {"documents": [
+        {"name": f"projects/p/databases/(default)/documents/fcmTokens/{user}", "fields": {"token": {"stringValue": token}}}
+        for user, token in (("ann", ANDROID), ("ben", "ben:token"))
+    ]}  # fmt: skip
+    (world.directory / "page.json").write_text(json.dumps(page))
+    info = {"token": ANDROID, "info": {"platform": "ANDROID", "rel": {"topics": {"news": {"addDate": "2024-07-30"}}}}}
+    (world.directory / "infos.jsonl").write_text(json.dumps(info) + "\n" + json.dumps({"token": "ben:token", "info": {}}))
+    outputs = world.run("from-firebase")
+    assert re.search(r"news +1", outputs[3])
+    payload = world.wait_for(ANDROID)[0]["payload"]
+    assert payload["notification"]["body"] == "It is ready." and payload["data"] == {"story": "17"}
+    assert payload["android"]["notification"]["color"] == "#ff8800"
+    assert not world.simulator.inbox("?device=ben%3Atoken")
+
+
+def test_the_move_from_gorush(world):
+    outputs = world.run("from-gorush")
+    aps = world.wait_for(IPHONE)[0]["payload"]
+    assert aps["story"] == 17 and aps["aps"]["sound"] == {"name": "default", "critical": 0, "volume": 0.5}
+    assert aps["aps"]["mutable-content"] == 1 and aps["aps"]["badge"] == 1
+    payload = world.wait_for(ANDROID)[0]["payload"]
+    assert payload["android"]["notification"]["color"] == "#112244"
+    assert "accepted" in outputs[3]
+    assert world.wait_for(IPHONE, 2)[1]["payload"]["aps"]["alert"]["body"] == "Now by user."
+
+
+def test_production(world):
+    (world.directory / "peal.yaml").write_text(next(b.text for b in examples(f"{GUIDES}/production.md", "yaml")))
+    world.run("production", CONFIG=world.directory / "peal.yaml")
+
+
+def test_operating(world):
+    # `peal doctor` has the server's configuration, as on the server's machine.
+    store = f"sqlite:{world.peal.directory / 'peal.db'}"
+    outputs = world.run("operating", **world.environment, PEAL_STORE_URL=store, PEAL_APP=world.peal.app())
+    assert '"status":"ok"' in outputs[0] and "in use by a running server" in outputs[0]
+
+
+def test_operating_lists_exactly_the_metrics_that_exist(world):
+    with urllib.request.urlopen(world.peal.url + "/metrics", timeout=10) as answer:
+        exist = set(re.findall(r"^# TYPE (\w+)", answer.read().decode(), re.MULTILINE))
+    named = set(re.findall(r"`(peal_\w+)", guide("operating")))
+    assert exist and named == exist
+
+
+# Configurations
+
+
+class Proxy(ForeignServer):
+    """nginx with the configuration of the guide, in front of a server."""
+
+    def __init__(self, directory, peal, certificate, key):
+        self.http_port, self.peal_port = free_port(), urllib.parse.urlsplit(peal.url).port
+        super().__init__(directory, "nginx", str(certificate), str(key))
+
+    def arguments(self, directory):
+        text = next(block.text for block in examples(f"{GUIDES}/production.md", "nginx"))
+        for old, new in {
+            "listen 80;": f"listen 127.0.0.1:{self.http_port};",
+            "listen 443 ssl http2;": f"listen 127.0.0.1:{self.port} ssl http2;",
+            "127.0.0.1:8080": f"127.0.0.1:{self.peal_port}",
+            "push.example.com;": "localhost;",
+            "/etc/letsencrypt/live/push.example.com/fullchain.pem": self.ca_file,
+            "/etc/letsencrypt/live/push.example.com/privkey.pem": self.key_file,
+        }.items():
+            assert old in text, f"the configuration does not contain {old}"
+            text = text.replace(old, new)
+        temporary = "".join(
+            f"{name}_temp_path {directory / name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        )
+        (directory / "nginx.conf").write_text(f"""
+            daemon off; master_process off; worker_processes 1; pid {directory / "pid"};
+            error_log {self.log_file} warn;
+            events {{ worker_connections 256; }}
+            http {{ access_log off; {temporary} {text} }}
+            """)
+        return ["-p", str(directory), "-e", str(self.log_file), "-c", str(directory / "nginx.conf")]
+
+
+def fetch(proxy, path, *arguments):
+    """The status, the protocol and the body of a response through the proxy."""
+    command = ["curl", "-s", "--noproxy", "*", "--cacert", proxy.ca_file, "-w", "\n%{http_code} %{http_version}"]
+    ended = subprocess.run([*command, proxy.url + path, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, (ended.returncode, ended.stderr, proxy.log_file.read_text())
+    body, _, last = ended.stdout.rpartition("\n")
+    status, protocol = last.split()
+    return int(status), protocol, body
+
+
+@pytest.fixture
+def behind_nginx(simulate, serve, tmp_path):
+    write_certificate(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    limits = {"PEAL_LIMITS_AUTHENTICATION_FAILURES_PER_MINUTE": 3, "PEAL_HTTP_TRUSTED_PROXIES": "127.0.0.1"}
+    peal = serve(limits)
+    proxy = Proxy(tmp_path / "nginx", peal, tmp_path / "certificate.pem", tmp_path / "key.pem")
+    yield peal, proxy
+    proxy.stop()
+
+
+def test_nginx_serves_http_2_and_hides_the_metrics(behind_nginx):
+    peal, proxy = behind_nginx
+    assert fetch(proxy, "/readyz")[:2] == (200, "2")
+    assert fetch(proxy, "/readyz", "--http1.1")[:2] == (200, "1.1")
+    assert fetch(proxy, "/metrics")[0] == 404
+    assert peal.request("GET", "/readyz")["status"] == "ok"
+
+
+def test_nginx_redirects_plain_http(behind_nginx):
+    _, proxy = behind_nginx
+    command = ["curl", "-s", "--noproxy", "*", "-o", "/dev/null", "-w", "%{http_code} %{redirect_url}"]
+    out = subprocess.run([*command, f"http://localhost:{proxy.http_port}/readyz"], capture_output=True, text=True).stdout
+    assert out == "301 https://localhost/readyz"
+
+
+def test_behind_nginx_every_client_has_its_own_limits_and_cannot_invent_an_address(behind_nginx):
+    _, proxy = behind_nginx
+    wrong = ["-H", "Authorization: Bearer wrong-wrong-wrong-wrong-wrong-wrong"]
+    statuses = [fetch(proxy, "/peal/v1/apps", "--interface", "127.0.0.2", *wrong)[0] for _ in range(5)]
+    assert statuses == [401, 401, 401, 429, 429]
+    # Another client is not affected, and the first one is not freed by a header.
+    assert fetch(proxy, "/peal/v1/apps", "--interface", "127.0.0.3", *wrong)[0] == 401
+    invented = ["-H", "X-Forwarded-For: 127.0.0.9"]
+    assert fetch(proxy, "/peal/v1/apps", "--interface", "127.0.0.2", *wrong, *invented)[0] == 429
+
+
+def test_behind_nginx_peal_itself_refuses_large_bodies(behind_nginx, tmp_path):
+    peal, proxy = behind_nginx
+    app = peal.app()
+    headers = ["-H", f"Authorization: Bearer {peal.admin_token}", "-H", "Content-Type: application/json"]
+    devices = [{"platform": "ios", "address": f"{number:0400x}", "alias": "x" * 250} for number in range(1000)]
+    (tmp_path / "batch").write_text(json.dumps({"devices": devices}))
+    status, _, body = fetch(proxy, f"/peal/v1/apps/{app}/devices:batch", *headers, "-d", f"@{tmp_path / 'batch'}")
+    assert status == 200 and len(json.loads(body)["results"]) == 1000
+    (tmp_path / "large").write_text('"' + "x" * (4 * 1024 * 1024 + 1) + '"')
+    status, _, body = fetch(proxy, f"/peal/v1/apps/{app}/devices", *headers, "-d", f"@{tmp_path / 'large'}")
+    assert status == 413 and json.loads(body)["error"]["code"] == "body_too_large"
+
+
+@pytest.mark.skipif(shutil.which("caddy") is None, reason="caddy is not installed")
+def test_the_caddyfile_is_valid(tmp_path):
+    (tmp_path / "Caddyfile").write_text(next(b.text for b in examples(f"{GUIDES}/production.md", "caddy")) + "\n")
+    run(tmp_path, "caddy", "validate", "--adapter", "caddyfile", "--config", "Caddyfile")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_the_unit_is_valid_and_as_hardened_as_the_guide_says(tmp_path):
+    unit = tmp_path / "peal.service"
+    unit.write_text(next(b.text for b in examples(f"{GUIDES}/production.md", "ini")).replace("/usr/local/bin/peal", PROGRAM))
+    verified = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=60)
+    assert "peal.service" not in verified.stderr, verified.stderr
+    rated = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", str(unit)], capture_output=True, text=True, timeout=60
+    ).stdout
+    said = float(re.search(r"rates this unit ([\d.]+)", guide("production"))[1])
+    # Versions of systemd weigh the settings differently.
+    assert float(re.search(r"Overall exposure level for peal\.service: ([\d.]+)", rated)[1]) <= said + 0.3
+
+
+# Code
+
+
+def guide(name):
+    return (ROOT / GUIDES / f"{name}.md").read_text()
+
+
+def jq(program, body):
+    """What a jq program writes for a body."""
+    out = subprocess.run(["jq", "-c", program], input=json.dumps(body), capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
+@needs_swiftc
+def test_the_swift_code_fits_the_sdk(tmp_path):
+    run(tmp_path, "swiftc", "-emit-module", "-parse-as-library", "-module-name", "UserNotifications", str(STUB))
+    uikit = STUB.parents[1] / "UIKit.swift"
+    run(tmp_path, "swiftc", "-emit-module", "-parse-as-library", "-swift-version", "6", "-I", ".", "-enable-upcoming-feature",
+        "InternalImportsByDefault", "-module-name", "UIKit", str(uikit))  # fmt: skip
+    compile_all(tmp_path, "PealWire", "PealMoments", "PealDevice", "PealNotifications", "PealSDK", "PealExtension")
+    app, statements, extension = (block.text for block in examples(f"{GUIDES}/iphone.md", "swift"))
+    function = f"import PealSDK\nfunc people(peal: Peal, proof: String) async throws {{\n{statements}\n}}\n"
+    for name, text in (("App", app), ("People", function), ("Extension", extension)):
+        (tmp_path / f"{name}.swift").write_text(text)
+        run(tmp_path, "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-I", ".", f"{name}.swift")
+
+
+def test_the_kotlin_code_uses_members_of_the_device_api():
+    (code,) = (block.text for block in examples(f"{GUIDES}/android.md", "kotlin"))
+    contract = (ROOT / "docs/api/device.md").read_text()
+    names = set(re.findall(r'\.put\("(\w+)"', code)) | set(re.findall(r'getString\("(\w+)"\)', code))
+    assert {"platform", "address", "device_token", "event_id", "type", "at", "message"} <= names
+    for name in names:
+        assert f"`{name}`" in contract or f'"{name}"' in contract, name
+    assert "POST register" in contract and "POST messages/{id}/events" in contract
+    assert code.count("{") == code.count("}") and code.count("(") == code.count(")")
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_javascript_code_uses_what_peal_js_exports(tmp_path):
+    (page,) = (block.text for block in examples(f"{GUIDES}/web.md", "html"))
+    script = re.search(r'<script type="module">\n(.*)</script>', page, re.DOTALL)[1]
+    module = (ROOT / "SDK/Web/peal.js").read_text()
+    for name in re.search(r"import \{ (.*?) \} from", script)[1].split(", "):
+        assert re.search(rf"export (async function|function|class|const) {name}\b", module), name
+    options = set(re.findall(r"^ {8}(\w+):", script, re.MULTILINE))
+    assert options and options <= set(re.findall(r"@property \{[^}]+\} \[?(\w+)", module)), options
+    for method in re.findall(r"connection\.(\w+)\(", script):
+        assert re.search(rf"@property .* {method} ", module), method
+    (tmp_path / "page.mjs").write_text(script)
+    run(tmp_path, "node", "--check", "page.mjs")
+
+
+def test_the_readme_links_every_guide():
+    readme = (ROOT / "README.md").read_text()
+    guides = [path.name for path in (ROOT / GUIDES).glob("*.md")]
+    assert guides
+    assert [name for name in guides if f"]({GUIDES}/{name})" not in readme] == []

@@ -1,0 +1,241 @@
+import HTTPTypes
+import PealCore
+import PealTesting
+import Testing
+
+@testable import PealAPI
+
+/// Who did what: changes, sends and refusals.
+@Suite("The audit log of requests")
+struct AuditTests {
+    private static func rows(_ fixture: Fixture, _ query: String = "") async throws -> [JSON] {
+        let reply = try await fixture.admin(.get, "/peal/v1/audit\(query)")
+        return try #require(reply["items"]?.arrayValue, "\(reply.text)")
+    }
+
+    private static let message: JSON = ["audience": ["all": true], "content": ["title": "Hello"]]
+
+    @Test("a row names actor, address, request, app, action, object, outcome and hash")
+    func row() async throws {
+        try await Fixture.open { fixture in
+            let key = try await fixture.key("native", [("name", "backend")])
+            let token = try #require(key["token"]?.stringValue)
+            let sent = try await fixture.call(
+                .post, "\(fixture.path)/messages", body: Self.message.text, authorization: "Bearer \(token)")
+            #expect(sent.status == 202, "\(sent.text)")
+            let row = try #require(try await Self.rows(fixture, "?action=message.send").first)
+            #expect(row["actor"] == key["id"])
+            #expect(row["actor_name"] == "backend")
+            #expect(row["request_id"]?.stringValue == sent.header("X-Request-Id"))
+            #expect(row["app"] == .string(fixture.app.description))
+            #expect(row["object"] == .string("message \(sent["id"]?.stringValue ?? "")"))
+            #expect(row["outcome"] == "ok")
+            #expect(row["hash"]?.stringValue?.count == 64)
+            #expect(
+                row.objectValue?.names == [
+                    "id", "at", "actor", "actor_name", "address", "request_id", "app", "action", "object", "outcome",
+                    "hash",
+                ])
+        }
+    }
+
+    @Test("pausing, resuming, cancelling, and every change of a device, topic, key, app and admin has a row")
+    func changes() async throws {
+        try await Fixture.open { fixture in
+            let start = fixture.clock.now + .seconds(3600)
+            let later: JSON = [
+                "audience": ["all": true], "content": ["title": "Hello"],
+                "schedule": ["at": .string(start.description)],
+            ]
+            let id = try #require(try await fixture.admin(.post, "…/messages", later)["id"]?.stringValue)
+            for verb in ["pause", "cancel"] {
+                _ = try await fixture.admin(.post, "…/messages/\(id)/\(verb)")
+            }
+            let device = "00000000-0000-4000-8000-0000000000d1"
+            _ = try await fixture.admin(
+                .put, "…/devices/\(device)", ["platform": "ios", "address": .string(Fixture.deviceToken)])
+            _ = try await fixture.admin(.patch, "…/devices/\(device)", ["locale": "de"])
+            _ = try await fixture.admin(.put, "…/devices/\(device)/topics/news")
+            _ = try await fixture.admin(.delete, "…/devices/\(device)")
+            _ = try await fixture.admin(.put, "…/topics/cheese", [:])
+            _ = try await fixture.admin(.delete, "…/topics/cheese")
+            _ = try await fixture.admin(.patch, "…", ["name": "Blue cheese"])
+            let admin = try await fixture.admin(.post, "/peal/v1/admins", ["name": "Ada"])
+            _ = try await fixture.admin(.delete, "/peal/v1/admins/\(admin["id"]?.stringValue ?? "")")
+            _ = try await fixture.admin(.delete, "…")
+            let actions = try await Self.rows(fixture).reversed().compactMap { $0["action"]?.stringValue }
+            #expect(
+                actions == [
+                    "message.send", "message.pause", "message.cancel", "device.put", "device.change", "device.topics",
+                    "device.delete", "topic.put", "topic.delete", "app.change", "admin.create", "admin.revoke",
+                    "app.delete",
+                ])
+            // The app is gone, its rows are not.
+            let own = try await Self.rows(fixture, "?app=\(fixture.app)")
+            #expect(own.count == 11)
+            #expect(own.allSatisfy { $0["app"] == .string(fixture.app.description) })
+            #expect(try await fixture.admin(.post, "/peal/v1/audit:verify")["ok"] == true)
+        }
+    }
+
+    @Test("refused authentication and refused scope have rows, without paths or secrets")
+    func refusals() async throws {
+        try await Fixture.open { fixture in
+            let key = try await fixture.key("native", [("scopes", ["read"]), ("name", "reader")])
+            let token = try #require(key["token"]?.stringValue)
+            _ = try await fixture.call(.get, "\(fixture.path)/topics", authorization: "Bearer wrong-secret-1")
+            _ = try await fixture.call(
+                .delete, "\(fixture.path)/users/alice", authorization: "Bearer \(token)")
+            let reply = try await fixture.admin(.get, "/peal/v1/audit")
+            let rows = try #require(reply["items"]?.arrayValue).filter { $0["outcome"] == "refused" }
+            #expect(rows.map { $0["action"] } == ["scope.refused", "authentication.refused"])
+            #expect(rows[0]["actor"] == key["id"])
+            #expect(rows[0]["object"] == "DELETE /peal/v1/apps/:app/users/:user")
+            #expect(rows[1]["actor"] == "nobody")
+            #expect(rows.allSatisfy { $0["app"] == .string(fixture.app.description) })
+            for secret in ["wrong-secret-1", "alice", token] { #expect(!reply.text.contains(secret)) }
+        }
+    }
+
+    @Test("a flood of refusals makes a bounded number of rows that count all of them")
+    func flood() async throws {
+        try await Fixture.open { fixture in
+            let recorder = AccessRecorder(fixture.services)
+            for _ in 1...5 {
+                for number in 1...200 {
+                    _ = try await fixture.call(
+                        .get, "\(fixture.path)/topics", authorization: "Bearer wrong-\(number)")
+                }
+                try await recorder.write()
+                fixture.clock.advance(by: .seconds(10))
+            }
+            fixture.clock.advance(by: .seconds(60))
+            let rows = try await Self.rows(fixture)
+            #expect(rows.count == 2)
+            #expect(rows[0]["object"]?.stringValue?.hasSuffix("800 times") == true, "\(rows)")
+        }
+    }
+
+    @Test("many clients that are refused at many paths do not fill the log")
+    func bounded() async throws {
+        try await Fixture.open { fixture in
+            let refusals = fixture.services.refusals
+            var rows = 0
+            for minute in 0..<60 {
+                for client in 0..<1000 {
+                    let visit = Visit(
+                        requestID: "r", address: ClientAddress(text: "192.0.2.\(client % 250)", network: "\(minute)"))
+                    visit.matched(
+                        Endpoint(.get, "/route\(client)", .everybody) { _ in Answer(.ok) }, [:])
+                    refusals.note(
+                        PealError(.unauthorized, ""), visit, method: "GET", at: fixture.clock.now)
+                }
+                rows += refusals.takeDue().count
+                fixture.clock.advance(by: .seconds(60))
+            }
+            #expect(rows <= Refusals.rowsAtOnce + 60 * Refusals.rowsPerMinute)
+        }
+    }
+
+    @Test("is exported as JSON lines, oldest first, that prove their order")
+    func export() async throws {
+        try await Fixture.open { fixture in
+            for name in ["a", "b", "c"] { _ = try await fixture.key("native", [("name", .string(name))]) }
+            let reply = try await fixture.admin(.get, "…/audit", headers: ["Accept": "application/x-ndjson"])
+            #expect(reply.header("Content-Type") == "application/x-ndjson")
+            let rows = reply.text.split(separator: "\n").compactMap { try? JSONParser.parse(String($0)) }
+            #expect(rows.count == 3)
+            #expect(rows.map { $0["at"]?.stringValue ?? "" } == rows.map { $0["at"]?.stringValue ?? "" }.sorted())
+            #expect(rows.allSatisfy { $0["hash"]?.stringValue?.count == 64 })
+        }
+    }
+
+    @Test(
+        "refuses invalid filters",
+        arguments: [("from=yesterday", "from"), ("to=1", "to"), ("app=cheese", "app"), ("cursor=!", "cursor")])
+    func filters(query: String, field: String) async throws {
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(.get, "/peal/v1/audit?\(query)")
+            #expect(reply.status == 400)
+            #expect(reply.field == field)
+        }
+    }
+}
+
+@Suite("Admins and keys")
+struct AdminTests {
+    @Test("a named admin may do everything under a name of its own, until it is revoked")
+    func named() async throws {
+        try await Fixture.open { fixture in
+            let made = try await fixture.admin(.post, "/peal/v1/admins", ["name": "Ada"])
+            #expect(made.status == 201, "\(made.text)")
+            let (id, token) = (made["id"]?.stringValue ?? "", made["token"]?.stringValue ?? "")
+            #expect(made["created_by"] == "admin")
+            #expect(made["last_used_at"]?.isNull == true)
+            let app = try await fixture.call(
+                .post, "/peal/v1/apps", body: #"{"name":"Milk"}"#, authorization: "Bearer \(token)")
+            #expect(app.status == 201)
+            let list = try await fixture.admin(.get, "/peal/v1/admins")
+            #expect(list["items.0.name"] == "Ada")
+            #expect(list["items.0.last_used_at"]?.stringValue != nil)
+            #expect(!list.text.contains(token))
+            let row = try await fixture.admin(.get, "/peal/v1/audit?action=app.create")
+            #expect(row["items.0.actor"] == .string(id))
+            #expect(row["items.0.actor_name"] == "Ada")
+            let weak = try await fixture.call(
+                .post, "\(fixture.path)/keys", body: #"{"dialect":"native","token":"\#(token)"}"#,
+                authorization: "Bearer \(Fixture.adminToken)")
+            #expect(weak.status == 409)
+            #expect(try await fixture.admin(.delete, "/peal/v1/admins/\(id)").status == 204)
+            #expect(try await fixture.admin(.delete, "/peal/v1/admins/\(id)").status == 404)
+            let after = try await fixture.call(.get, "/peal/v1/apps", authorization: "Bearer \(token)")
+            #expect(after.status == 401)
+        }
+    }
+
+    @Test("keys do not manage admins")
+    func keys() async throws {
+        try await Fixture.open { fixture in
+            let key = try await fixture.key("native", [("scopes", ["manage", "read", "send", "devices"])])
+            let token = key["token"]?.stringValue ?? ""
+            for (method, path) in [
+                (HTTPRequest.Method.post, "/peal/v1/admins"), (.get, "/peal/v1/admins"),
+                (.post, "/peal/v1/admins:rotate"), (.post, "/peal/v1/audit:verify"),
+            ] {
+                let reply = try await fixture.call(method, path, body: "{}", authorization: "Bearer \(token)")
+                #expect(reply.status == 403, "\(method) \(path)")
+            }
+        }
+    }
+
+    @Test("a configured admin token is rotated in the configuration only")
+    func configured() async throws {
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(.post, "/peal/v1/admins:rotate")
+            #expect(reply.status == 409)
+        }
+    }
+
+    @Test("a key shows its name, who created it, and when it was last used")
+    func lastUse() async throws {
+        try await Fixture.open { fixture in
+            let key = try await fixture.key("native", [("name", "backend"), ("scopes", ["read", "manage"])])
+            #expect(key["name"] == "backend")
+            #expect(key["created_by"] == "admin")
+            #expect(key["last_used_at"]?.isNull == true)
+            let token = key["token"]?.stringValue ?? ""
+            func use() async throws -> String? {
+                _ = try await fixture.call(.get, fixture.path, authorization: "Bearer \(token)")
+                let list = try await fixture.admin(.get, "…/keys")
+                return list["items.0.last_used_at"]?.stringValue
+            }
+            let first = try await use()
+            #expect(first == fixture.clock.now.description)
+            // Written at most once a minute.
+            fixture.clock.advance(by: .seconds(30))
+            #expect(try await use() == first)
+            fixture.clock.advance(by: .seconds(31))
+            #expect(try await use() == fixture.clock.now.description)
+        }
+    }
+}

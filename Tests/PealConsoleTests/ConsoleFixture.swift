@@ -1,0 +1,199 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+import PealConsole
+import PealCore
+import PealStore
+import PealTesting
+import Synchronization
+import Testing
+
+/// The console without sockets over a real store, with two apps in it.
+struct ConsoleFixture: Sendable {
+    static let adminToken = "an-admin-token-of-more-than-32-characters"
+
+    let store: any Store
+    let clock: ManualTime
+    let client: any TestClientProtocol
+    let door: FakeDoor
+    let keys: KeyVerbs
+    let app: App
+    let other: App
+
+    struct Page: Sendable {
+        let status: Int
+        let headers: HTTPFields
+        let text: String
+        func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
+        var location: String? { headers[.location] }
+        /// What the browser would send back.
+        var cookie: String? { headers[.setCookie].map { String($0.prefix { $0 != ";" }) } }
+        /// The secret of the page's first form.
+        var formSecret: String? {
+            text.firstMatch(of: /name="csrf" value="([0-9a-f]+)"/).map { String($0.output.1) }
+        }
+    }
+
+    static func open(
+        isTLS: Bool = false, _ body: @escaping @Sendable (ConsoleFixture) async throws -> Void
+    ) async throws {
+        let file = try await StoreUnderTest.selected.open()
+        let store: any Store = file.store
+        let clock = ManualTime()
+        let hasher = file.masterKey
+        let rules = KeyRules(
+            dialect: "native", usualScopes: APIKey.Scope.usual, secret: .base64URL(prefix: "peal_", byteCount: 32))
+        let adminTokenHash = hasher.hash(adminToken)
+        let door = FakeDoor(store: store, hasher: hasher, adminTokenHash: adminTokenHash)
+        let randomness = SeededRandomness()
+        let keys = KeyVerbs(
+            store: store, hasher: hasher, randomness: randomness, adminTokenHash: adminTokenHash,
+            loneSecretDialects: ["native"])
+        let engine = StillEngine()
+        let console = Console(
+            ConsoleServices(
+                store: store, door: door, apps: AppVerbs(store: store, engine: engine),
+                messages: MessageVerbs(store: store, engine: engine),
+                devices: DeviceVerbs(store: store, providers: [:]), topics: TopicVerbs(store: store), keys: keys,
+                credentials: CredentialVerbs(store: store, engine: engine, providers: [:]),
+                webhooks: WebhookVerbs(store: store, rules: WebhookRules()), routes: RouteVerbs(store: store),
+                campaigns: CampaignVerbs(store: store),
+                preview: MessagePreview(providers: [:], dialectsNamingPlatforms: ["native"]), keyRules: rules,
+                hasher: hasher, adminTokenHash: adminTokenHash, time: clock, randomness: randomness,
+                options: ConsoleOptions(isTLS: isTLS, webhookKinds: ["events"]), operations: StillOperations(),
+                addressRules: AddressRules(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+        let (app, other) = try await store.write(.control) { store in
+            (
+                try store.insertApp(
+                    App(
+                        id: AppID("00000000-0000-4000-8000-00000000000a")!, key: 0, name: "Cheese", createdAt: clock.now
+                    )),
+                try store.insertApp(
+                    App(id: AppID("00000000-0000-4000-8000-00000000000b")!, key: 0, name: "Wine", createdAt: clock.now))
+            )
+        }
+        try await Application(responder: ConsoleResponder(console: console)).test(.router) { client in
+            try await body(
+                ConsoleFixture(
+                    store: store, clock: clock, client: client, door: door, keys: keys, app: app, other: other))
+        }
+        withExtendedLifetime(file) {}
+    }
+
+    func get(_ path: String, cookie: String? = nil, headers: [String: String] = [:]) async throws -> Page {
+        try await call(.get, path, form: nil, cookie: cookie, headers: headers)
+    }
+
+    func post(
+        _ path: String, _ form: [String: String], cookie: String? = nil, headers: [String: String] = [:]
+    ) async throws -> Page {
+        let pairs = form.sorted { $0.key < $1.key }
+        let text = pairs.map { "\(URLPath.encode($0.key))=\(URLPath.encode($0.value))" }.joined(separator: "&")
+        return try await call(.post, path, form: text, cookie: cookie, headers: headers)
+    }
+
+    private func call(
+        _ method: HTTPRequest.Method, _ path: String, form: String?, cookie: String?, headers: [String: String]
+    ) async throws -> Page {
+        var fields = HTTPFields()
+        if form != nil { fields[.contentType] = "application/x-www-form-urlencoded" }
+        if let cookie { fields[.cookie] = cookie }
+        for (name, value) in headers { fields[HTTPField.Name(name)!] = value }
+        let response = try await client.execute(
+            uri: path, method: method, headers: fields, body: form.map { ByteBuffer(string: $0) })
+        return Page(
+            status: response.status.code, headers: response.headers, text: String(buffer: response.body))
+    }
+
+    /// A key of an app with these scopes.
+    func key(_ scopes: Set<APIKey.Scope>, of app: App? = nil, expiresAt: Timestamp? = nil) async throws -> (
+        id: KeyID, secret: String
+    ) {
+        var draft = KeyDraft(
+            rules: KeyRules(
+                dialect: "native", usualScopes: scopes, secret: .base64URL(prefix: "peal_", byteCount: 32)))
+        draft.expiresAt = expiresAt
+        let reply = try await keys.create(
+            draft, app: (app ?? self.app).key, VerbCall(actor: "test", now: clock.now)
+        ) { made in
+            Reply(
+                status: 201,
+                ["id": .string(made.stored.key.id.description), "secret": .string(made.secret)])
+        }
+        let json = try JSONParser.parse(reply.body)
+        return (
+            try #require(json["id"]?.stringValue.flatMap { KeyID($0) }), try #require(json["secret"]?.stringValue)
+        )
+    }
+
+    /// Signs in. Returns the cookie.
+    func signIn(_ secret: String = adminToken) async throws -> String {
+        let form = try await get("/console/sign-in")
+        let reply = try await post(
+            "/console/sign-in", ["key": secret, "csrf": try #require(form.formSecret)])
+        try #require(reply.status == 303, "\(reply.text)")
+        return try #require(reply.cookie)
+    }
+
+    /// Signs in with a key that has these scopes.
+    func signIn(_ scopes: Set<APIKey.Scope>, of app: App? = nil) async throws -> String {
+        try await signIn(try await key(scopes, of: app).secret)
+    }
+
+    /// The path of one of the app's pages.
+    func page(_ path: String, of app: App? = nil) -> String { "/console/apps/\((app ?? self.app).id)/\(path)" }
+}
+
+private struct ConsoleResponder: HTTPResponder {
+    typealias Context = BasicRequestContext
+    let console: Console
+
+    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+        try await console.respond(to: request, from: ConsoleClient(peer: nil, headers: request.headers))
+    }
+}
+
+/// Knows the admin token and the keys of the store, and refuses everybody after as many failures as it is told.
+final class FakeDoor: SignInDoor {
+    private let store: any Store
+    private let hasher: any KeyHasher
+    private let adminTokenHash: [UInt8]
+    let failuresLeft = Mutex(Int.max)
+
+    init(store: any Store, hasher: any KeyHasher, adminTokenHash: [UInt8]) {
+        self.store = store
+        self.hasher = hasher
+        self.adminTokenHash = adminTokenHash
+    }
+
+    func holder(of secret: String, from client: ConsoleClient, now: Timestamp) async throws -> Holder {
+        guard failuresLeft.withLock({ $0 > 0 }) else {
+            throw PealError(.rateLimited, "too often", retryAfterSeconds: 7)
+        }
+        let hash = hasher.hash(secret)
+        if hash == adminTokenHash { return .admin }
+        let name = KeyVerbs.publicHalf(ofHash: hash)
+        guard let key = try await store.read({ try $0.storedKey("native", publicHalf: name) }) else {
+            failuresLeft.withLock { $0 -= 1 }
+            throw PealError(.unauthorized, "no such key")
+        }
+        return .key(key)
+    }
+}
+
+private struct StillEngine: DeliveryEngine {
+    let owner = "test"
+    func take(_ slices: [Slice]) {}
+    func wake() {}
+    func interrupt(_ message: MessageID) {}
+    func credentialsChanged(app: AppKey, provider: ProviderName, environment: PealCore.Environment) {}
+}
+
+private struct StillOperations: ConsoleOperations {
+    func readiness() async -> [(subsystem: String, failure: String?)] { [("store", nil)] }
+    func configurationLines() -> [ConfigurationLine] { [] }
+    func storeBytes() -> Int64? { nil }
+    func keysChanged() {}
+}

@@ -1,0 +1,157 @@
+import HTTPTypes
+import PealConsole
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("Hostile text") struct HostileTextTests {
+    private static let hostile = "\"'><script>alert(1)</script>\"\u{301} onload=alert(1)"
+
+    @Test("stays text wherever it comes from")
+    func escaped() async throws {
+        try await ConsoleFixture.open { fixture in
+            let text = Self.hostile
+            let now = fixture.clock.now
+            let device = DeviceID("00000000-0000-4000-8000-0000000000d1")!
+            let message = MessageID("00000000-0000-4000-8000-0000000000e1")!
+            let app = try await fixture.store.write(.control) { store in
+                let app = try store.insertApp(
+                    App(
+                        id: AppID("00000000-0000-4000-8000-00000000000c")!, key: 0, name: text, bundleID: text,
+                        createdAt: now))
+                var registration = DeviceRegistration(
+                    id: device,
+                    address: Address(route: Route(.primary[0], .production), bytes: Array(repeating: 7, count: 32)),
+                    userID: text, topics: [text], locale: text, timeZone: text)
+                registration.detail.alias = text
+                registration.detail.model = text
+                registration.detail.osVersion = text
+                registration.detail.appVersion = text
+                registration.detail.attributes = JSON.Members([(text, .string(text))])
+                _ = try store.register(registration, app: app.key, now: now)
+                var content = Content()
+                content.title = .localized(["de": text, "en": text])
+                content.subtitle = .plain(text)
+                content.body = .plain(text)
+                content.imageURL = text
+                content.defaultLocale = "en"
+                content.data = JSON.Members([(text, .string(text))])
+                var audience = Audience()
+                audience.topics = [text]
+                audience.excludedTopics = [text + "x"]
+                try store.insertMessage(
+                    MessageDraft(
+                        id: message, app: app.key, dialect: "native", campaignID: text, audience: audience,
+                        content: content, startAt: now + .seconds(60), createdAt: now, expiresAt: now + .seconds(600)))
+                try store.audit(AuditEntry(at: now, app: app.key, actor: text, action: text, object: text))
+                return app
+            }
+            let cookie = try await fixture.signIn()
+            let query = URLPath.encode(text)
+            let pages = [
+                "", "messages", "messages/\(message)", "devices", "devices/\(device)", "users/\(query)", "topics",
+                "campaigns", "campaigns/\(query)", "calendar", "audit", "compose?from=\(message)",
+                "devices?search=\(query)z", "messages?campaign_id=\(query)&state=\(query)", "topics?search=\(query)",
+                "compose?title=\(query)&topics=\(query)&data=\(query)&at=\(query)&locale_2=\(query)",
+            ]
+            for page in pages.map({ fixture.page($0, of: app) }) + ["/console/"] {
+                let reply = try await fixture.get(page, cookie: cookie)
+                #expect(reply.status == 200, "\(page)")
+                #expect(!reply.text.contains("<script>alert"), "\(page)")
+                #expect(
+                    !reply.text.unicodeScalars.split(separator: "\u{301}").dropLast().contains { $0.last == "\"" },
+                    "\(page)")
+            }
+        }
+    }
+}
+
+@Suite("Compose") struct ComposeTests {
+    private static func form(_ more: [String: String] = [:]) -> [String: String] {
+        ["title": "Hello", "body": "World", "topics": "news"].merging(more) { $1 }
+    }
+
+    /// Registers `count` devices in the topic `news`.
+    private static func register(_ count: Int, _ fixture: ConsoleFixture) async throws {
+        let app = fixture.app.key
+        let now = fixture.clock.now
+        try await fixture.store.write(.intake) { store in
+            for number in 0..<count {
+                let registration = DeviceRegistration(
+                    id: DeviceID(high: 1, low: UInt64(number)),
+                    address: Address(
+                        route: Route(.primary[0], .production),
+                        bytes: Array("device-\(number)-padding-padding-padding".utf8)), topics: ["news"])
+                _ = try store.register(registration, app: app, now: now)
+            }
+        }
+    }
+
+    @Test("counts, reviews and sends once")
+    func sends() async throws {
+        try await ConsoleFixture.open { fixture in
+            try await Self.register(3, fixture)
+            let cookie = try await fixture.signIn([.send, .read])
+            let page = try await fixture.get(fixture.page("compose"), cookie: cookie)
+            let secret = try #require(page.formSecret)
+            let check = try await fixture.post(
+                fixture.page("compose/check"), Self.form(["csrf": secret]), cookie: cookie)
+            #expect(check.text.contains(">3 devices<"))
+            let review = try await fixture.post(
+                fixture.page("compose"), Self.form(["csrf": secret, "step": "review"]), cookie: cookie)
+            #expect(review.status == 200 && review.text.contains("3 devices"))
+            let once = try #require(review.text.firstMatch(of: /name="once" value="([0-9a-f]{32})"/)?.output.1)
+            let send = Self.form(["csrf": secret, "step": "send", "once": String(once)])
+            let first = try await fixture.post(fixture.page("compose"), send, cookie: cookie)
+            #expect(first.status == 303 && first.location?.hasPrefix(fixture.page("messages/")) == true)
+            #expect(try await fixture.post(fixture.page("compose"), send, cookie: cookie).location == first.location)
+            let messages = try await fixture.store.read { [app = fixture.app.key] store in
+                try store.messages(app: app, MessageFilter(), before: nil, limit: 10)
+            }
+            #expect(messages.count == 1)
+        }
+    }
+
+    @Test(
+        "refuses what cannot be sent, with the form as it was",
+        arguments: [
+            (["topics": ""], "choose who gets the message"), (["title": "", "body": ""], "write a title or a text"),
+            (["data": "[1]"], "data must be a JSON object"), (["image_url": "http://x"], "https://"),
+            (["at": "soon"], "is not a date and time"),
+            (["at": "2027-01-01T08:00", "time_zone": "Mars"], "is not a time zone"),
+            (["devices": "x"], "is not the id of a device"), (["ttl_hours": "-1"], "number of hours"),
+            (["badge": "many"], "badge must be a number"), (["locale_2": "de!", "title_2": "x"], "is not a locale"),
+            (["window_until": "2027-01-01T08:00"], "at most"),
+            (["topics": "a\u{7}"], "control characters"),
+        ])
+    func refuses(fields: [String: String], expected: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.send])
+            let secret = try #require(try await fixture.get(fixture.page("compose"), cookie: cookie).formSecret)
+            for step in ["review", "send"] {
+                let form = Self.form(["csrf": secret, "step": step]).merging(fields) { $1 }
+                let reply = try await fixture.post(fixture.page("compose"), form, cookie: cookie)
+                #expect(reply.status == 400 && reply.text.contains(expected), "\(reply.status)")
+                #expect(reply.text.contains("name=\"title\""))
+            }
+        }
+    }
+
+    @Test("reads local times in the form's zone")
+    func zones() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.send])
+            let secret = try #require(try await fixture.get(fixture.page("compose"), cookie: cookie).formSecret)
+            for (zone, expected) in [
+                ("Europe/Berlin", "2027-07-01T06:00:00Z"), ("America/New_York", "2027-07-01T12:00:00Z"),
+                ("", "2027-07-01T08:00:00Z"),
+            ] {
+                let form = Self.form([
+                    "csrf": secret, "step": "review", "at": "2027-07-01T08:00", "time_zone": zone,
+                ])
+                let reply = try await fixture.post(fixture.page("compose"), form, cookie: cookie)
+                #expect(reply.text.contains("datetime=\"\(expected)\""), "\(zone)")
+            }
+        }
+    }
+}

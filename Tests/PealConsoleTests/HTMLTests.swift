@@ -1,0 +1,45 @@
+import PealConsole
+import Testing
+
+@Suite("HTML") struct HTMLTests {
+    @Test(
+        "escapes every value",
+        arguments: [
+            ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+            ("\" onmouseover=\"x", "&quot; onmouseover=&quot;x"), ("' x='", "&#39; x=&#39;"),
+            ("a & b", "a &amp; b"), ("\u{0}", "\u{FFFD}"),
+            // By characters, this would be one that is not a quotation mark.
+            ("\"\u{301} onload=x", "&quot;\u{301} onload=x"), ("<\u{338}b", "&lt;\u{338}b"), ("é", "é"),
+        ])
+    func escapes(value: String, expected: String) {
+        let html: HTML = "<p title=\"\(value)\">"
+        #expect(html.text == "<p title=\"\(expected)\">")
+    }
+
+    @Test("keeps markup as it is")
+    func markup() {
+        let inner: HTML = "<b>\("<")</b>"
+        let outer: HTML = "<p>\(inner)\([inner, inner])\(if: true, "<i>")\(if: false, "<u>")\(7)</p>"
+        #expect(outer.text == "<p><b>&lt;</b><b>&lt;</b><b>&lt;</b><i>7</p>")
+    }
+}
+
+@Suite("A form") struct FormTests {
+    @Test("reads fields as browsers send them")
+    func fields() {
+        let form = Form(encoded: "a=1+2&b=%C3%A9%26&a=3&c&bad=%zz&n=%0d%0Ax")
+        #expect(form["a"] == "1 2" && form.all("a") == ["1 2", "3"] && form["b"] == "é&" && form["c"] == nil)
+        #expect(form["bad"] == "%zz" && form.raw("n") == "\nx")
+    }
+
+    @Test("reads lists without repetitions")
+    func lists() {
+        #expect(Form(encoded: "t=a%2C+b%0D%0Aa%2C%2Cc").list("t") == ["a", "b", "c"])
+    }
+
+    @Test("is written back as it was read")
+    func encoding() {
+        let form = Form(encoded: "a=%26%3D&b=x")
+        #expect(Form(encoded: form.encoded) == form && form.with("b", "y")["b"] == "y")
+    }
+}

@@ -1,0 +1,186 @@
+import HTTPTypes
+import PealConsole
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("The pages") struct PageTests {
+    private static let pages = [
+        "", "compose", "messages", "calendar", "devices", "topics", "segments", "campaigns", "import", "webhooks",
+        "keys", "credentials", "audit",
+    ]
+
+    @Test("have one heading, one main landmark and the headers that protect them")
+    func headers() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let paths = Self.pages.map { fixture.page($0) } + ["/console/", "/console/operations", "/console/new-app"]
+            for path in paths + ["/console/sign-in", "/console/nothing"] {
+                let isFound = path != "/console/nothing"
+                let reply = try await fixture.get(path, cookie: path == "/console/sign-in" ? nil : cookie)
+                #expect(reply.status == (isFound ? 200 : 404), "\(path)")
+                #expect(reply.text.matches(of: /<h1[ >]/).count == 1, "\(path)")
+                #expect(reply.text.matches(of: /<main[ >]/).count == 1, "\(path)")
+                let policy = try #require(reply.header("content-security-policy"))
+                #expect(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"))
+                #expect(reply.header("x-content-type-options") == "nosniff")
+                #expect(reply.header("cache-control") == "no-store")
+                #expect(!reply.text.contains(/\ on[a-z]+=|\ style=|<style|javascript:/), "\(path)")
+                #expect(reply.text.utf8.count < 100_000, "\(path)")
+            }
+        }
+    }
+
+    @Test("tolerate doubled and trailing slashes, and know other methods")
+    func paths() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            for path in ["/console", "/console//", "//console/", "/console/apps/\(fixture.app.id)//messages/"] {
+                #expect(try await fixture.get(path, cookie: cookie).status == 200, "\(path)")
+            }
+            #expect(try await fixture.get("/").location == "/console/")
+            #expect(try await fixture.get("/console/%zz", cookie: cookie).status == 404)
+            let reply = try await fixture.post("/console/operations", [:], cookie: cookie)
+            #expect(reply.status == 405)
+        }
+    }
+
+    @Test("belong to the console by their path alone")
+    func owned() {
+        for path in ["/", "/console", "/console/", "//console/x", "/console?x=1", "/?a"] {
+            #expect(Console.owns(path), "\(path)")
+        }
+        for path in ["/consoles", "/peal/v1/apps", "/v1/console", "", "/x?/console/", "/%63onsole"] {
+            #expect(!Console.owns(path), "\(path)")
+        }
+    }
+
+    @Test(
+        "are in the language that the browser prefers",
+        arguments: [
+            ("de", "de"), ("de-AT,de;q=0.9,en;q=0.8", "de"), ("en;q=0.5, de;q=0.9", "de"), ("fr, de;q=0.1", "de"),
+            ("fr", "en"), ("", "en"), ("en,de", "en"), ("de;q=0,en;q=0.1", "en"), (";;,,q=", "en"),
+        ])
+    func language(header: String, expected: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let reply = try await fixture.get("/console/sign-in", headers: ["Accept-Language": header])
+            #expect(reply.text.contains("<html lang=\"\(expected)\">"))
+        }
+    }
+
+    @Test("serve files that browsers may keep")
+    func assets() async throws {
+        try await ConsoleFixture.open { fixture in
+            let page = try await fixture.get("/console/sign-in").text
+            let path = try #require(page.firstMatch(of: /href="([^"]+console.css)"/)?.output.1)
+            let file = try await fixture.get(String(path))
+            #expect(file.status == 200 && file.header("cache-control")?.contains("immutable") == true)
+            #expect(file.header("content-type") == "text/css; charset=utf-8")
+            #expect(try await fixture.get("/console/assets/old/console.css").header("cache-control") == "no-cache")
+            for path in ["nothing.css", "../Console.swift", "x/y/console.css", ""] {
+                #expect(try await fixture.get("/console/assets/\(path)").status == 404, "\(path)")
+            }
+        }
+    }
+}
+
+@Suite("The scopes of a key") struct ScopeTests {
+    @Test("decide which pages it opens", arguments: APIKey.Scope.allCases)
+    func pages(scope: APIKey.Scope) async throws {
+        let needs: [String: APIKey.Scope?] = [
+            "": nil, "compose": .send, "messages": .read, "calendar": .read, "devices": .read, "topics": .read,
+            "segments": .read, "campaigns": .read, "import": .manage, "webhooks": .manage, "keys": .manage,
+            "credentials": .manage, "audit": .manage,
+        ]
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([scope])
+            let home = try await fixture.get(fixture.page(""), cookie: cookie)
+            for (page, need) in needs {
+                let isAllowed = need == nil || need == scope
+                #expect(
+                    try await fixture.get(fixture.page(page), cookie: cookie).status == (isAllowed ? 200 : 403),
+                    "\(page)")
+                if need != nil {
+                    #expect(home.text.contains("href=\"\(fixture.page(page))\"") == isAllowed, "\(page)")
+                }
+            }
+            #expect(try await fixture.get("/console/operations", cookie: cookie).status == 403)
+            #expect(try await fixture.get(fixture.page("", of: fixture.other), cookie: cookie).status == 403)
+            #expect(try await fixture.get("/console/", cookie: cookie).location == fixture.page(""))
+        }
+    }
+
+    @Test("decide what it may do")
+    func actions() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read])
+            let secret = try #require(try await fixture.get(fixture.page(""), cookie: cookie).formSecret)
+            let id = "00000000-0000-4000-8000-000000000001"
+            for path in [
+                "compose", "messages/\(id)/pause", "messages/\(id)/cancel", "devices/\(id)/delete", "users/u/erase",
+                "topics/delete", "keys", "keys/\(id)/revoke", "credentials/apns/production", "webhooks", "import",
+            ] {
+                let reply = try await fixture.post(fixture.page(path), ["csrf": secret], cookie: cookie)
+                #expect(reply.status == 403, "\(path)")
+            }
+            let manager = try await fixture.signIn([.manage, .read])
+            let own = try #require(try await fixture.get(fixture.page("keys"), cookie: manager).formSecret)
+            let reply = try await fixture.post(fixture.page("keys"), ["csrf": own, "scopes": "send"], cookie: manager)
+            #expect(reply.status == 403, "a key granted a scope that it lacks")
+        }
+    }
+
+    @Test("do not tell whether another app exists")
+    func otherApps() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read])
+            let unknown = "/console/apps/00000000-0000-4000-8000-0000000000ff/"
+            #expect(try await fixture.get(unknown, cookie: cookie).status == 403)
+            #expect(try await fixture.get(unknown, cookie: try await fixture.signIn()).status == 404)
+        }
+    }
+}
+
+@Suite("A form's secret") struct FormSecretTests {
+    @Test("is needed for every change")
+    func needed() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let other = try await fixture.signIn([.manage])
+            let foreign = try #require(try await fixture.get(fixture.page("keys"), cookie: other).formSecret)
+            for secret in ["", "x", foreign] {
+                for path in ["/console/new-app", "/console/sign-out", fixture.page("keys"), fixture.page("compose")] {
+                    let reply = try await fixture.post(path, ["csrf": secret, "name": "X"], cookie: cookie)
+                    #expect(reply.status == 403, "\(path)")
+                }
+            }
+            #expect(try await fixture.get("/console/", cookie: cookie).status == 200, "it was signed out")
+        }
+    }
+
+    @Test("of the sign-in form is good for an hour")
+    func signIn() async throws {
+        try await ConsoleFixture.open { fixture in
+            let secret = try #require(try await fixture.get("/console/sign-in").formSecret)
+            let form = ["key": ConsoleFixture.adminToken, "csrf": secret]
+            fixture.clock.advance(by: .seconds(3600))
+            #expect(try await fixture.post("/console/sign-in", form).status == 303)
+            fixture.clock.advance(by: .seconds(7200))
+            #expect(try await fixture.post("/console/sign-in", form).status == 403)
+        }
+    }
+
+    @Test("does not help a form on another site")
+    func otherSite() async throws {
+        try await ConsoleFixture.open { fixture in
+            let secret = try #require(try await fixture.get("/console/sign-in").formSecret)
+            let form = ["key": ConsoleFixture.adminToken, "csrf": secret]
+            for site in ["cross-site", "same-site"] {
+                let reply = try await fixture.post("/console/sign-in", form, headers: ["Sec-Fetch-Site": site])
+                #expect(reply.status == 403)
+            }
+            let reply = try await fixture.post("/console/sign-in", form, headers: ["Sec-Fetch-Site": "same-origin"])
+            #expect(reply.status == 303)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import HTTPTypes
+import PealConsole
+import PealCore
+import PealTesting
+import Synchronization
+import Testing
+
+@Suite("A session") struct SessionTests {
+    @Test("begins with a key and ends with sign-out")
+    func beginsAndEnds() async throws {
+        try await ConsoleFixture.open { fixture in
+            let stranger = try await fixture.get("/console/")
+            #expect(stranger.status == 303 && stranger.location == "/console/sign-in")
+            let deep = try await fixture.get("/console/operations")
+            #expect(deep.location == "/console/sign-in?next=%2Fconsole%2Foperations")
+            let cookie = try await fixture.signIn()
+            #expect(cookie.hasPrefix("peal_session="))
+            let home = try await fixture.get("/console/", cookie: cookie)
+            #expect(home.status == 200 && home.text.contains("Cheese"))
+            let secret = try #require(home.formSecret)
+            let out = try await fixture.post("/console/sign-out", ["csrf": secret], cookie: cookie)
+            #expect(out.status == 303 && out.header("set-cookie")?.contains("Max-Age=0") == true)
+            #expect(try await fixture.get("/console/", cookie: cookie).status == 303)
+        }
+    }
+
+    @Test("has a cookie that scripts cannot read and other sites cannot send", arguments: [true, false])
+    func cookie(isTLS: Bool) async throws {
+        try await ConsoleFixture.open(isTLS: isTLS) { fixture in
+            let form = try await fixture.get("/console/sign-in")
+            let reply = try await fixture.post(
+                "/console/sign-in", ["key": ConsoleFixture.adminToken, "csrf": try #require(form.formSecret)])
+            let header = try #require(reply.header("set-cookie"))
+            for part in ["HttpOnly", "SameSite=Strict", "Path=/"] { #expect(header.contains(part)) }
+            #expect(header.contains("; Secure") == isTLS && header.hasPrefix("__Host-peal_session=") == isTLS)
+        }
+    }
+
+    @Test("refuses a wrong key with the form")
+    func wrongKey() async throws {
+        try await ConsoleFixture.open { fixture in
+            let secret = try #require(try await fixture.get("/console/sign-in").formSecret)
+            for key in ["wrong", "", "wrong\r\nX: y"] {
+                let reply = try await fixture.post("/console/sign-in", ["key": key, "csrf": secret])
+                #expect(reply.status == 401 && reply.formSecret != nil && reply.header("set-cookie") == nil)
+            }
+        }
+    }
+
+    @Test("answers 429 after too many failures")
+    func rateLimit() async throws {
+        try await ConsoleFixture.open { fixture in
+            fixture.door.failuresLeft.withLock { $0 = 1 }
+            let secret = try #require(try await fixture.get("/console/sign-in").formSecret)
+            #expect(try await fixture.post("/console/sign-in", ["key": "x", "csrf": secret]).status == 401)
+            let reply = try await fixture.post("/console/sign-in", ["key": "x", "csrf": secret])
+            #expect(reply.status == 429 && reply.header("retry-after") == "7")
+        }
+    }
+
+    @Test("ends after an hour without use and twelve hours in all")
+    func limits() async throws {
+        try await ConsoleFixture.open { fixture in
+            var cookie = try await fixture.signIn()
+            fixture.clock.advance(by: .seconds(3599))
+            #expect(try await fixture.get("/console/", cookie: cookie).status == 200)
+            fixture.clock.advance(by: .seconds(1))
+            #expect(try await fixture.get("/console/", cookie: cookie).status == 303)
+            cookie = try await fixture.signIn()
+            for _ in 0..<23 {
+                fixture.clock.advance(by: .seconds(1800))
+                let reply = try await fixture.get("/console/", cookie: cookie)
+                #expect(reply.status == 200)
+                cookie = try #require(reply.cookie, "the session is not renewed")
+            }
+            fixture.clock.advance(by: .seconds(1800))
+            #expect(try await fixture.get("/console/", cookie: cookie).status == 303)
+        }
+    }
+
+    @Test("cannot be forged or moved to another holder")
+    func forged() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read])
+            let parts = cookie.dropFirst("peal_session=".count).split(separator: ".").map(String.init)
+            #expect(parts.count == 5)
+            let later = String(fixture.clock.now.milliseconds + 1000)
+            let forged = [
+                ["admin", parts[1], parts[2], parts[3], parts[4]], [parts[0], parts[1], later, parts[3], parts[4]],
+                [parts[0], parts[1], parts[2], later, parts[4]], [parts[0], "0", parts[2], parts[3], parts[4]],
+                [parts[0], parts[1], parts[2], parts[3], ""], [parts[0], parts[1], parts[2], parts[3]], ["x"],
+                ["admin", parts[1], "99999999999999999999", parts[3], parts[4]],
+            ]
+            for values in forged {
+                let cookie = "peal_session=" + values.joined(separator: ".")
+                #expect(try await fixture.get(fixture.page(""), cookie: cookie).status == 303, "\(cookie)")
+            }
+        }
+    }
+
+    @Test("ends with its key, and with its expiry")
+    func revoked() async throws {
+        try await ConsoleFixture.open { fixture in
+            let key = try await fixture.key([.read])
+            let cookie = try await fixture.signIn(key.secret)
+            #expect(try await fixture.get(fixture.page(""), cookie: cookie).status == 200)
+            try await fixture.keys.revoke(key.id, app: fixture.app.key, VerbCall(actor: "test", now: fixture.clock.now))
+            #expect(try await fixture.get(fixture.page(""), cookie: cookie).status == 303)
+            let short = try await fixture.key([.read], expiresAt: fixture.clock.now + .seconds(60))
+            let other = try await fixture.signIn(short.secret)
+            fixture.clock.advance(by: .seconds(60))
+            #expect(try await fixture.get(fixture.page(""), cookie: other).status == 303)
+        }
+    }
+
+    @Test("ends everywhere at once, and can begin again")
+    func everywhere() async throws {
+        try await ConsoleFixture.open { fixture in
+            let (one, two) = (try await fixture.signIn(), try await fixture.signIn())
+            fixture.clock.advance(by: .milliseconds(1))
+            let secret = try #require(try await fixture.get("/console/", cookie: one).formSecret)
+            _ = try await fixture.post("/console/sign-out-everywhere", ["csrf": secret], cookie: one)
+            for cookie in [one, two] { #expect(try await fixture.get("/console/", cookie: cookie).status == 303) }
+            fixture.clock.advance(by: .milliseconds(1))
+            let again = try await fixture.signIn()
+            #expect(try await fixture.get("/console/", cookie: again).status == 200)
+        }
+    }
+
+    @Test("leads only to pages of the console")
+    func next() async throws {
+        try await ConsoleFixture.open { fixture in
+            for (next, goal) in [
+                ("/console/operations", "/console/operations"), ("https://evil.example/", "/console/"),
+                ("//evil.example", "/console/"), ("/console//evil.example", "/console/"), ("/peal/v1", "/console/"),
+                ("/console/\\evil", "/console/"), ("/console/\r\nX: y", "/console/"),
+            ] {
+                let secret = try #require(try await fixture.get("/console/sign-in").formSecret)
+                let reply = try await fixture.post(
+                    "/console/sign-in", ["key": ConsoleFixture.adminToken, "csrf": secret, "next": next])
+                #expect(reply.location == goal, "\(next)")
+            }
+        }
+    }
+}

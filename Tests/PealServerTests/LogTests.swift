@@ -1,0 +1,47 @@
+import Dispatch
+import Logging
+import PealCore
+import Synchronization
+import Testing
+
+@testable import PealServer
+
+@Suite("The log")
+struct LogTests {
+    private static let entry = LogEntry(
+        at: Timestamp(milliseconds: 1), level: .warning, message: "expired", source: "peal",
+        metadata: ["app": "a", "message": "0190 b\n", "levels": ["x", "y"]])
+
+    @Test("a JSON entry keeps its own members when metadata has the same names")
+    func json() {
+        let json = try? JSONParser.parse(Self.entry.json)
+        #expect(json?["message"] == "expired")
+        #expect(json?["metadata.message"] == "0190 b\n")
+        #expect(json?["app"] == "a")
+        #expect(json?["level"] == "warning")
+    }
+
+    @Test("a text entry is one line with quoted values")
+    func text() {
+        #expect(
+            Self.entry.text
+                == #"1970-01-01T00:00:00.001Z WARNING  expired app=a levels="[\"x\",\"y\"]" message="0190 b\n""#)
+    }
+
+    @Test("a reader that stops reading stops nobody, and learns how much it missed")
+    func slowReader() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let written = Mutex<[String]>([])
+        let output = LogOutput(bytesMax: 100) { text in
+            gate.wait()
+            written.withLock { $0.append(text) }
+        }
+        for number in 0..<1000 { output.write("line \(number)") }
+        for _ in 0..<10 { gate.signal() }
+        output.flush(seconds: 10)
+        let text = written.withLock { $0.joined() }
+        #expect(text.hasPrefix("line 0\n"))
+        #expect(text.contains("log entries were dropped"))
+        #expect(text.utf8.count < 1000)
+    }
+}
