@@ -253,11 +253,11 @@ extension DeliveryTrail.Event.Name {
     /// The class of its dot.
     var tone: String {
         switch self {
-        case .accepted, .received, .opened: "good"
+        case .accepted, .received, .shown, .opened: "good"
         case .rejected, .retired: "bad"
         case .deferred, .held, .pending: "wait"
         case .matched, .sent: "live"
-        case .expired, .suppressed, .notMatched: "dim"
+        case .expired, .suppressed, .notMatched, .dismissed: "dim"
         }
     }
 }
@@ -277,6 +277,8 @@ extension Texts {
         case .pending: self[.pending]
         case .received: self[.received]
         case .opened: self[.opened]
+        case .shown: self[.displayed]
+        case .dismissed: self[.dismissed]
         case .notMatched: self[.eventNotMatched]
         }
     }
